@@ -47,7 +47,7 @@ func connectionAdvice(err error) string {
 	case errors.As(err, &pg) && pg.Code == "53300":
 		return "raise max_connections of the database, or end idle clients"
 	}
-	return "check that it runs, that DATABASE_URL names it, and the network policy"
+	return "check that the database runs, that DATABASE_URL names it, and the network policy"
 }
 
 // messageWithoutDSN returns the message of err without the connection settings, which may
@@ -66,32 +66,34 @@ const (
 	connectionsPerReplica = 16
 )
 
+// versionAndClock checks the version, the write access and the clock of the database.
 func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("version")
 	r.Ran("clock")
 	var version int
-	var shown string
+	var versionText string
 	var databaseTime time.Time
 	var standby, readOnly bool
 	before := r.now()
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
-		clock_timestamp(), pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'`).Scan(&version, &shown, &databaseTime, &standby, &readOnly)
+		clock_timestamp(), pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'`).Scan(&version, &versionText, &databaseTime, &standby, &readOnly)
 	if err != nil {
 		return err
 	}
 	after := r.now()
 	if version < minServerVersion {
-		r.Errorf("version", "upgrade it to 15 or newer", "the database is PostgreSQL %s", shown)
+		r.Errorf("version", "upgrade it to 15 or newer", "the database is PostgreSQL %s", versionText)
 	}
 	if standby || readOnly {
 		r.Errorf("database", "point DATABASE_URL at the primary, and let its user write", "the database accepts no writes: it is a standby or read-only")
 	}
-	if off := databaseTime.Sub(before.Add(after.Sub(before)/2)).Abs() - after.Sub(before)/2; off > maxClockSkew {
-		r.Errorf("clock", "synchronise both with NTP: prediction ids, ages and leases depend on the clock", "the clocks of this machine and of the database differ by %s", off.Round(time.Second))
+	if skew := databaseTime.Sub(before.Add(after.Sub(before)/2)).Abs() - after.Sub(before)/2; skew > maxClockSkew {
+		r.Errorf("clock", "synchronise both clocks with NTP: prediction ids, ages and leases depend on them", "the clocks of this machine and of the database differ by %s", skew.Round(time.Second))
 	}
 	return nil
 }
 
+// connections checks that the database has connections for one more replica.
 func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("connections")
 	var maximum, used int
@@ -113,9 +115,9 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 		r.Errorf("tables", "rebuild loadaware", "%v", err)
 		return false
 	}
-	var at uint
+	var current uint
 	var dirty bool
-	err = conn.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&at, &dirty)
+	err = conn.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&current, &dirty)
 	var pg *pgconn.PgError
 	switch {
 	case errors.As(err, &pg) && pg.Code == "42501":
@@ -125,12 +127,12 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 		r.Errorf("tables", "run loadaware migrate up, or start serve, which creates them", "the tables do not exist")
 		return false
 	case dirty:
-		r.Errorf("tables", "run loadaware migrate up, which prints how to repair it", "migration %d is incomplete", at)
-	case at < newest:
-		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", at, newest)
+		r.Errorf("tables", "run loadaware migrate up, which prints how to repair it", "migration %d is incomplete", current)
+	case current < newest:
+		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", current, newest)
 		return false
-	case at > newest:
-		r.Warnf("tables", "upgrade this loadaware after the other replicas", "the tables are at step %d, but this build knows %d: a newer build migrated them", at, newest)
+	case current > newest:
+		r.Warnf("tables", "upgrade this loadaware after the other replicas", "the tables are at step %d, but this build knows %d: a newer build migrated them", current, newest)
 	}
 	var denied []string
 	err = conn.QueryRow(ctx, `SELECT coalesce(array_agg(tablename::text ORDER BY tablename), '{}') FROM pg_tables
@@ -140,7 +142,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 			AND NOT (has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'INSERT')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'UPDATE')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'DELETE'))`,
-		[]string{"task", "tally", "lease", "observation", "receipt", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model"}).Scan(&denied)
+		[]string{"task", "task_gone", "tally", "lease", "observation", "receipt", "receipt_compact", "receipt_name", "receipt_word", "receipt_format", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model", "savings_day", "baseline", "baseline_change", "metadata_set", "observation_context", "cohort", "runtime_shapes", "dag_structure", "campaign", "campaign_run", "usage_profiles"}).Scan(&denied)
 	if err != nil || len(denied) > 0 {
 		r.Errorf("permissions", "grant SELECT, INSERT, UPDATE and DELETE on all tables of loadaware",
 			"the user may not read and write %s", strings.Join(denied, ", "))

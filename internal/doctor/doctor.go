@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// A Finding is a problem with advice.
+// Finding is a problem with advice.
 type Finding struct {
 	Check   string `json:"check"`
 	IsError bool   `json:"wrong"` // false for a warning
@@ -27,7 +27,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 
 	now         func() time.Time
-	minFreeDisk float64 // share of a disk below which it counts as nearly full
+	minFreeDisk float64 // free share of a disk, 0 to 1, below which the disk counts as nearly full
 }
 
 // NewReport returns an empty report.
@@ -100,16 +100,16 @@ func (r *Report) Write(w io.Writer, format string) error {
 		}
 	} else {
 		for _, f := range r.Findings {
-			mark := "mind "
+			mark := "warning"
 			if f.IsError {
-				mark = "WRONG"
+				mark = "ERROR  "
 			}
-			fmt.Fprintf(w, "%s  %s: %s\n       do: %s\n", mark, f.Check, f.Message, f.Advice)
+			fmt.Fprintf(w, "%s  %s: %s\n         do: %s\n", mark, f.Check, f.Message, f.Advice)
 		}
-		fmt.Fprintf(w, "looked at %d things: %d wrong, %d to be minded\n", len(r.Checks), errorCount, len(r.Findings)-errorCount)
+		fmt.Fprintf(w, "%d checks: %d errors, %d warnings\n", len(r.Checks), errorCount, len(r.Findings)-errorCount)
 	}
 	if errorCount > 0 {
-		return fmt.Errorf("%d things are wrong", errorCount)
+		return fmt.Errorf("%d checks found an error", errorCount)
 	}
 	return nil
 }

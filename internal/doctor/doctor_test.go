@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 func execute(t *testing.T, dsn string, statements ...string) {
@@ -30,8 +30,7 @@ func execute(t *testing.T, dsn string, statements ...string) {
 }
 
 func TestReceiptsWarnings(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	message := func(dsn string, weeksLater int) string {
 		r := NewReport()
 		r.now = func() time.Time { return time.Now().AddDate(0, 0, 7*weeksLater) }
@@ -49,10 +48,17 @@ func TestReceiptsWarnings(t *testing.T) {
 	assert.Contains(t, message(dsn, 5), "next week have no partition")
 	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
 		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
-	assert.Contains(t, message(dsn, 0), "some receipts are in receipt_other")
+	assert.Contains(t, message(dsn, 0), "some receipts are in receipt_other or receipt_compact_other")
 
+	tenant := asTenant(t, dsn, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
+	assert.Contains(t, message(tenant, 0), "may not create and drop partitions")
+}
+
+// asTenant returns the DSN of a new role that owns nothing and has these privileges.
+func asTenant(t *testing.T, dsn, privileges string) string {
+	t.Helper()
 	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
-	execute(t, dsn, "CREATE ROLE "+role, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
+	execute(t, dsn, "CREATE ROLE "+role, "GRANT "+privileges+" TO "+role)
 	t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), dsn)
 		require.NoError(t, err)
@@ -65,12 +71,33 @@ func TestReceiptsWarnings(t *testing.T) {
 	q := u.Query()
 	q.Set("role", role)
 	u.RawQuery = q.Encode()
-	assert.Contains(t, message(u.String(), 0), "may not create and drop partitions")
+	return u.String()
+}
+
+func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	r := NewReport()
+	r.database(t.Context(), asTenant(t, dsn, "SELECT ON schema_migrations"))
+	var denied string
+	for _, f := range r.Findings {
+		if f.Check == "permissions" {
+			denied = strings.TrimPrefix(f.Message, "the user may not read and write ")
+		}
+	}
+
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	rows, err := conn.Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'schema_migrations' ORDER BY relname`)
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
 func TestClockAndDiskErrors(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	r := NewReport()
 	r.now = func() time.Time { return time.Now().Add(-time.Minute) }
 	r.database(t.Context(), dsn)
@@ -78,7 +105,7 @@ func TestClockAndDiskErrors(t *testing.T) {
 	assert.Equal(t, "the clocks of this machine and of the database differ by 1m0s", r.Findings[0].Message)
 
 	r = NewReport()
-	r.minFreeDisk = 2 // no disk is that empty
+	r.minFreeDisk = 2 // more than any disk has
 	r.disk(t.TempDir())
 	require.Len(t, r.Findings, 1)
 	assert.Contains(t, r.Findings[0].Message, "% full")
@@ -100,7 +127,7 @@ func TestChecksOfOtherServers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	unavailable := "http://" + closed.Addr().String()
-	for _, c := range []struct{ check, says, url string }{
+	for _, c := range []struct{ check, message, url string }{
 		{"prometheus", "is unavailable", unavailable}, {"prometheus", "status 401", respond(401, "")}, {"prometheus", "", respond(200, "{}")},
 		{"airflow", "is unavailable", unavailable}, {"airflow", "denied access", respond(401, "{}")}, {"airflow", "", respond(200, `{"version": "3"}`)},
 		{"server", "does not answer", unavailable}, {"server", "not the response of loadaware", respond(200, "hello")},
@@ -121,12 +148,12 @@ func TestChecksOfOtherServers(t *testing.T) {
 		r.prometheus(t.Context(), &cfg)
 		r.airflow(t.Context(), &cfg)
 		r.server(t.Context(), &cfg)
-		if c.says == "" {
+		if c.message == "" {
 			assert.Empty(t, r.Findings, c.url)
 			continue
 		}
-		require.Len(t, r.Findings, 1, c.says)
-		assert.Contains(t, r.Findings[0].Message, c.says)
+		require.Len(t, r.Findings, 1, c.message)
+		assert.Contains(t, r.Findings[0].Message, c.message)
 	}
 	assert.False(t, isLoopback("http://10.0.0.1:8080"))
 	assert.False(t, isLoopback("https://example.org"))

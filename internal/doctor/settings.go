@@ -54,6 +54,7 @@ func (r *Report) certificate(_ context.Context, c *Config) {
 // renew a certificate a month before it expires.
 const ExpiresSoon = 14 * 24 * time.Hour
 
+// expiry checks when a certificate expires.
 func (r *Report) expiry(at time.Time) {
 	switch left := at.Sub(r.now()); {
 	case left <= 0:
@@ -73,7 +74,7 @@ func (r *Report) retention(_ context.Context, c *Config) {
 	}
 }
 
-// prometheus sends a query to Prometheus.
+// prometheus checks that Prometheus answers a query.
 func (r *Report) prometheus(ctx context.Context, c *Config) {
 	if c.Prometheus.URL == "" {
 		return
@@ -92,7 +93,7 @@ func (r *Report) prometheus(ctx context.Context, c *Config) {
 	}
 }
 
-// airflow opens a client of Airflow.
+// airflow checks that Airflow accepts the configured user or token.
 func (r *Report) airflow(ctx context.Context, c *Config) {
 	if c.Airflow.URL == "" {
 		return
@@ -109,7 +110,7 @@ func (r *Report) airflow(ctx context.Context, c *Config) {
 	}
 }
 
-// maxStaleness is longer than a replica with a working subscription is ever stale.
+// maxStaleness bounds the staleness of a replica whose subscription to model updates works.
 const maxStaleness = time.Minute
 
 // server checks the server that LOADAWARE_URL or --url names.

@@ -16,7 +16,7 @@ import (
 // maxNamedTasks limits the tasks named in one message.
 const maxNamedTasks = 5
 
-// models decodes the active model of every task, and names all that cannot be decoded.
+// models decodes the active model of every task, and names the models that cannot be decoded.
 // Their tasks get the static request until the next training.
 func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("models")
@@ -106,15 +106,20 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
 	err := conn.QueryRow(ctx, `WITH newest AS (
-			SELECT namespace, dag_id, task_id, run_id, map_index, try_number FROM receipt
+			(SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number FROM receipt
 			WHERE at < $1 AND run_id <> '' AND try_number = 1 ORDER BY prediction_id DESC LIMIT $2)
+			UNION ALL
+			(SELECT prediction_id::text, namespace, dag_id, task_id, run_id, map_index, try_number
+			FROM receipt_compact JOIN receipt_name ON receipt_name.id = name
+			WHERE at < $1 AND run_id <> '' AND try_number = 1 ORDER BY receipt_compact.prediction_id DESC LIMIT $2)
+			ORDER BY prediction_id DESC LIMIT $2)
 		SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
 			SELECT FROM task JOIN observation ON observation.task = task.id
 			WHERE task.namespace = newest.namespace AND task.dag_id = newest.dag_id AND task.task_id = newest.task_id
 				AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number))
 		FROM newest`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
 	if err == nil && tries >= minCheckedTries && unreported > int(math.Ceil(float64(tries)/2)) {
-		r.Errorf("unreported tries", "check that the provider's listener is installed, and that its token has the role observe",
+		r.Errorf("unreported tries", "check that the provider is installed, and that its token has the role observe",
 			"of the newest %d first tries predicted more than a day ago, %d were never reported", tries, unreported)
 	}
 	return err
@@ -124,11 +129,11 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 // retention has failed for three weeks.
 func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("receipts")
-	var mayPartition, hasNextWeek, hasStrays bool
-	err := conn.QueryRow(ctx, `SELECT pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE'),
-			EXISTS (SELECT FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
-				WHERE inhparent = receipt.oid AND substring(pg_get_expr(relpartbound, inhrelid) FROM $$TO \('([^']*)'\)$$) COLLATE "C" > $1)
-		FROM pg_class AS receipt WHERE oid = 'receipt'::regclass`, store.FirstID(r.now().AddDate(0, 0, 7))).Scan(&mayPartition, &hasNextWeek)
+	var mayPartition, hasNextWeek, hasUnpartitioned bool
+	err := conn.QueryRow(ctx, `SELECT bool_and(pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE')),
+			bool_and(EXISTS (SELECT FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+				WHERE inhparent = receipt.oid AND substring(pg_get_expr(relpartbound, inhrelid) FROM $$TO \('([^']*)'\)$$) COLLATE "C" > $1))
+		FROM pg_class AS receipt WHERE oid IN ('receipt'::regclass, 'receipt_compact'::regclass)`, store.FirstID(r.now().AddDate(0, 0, 7))).Scan(&mayPartition, &hasNextWeek)
 	if err == nil && !mayPartition {
 		r.Warnf("receipts", "make the user the owner of the tables receipt and receipt_…, and let it create tables",
 			"the user may not create and drop partitions: receipts are deleted row by row, and retention logs errors")
@@ -138,10 +143,10 @@ func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 		r.Warnf("receipts", "check that a server runs for more than an hour, and its log for errors of retention", "receipts of next week have no partition")
 	}
 	if err == nil {
-		err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM receipt_other)`).Scan(&hasStrays)
+		err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM receipt_other) OR EXISTS (SELECT FROM receipt_compact_other)`).Scan(&hasUnpartitioned)
 	}
-	if hasStrays {
-		r.Warnf("receipts", "check the clocks of all replicas", "some receipts are in receipt_other, because their week had no partition: they are deleted row by row")
+	if hasUnpartitioned {
+		r.Warnf("receipts", "check the clocks of all replicas", "some receipts are in receipt_other or receipt_compact_other, because their week had no partition: they are deleted row by row")
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// wide has 1,460 runs of ten numbers, which encode to thirty columns; three of the numbers
-// determine the peak, from 1 to 300 GB.
+// wide returns a history of 1,460 runs with ten numbers, which encode to thirty columns. Three of
+// the numbers determine the peak, which is from 1 to 300 GB.
 func wide() string {
 	rng := rand.New(rand.NewPCG(9, 0))
 	var text strings.Builder

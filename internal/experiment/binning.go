@@ -10,50 +10,51 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// These name how the edges of a binning were found.
+// The methods that found the edges of a binning.
 const (
-	given        = "given"
-	searched     = "searched"         // the highest optimal improvement
-	searchedTime = "searched by time" // the highest time-weighted one
-	strided      = "stride search"    // the study's, over multiples of stride
+	given        = "given"            // the user gave them
+	searched     = "searched"         // highest optimal improvement
+	searchedTime = "searched by time" // highest optimal improvement weighted by time
+	strided      = "stride search"    // exhaustive search over multiples of stride
 )
 
 const (
-	fewestBins, mostBins = 2, 4 // range of the search
+	minBins, maxBins = 2, 4 // range of the search
 
-	margin = 0.2 // above the largest peak if no request gives the top
+	margin = 0.2 // of the top edge above the largest peak, if no request covers the peaks
 )
 
-// Binning is one way to cut a task's peaks, with the share of the static bill that a
-// perfect classifier over it would save. The static bill grants every run the top edge.
+// Binning holds the bins of a task, and the shares of the static cost that a perfect classifier
+// over these bins would save. The static cost is the cost if every run gets the top edge.
 type Binning struct {
 	Task        string    `json:"task"`
-	BinsGB      []float64 `json:"bins_gb"`
-	Found       string    `json:"found"` // given, searched, searched by time, stride search
+	BinsGB      []float64 `json:"bins_gb"` // upper edges, ascending
+	Found       string    `json:"found"`   // given, searched, searched by time, stride search
 	Optimal     float64   `json:"optimal"`
-	TimeOptimal float64   `json:"time_optimal"`
+	TimeOptimal float64   `json:"time_optimal"` // Optimal with runs weighted by duration
 
 	edges []float64 // BinsGB in bytes
 }
 
-// cutter cuts the peaks of one dataset into bins.
-type cutter struct {
+// binner finds binnings of one dataset.
+type binner struct {
 	dataset *taskmodel.Dataset
-	name    string
-	runs    binning.History // weight 1 per run
-	hours   binning.History // weighted by durations
+	name    string          // name of the task in the report
+	runs    binning.History // peaks with a weight of 1
+	hours   binning.History // peaks weighted by durations
 }
 
-func newCutter(l *taskmodel.Dataset, name string) *cutter {
-	peaks, seconds := make([]float64, l.Len()), make([]float64, l.Len())
+// newBinner returns the binner of a dataset.
+func newBinner(dataset *taskmodel.Dataset, name string) *binner {
+	peaks, seconds := make([]float64, dataset.Len()), make([]float64, dataset.Len())
 	for i := range peaks {
-		peaks[i], seconds[i] = l.Peak(i), l.Seconds(i)
+		peaks[i], seconds[i] = dataset.Peak(i), dataset.Seconds(i)
 	}
-	return &cutter{l, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
+	return &binner{dataset, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
 }
 
 // binningOf returns the binning with these edges, in bytes.
-func (c *cutter) binningOf(found string, edges []float64) Binning {
+func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
 		Task: c.name, Found: found, BinsGB: make([]float64, len(edges)), edges: edges,
@@ -67,7 +68,7 @@ func (c *cutter) binningOf(found string, edges []float64) Binning {
 
 // top returns the largest request if it covers every peak, else the largest peak plus a
 // margin.
-func (c *cutter) top() float64 {
+func (c *binner) top() float64 {
 	requested := sizing.Bytes(0)
 	for i := range c.dataset.Len() {
 		requested = max(requested, c.dataset.Row(i).Requested.Memory)
@@ -78,9 +79,9 @@ func (c *cutter) top() float64 {
 	return binning.Top(c.runs.Peaks, margin, 1e6)
 }
 
-// compare searches the given number of bins under one top with three methods: exact,
-// exact with weights by time, and the stride search of the study.
-func (c *cutter) compare(bins int, top float64) ([]Binning, error) {
+// compare searches the edges for a number of bins up to top with three methods: the exact search,
+// the exact search weighted by time, and the exhaustive search over multiples of a stride.
+func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {
 		return nil, err
@@ -89,14 +90,14 @@ func (c *cutter) compare(bins int, top float64) ([]Binning, error) {
 	if err != nil {
 		return nil, err
 	}
-	study, err := c.runs.Stride(bins, top, stride(top))
+	byStride, err := c.runs.Stride(bins, top, stride(top))
 	if err != nil {
 		return nil, err
 	}
-	return []Binning{c.binningOf(searched, exact), c.binningOf(searchedTime, timed), c.binningOf(strided, study)}, nil
+	return []Binning{c.binningOf(searched, exact), c.binningOf(searchedTime, timed), c.binningOf(strided, byStride)}, nil
 }
 
-// stride returns the 10 GB of the study, or a twentieth of the top if that is less.
+// stride returns 10 GB, or a twentieth of the top if that is less.
 func stride(top float64) float64 { return min(10e9, top/20) }
 
 // parseEdges converts edges from GB to bytes and checks them.
@@ -106,21 +107,22 @@ func parseEdges(task string, gb []float64) ([]float64, error) {
 		edges[i] = math.Round(v * 1e9)
 	}
 	if err := binning.Check(edges); err != nil || edges[len(edges)-1] > sizing.MaxBytes {
-		return nil, sizing.Errorf(sizing.Invalid, "bins of %s must ascend and be above 0 GB: %v", task, gb)
+		return nil, sizing.Errorf(sizing.Invalid, "bins of %s: %v GB; give ascending edges above 0", task, gb)
 	}
 	return edges, nil
 }
 
-// trial is one binning to evaluate.
-type trial struct {
-	*cutter
+// binnedTask is one task with one binning to evaluate.
+type binnedTask struct {
+	*binner
 	Binning
-	levels []float64 // logarithms of the edges, the form that models use
-	bin    []int     // of each row of the dataset
+	levels []float64 // logarithms of the edges, as the models need them
+	bin    []int     // bin of each row of the dataset
 }
 
-func (c *cutter) trial(b Binning) *trial {
-	t := &trial{cutter: c, Binning: b}
+// binned returns the task with a binning.
+func (c *binner) binned(b Binning) *binnedTask {
+	t := &binnedTask{binner: c, Binning: b}
 	for _, edge := range b.edges {
 		t.levels = append(t.levels, math.Log(edge))
 	}
@@ -130,9 +132,9 @@ func (c *cutter) trial(b Binning) *trial {
 	return t
 }
 
-// try returns the trials over the user's edges, and a table that compares them with
-// searched edges.
-func (c *cutter) try(givenGB [][]float64) (trials []*trial, table []Binning, err error) {
+// withEdges returns the task with each of the given binnings, and a table that compares them
+// with searched binnings.
+func (c *binner) withEdges(givenGB [][]float64) (tasks []*binnedTask, table []Binning, err error) {
 	for _, gb := range givenGB {
 		edges, err := parseEdges(c.name, gb)
 		if err != nil {
@@ -143,24 +145,25 @@ func (c *cutter) try(givenGB [][]float64) (trials []*trial, table []Binning, err
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		b := c.binningOf(given, edges)
-		trials, table = append(trials, c.trial(b)), append(append(table, b), found...)
+		tasks, table = append(tasks, c.binned(b)), append(append(table, b), found...)
 	}
-	return trials, table, nil
+	return tasks, table, nil
 }
 
-// search returns the trials over the best edges found, and the table of all searches.
-func (c *cutter) search() (trials []*trial, table []Binning, err error) {
-	for bins := fewestBins; bins <= mostBins; bins++ {
+// search returns the task with the best binning for each number of bins, and a table of all
+// searched binnings.
+func (c *binner) search() (tasks []*binnedTask, table []Binning, err error) {
+	for bins := minBins; bins <= maxBins; bins++ {
 		found, err := c.compare(bins, c.top())
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		if best := found[0]; len(best.edges) == bins { // otherwise there are too few distinct peaks
-			trials, table = append(trials, c.trial(best)), append(table, found...)
+			tasks, table = append(tasks, c.binned(best)), append(table, found...)
 		}
 	}
-	if trials == nil {
-		return nil, nil, sizing.Errorf(sizing.Invalid, "%s: its peaks are all the same and cannot be cut; leave it out", c.name)
+	if tasks == nil {
+		return nil, nil, sizing.Errorf(sizing.Invalid, "search bins of %s: all peaks are equal; leave the task out", c.name)
 	}
-	return trials, table, nil
+	return tasks, table, nil
 }

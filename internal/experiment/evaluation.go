@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// holdout evaluates all families on one binning of a task and one split.
+// holdout evaluates all families on one binned task with one split.
 type holdout struct {
-	*trial
+	*binnedTask
 	plan *Plan
 	seed uint64
 	split
@@ -23,13 +23,14 @@ type holdout struct {
 // result holds the predictions and figures of one family.
 type result struct {
 	Row
-	actual, predicted []int
-	tuned             *Tuned
-	model             []byte // encoded classifier of the first seed
+	actual, predicted []int  // bins of the held-out rows
+	tuned             *Tuned // nil: the parameters were not searched
+	model             []byte // encoded classifier; nil for other seeds than the first
 }
 
-func (p *Plan) newHoldout(t *trial, seed uint64) *holdout {
-	s := &holdout{trial: t, plan: p, seed: seed}
+// newHoldout splits a binned task with a seed.
+func (p *Plan) newHoldout(t *binnedTask, seed uint64) *holdout {
+	s := &holdout{binnedTask: t, plan: p, seed: seed}
 	if p.Split == ByTime {
 		s.split = byTime(t.dataset.Len())
 	} else {
@@ -38,7 +39,7 @@ func (p *Plan) newHoldout(t *trial, seed uint64) *holdout {
 	return s
 }
 
-// evaluate fits one family and scores its predictions for all held-out rows.
+// evaluate fits one family and evaluates its predictions for all held-out rows.
 func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) {
 	p := &result{actual: make([]int, 0, len(s.test))}
 	for _, i := range s.test {
@@ -68,7 +69,8 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 	return p, nil
 }
 
-// final decides by the probabilities of serving's own model, without a risk cap.
+// final returns the bins with the least expected cost by the probabilities of the model of the
+// service.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err != nil {
@@ -82,7 +84,7 @@ func (s *holdout) final() ([]int, error) {
 	return predicted, nil
 }
 
-// serving returns the bins that serving would grant at the default risk.
+// serving returns the bins of the amounts that the service would grant at the default risk target.
 func (s *holdout) serving() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err != nil {
@@ -96,15 +98,16 @@ func (s *holdout) serving() ([]int, error) {
 	return predicted, nil
 }
 
-// question returns the question of a first try.
-func (p *Plan) question(l *taskmodel.Dataset, row int) taskmodel.Question {
+// question returns the question of the first try of a row.
+func (p *Plan) question(dataset *taskmodel.Dataset, row int) taskmodel.Question {
 	return taskmodel.Question{
-		Requested: l.Row(row).Requested, Cap: p.data.Cap,
+		Requested: dataset.Row(row).Requested, Cap: p.data.Cap,
 		RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts,
 	}
 }
 
-// classify fits a family, with tuned parameters if the plan has a search.
+// classify fits a family, with searched parameters if the plan has a search, and sets the
+// predictions of the result p.
 func (s *holdout) classify(ctx context.Context, c combination, p *result) error {
 	f, _ := familyOf(c.family)
 	var params []float64
@@ -122,7 +125,7 @@ func (s *holdout) classify(ctx context.Context, c combination, p *result) error 
 	if err != nil {
 		return err
 	}
-	fitted, err := f.of(params).FitLevels(rows, s.levels, s.seed)
+	fitted, err := f.build(params).FitLevels(rows, s.levels, s.seed)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,7 @@ func (s *holdout) classify(ctx context.Context, c combination, p *result) error 
 	return err
 }
 
-// answers returns the decided bins of encoded rows.
+// answers returns the bins of encoded rows by the decision rule of the family.
 func (f *family) answers(c classify.Classifier, rows [][]float64, penalty float64) []int {
 	predicted, p := make([]int, len(rows)), make([]float64, c.Bins())
 	for i, x := range rows {

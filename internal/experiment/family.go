@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/tune"
 )
 
-// These families use serving's own model instead of a classifier. Final takes the bin of
-// least expected cost (1 for an over-estimate, the penalty for an under-estimate) without
-// a risk cap. Serving takes the bin of the memory that serving would grant.
+// These families use the model of the service instead of a classifier. Final chooses the bin with
+// the least expected cost: 1 for an over-estimate, and the penalty for an under-estimate. It has
+// no risk target. Serving chooses the bin of the memory that the service would grant.
 const (
 	Final   = "final"
 	Serving = "serving"
@@ -23,10 +23,10 @@ const (
 // family is one kind of classifier and the rule that turns its probabilities into a bin.
 type family struct {
 	name   string
-	levels bool // learns levels instead of bins, so it needs rows with a level
-	space  tune.Space
-	of     func(params []float64) classify.LevelFamily // nil: the defaults
-	decide func(p []float64, penalty float64) int
+	levels bool                                        // learns levels (log peaks) instead of bins, so it needs rows with a level
+	space  tune.Space                                  // of the parameter search; nil: no parameters
+	build  func(params []float64) classify.LevelFamily // nil: the defaults
+	decide func(p []float64, penalty float64) int      // returns the bin for P(bin) = p
 }
 
 // treeSpace is the search space of boosted trees. Its bounds keep a search of 30
@@ -42,6 +42,7 @@ var treeSpace = tune.Space{
 
 var ridgeSpace = tune.Dimension{Name: "ridge_penalty", Low: 0.01, High: 100, Log: true}
 
+// trees converts parameters of treeSpace.
 func trees(params []float64) gbt.Config {
 	if params == nil {
 		return gbt.Config{}
@@ -68,12 +69,12 @@ func regression(params []float64) classify.LevelFamily {
 func families() []family {
 	regressionSpace := append(slices.Clone(treeSpace), ridgeSpace)
 	return []family{
-		{name: "prior", decide: score.Decide, of: func([]float64) classify.LevelFamily {
+		{name: "prior", decide: score.Decide, build: func([]float64) classify.LevelFamily {
 			return classify.Binned{Family: classify.Prior{}}
 		}},
 		{name: "cart", decide: score.Decide,
 			space: tune.Space{{Name: "max_depth", Low: 2, High: 12, Whole: true}},
-			of: func(params []float64) classify.LevelFamily {
+			build: func(params []float64) classify.LevelFamily {
 				c := classify.CART{}
 				if params != nil {
 					c.Tree = cart.Config{MaxDepth: int(params[0])}
@@ -82,25 +83,25 @@ func families() []family {
 			}},
 		{name: "svm", decide: score.Decide,
 			space: tune.Space{{Name: "c", Low: 0.1, High: 1000, Log: true}, {Name: "gamma", Low: 1e-4, High: 1, Log: true}},
-			of: func(params []float64) classify.LevelFamily {
+			build: func(params []float64) classify.LevelFamily {
 				s := classify.SVM{}
 				if params != nil {
 					s.Machine = svm.Config{C: params[0], Gamma: params[1]}
 				}
 				return classify.Binned{Family: s}
 			}},
-		{name: "softmax-trees", decide: score.Decide, space: treeSpace, of: softmax},
-		{name: "softmax-trees-argmax", decide: argmax, space: treeSpace, of: softmax},
-		{name: "regression", levels: true, decide: score.Decide, space: regressionSpace, of: regression},
+		{name: "softmax-trees", decide: score.Decide, space: treeSpace, build: softmax},
+		{name: "softmax-trees-argmax", decide: argmax, space: treeSpace, build: softmax},
+		{name: "regression", levels: true, decide: score.Decide, space: regressionSpace, build: regression},
 		{name: "regression+softmax-trees", levels: true, decide: score.Decide, space: regressionSpace,
-			of: func(params []float64) classify.LevelFamily {
+			build: func(params []float64) classify.LevelFamily {
 				return classify.Average{regression(params), softmax(params)}
 			}},
 	}
 }
 
-// argmax returns the most probable bin and ignores the cost of errors. It is the
-// decision rule of the study and serves as a baseline.
+// argmax returns the most probable bin and ignores the cost of errors. It is the usual
+// decision rule of classifiers and serves as a baseline.
 func argmax(p []float64, _ float64) int { return slices.Index(p, slices.Max(p)) }
 
 // Families returns the names of all families in report order.
@@ -112,7 +113,7 @@ func Families() []string {
 	return append(names, Final, Serving)
 }
 
-// familyOf finds a classifier by name. It reports false for Final and Serving.
+// familyOf returns the classifier with a name. It returns false for Final and Serving.
 func familyOf(name string) (family, bool) {
 	all := families()
 	i := slices.IndexFunc(all, func(f family) bool { return f.name == name })

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Setting identifies the rows that differ only in their seed. Rows of one setting are
-// averaged, and runs are compared setting by setting.
+// Setting identifies rows that differ only in their seed. Rows of one setting are averaged, and
+// comparisons of runs have one row per setting.
 type Setting struct {
 	Task, Bins, Family, Oversampling, Split string // Bins has the form {10;60;350}
 }
@@ -37,13 +37,13 @@ type Group struct {
 // Groups groups rows by setting, in the order in which the settings first occur.
 func Groups(rows []Row) []Group {
 	var groups []Group
-	place := map[Setting]int{}
+	index := map[Setting]int{}
 	for _, row := range rows {
 		setting := row.Setting()
-		at, known := place[setting]
+		at, known := index[setting]
 		if !known {
 			at = len(groups)
-			place[setting], groups = at, append(groups, Group{Setting: setting})
+			index[setting], groups = at, append(groups, Group{Setting: setting})
 		}
 		groups[at].Rows = append(groups[at].Rows, row)
 	}
@@ -55,8 +55,8 @@ func Groups(rows []Row) []Group {
 
 // Figure is one number of a row with its JSON name.
 type Figure struct {
-	Name string
-	Of   func(*Row) float64
+	Name  string
+	Value func(*Row) float64
 }
 
 // Figures returns all figures; the main figures for comparison come first.
@@ -80,9 +80,9 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 	return sum / float64(len(g.Rows))
 }
 
-// Difference returns the mean of figure in to minus that in from, and its standard error
-// over rows paired by seed: NaN unless both have the same seeds, at least two. It
-// underestimates the error because the splits share rows.
+// Difference returns the mean of a figure in to minus the mean in from, and the standard error of
+// this difference over rows paired by seed. The standard error is NaN unless both groups have the
+// same seeds, at least two. It is an underestimate because the splits share rows.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)
@@ -94,8 +94,8 @@ func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError
 		if from.Rows[i].Seed != to.Rows[i].Seed {
 			return mean, math.NaN()
 		}
-		off := figure(&to.Rows[i]) - figure(&from.Rows[i]) - mean
-		squares += off * off
+		deviation := figure(&to.Rows[i]) - figure(&from.Rows[i]) - mean
+		squares += deviation * deviation
 	}
 	return mean, math.Sqrt(squares / float64(n-1) / float64(n))
 }

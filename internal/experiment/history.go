@@ -16,12 +16,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the minimum number of measured rows of a task: with fewer rows the holdout
-// is too small.
+// minRows is the least number of measured rows of a task. With fewer rows the holdout is too
+// small.
 const minRows = 10
 
-// leastCap is the minimum node size that every history gets, the same as in backtest.
-const leastCap sizing.Bytes = 128e9
+// minCap is the least Data.Cap, as in package backtest.
+const minCap sizing.Bytes = 128e9
 
 // Data is the history of an experiment, with one dataset per task.
 type Data struct {
@@ -52,10 +52,10 @@ func Read(name string, r io.Reader) (*Data, error) {
 	for task, observations := range byTask {
 		histories = append(histories, historyOf(task, observations))
 	}
-	return Of(name, histories)
+	return NewData(name, histories)
 }
 
-// historyOf builds the history that the store would hold for a task.
+// historyOf returns the observations of a task as a stored history.
 func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.History {
 	slices.SortStableFunc(observations, func(a, b sizing.Observation) int { return at(&a).Compare(at(&b)) })
 	h := &sizing.History{Task: task, Total: len(observations), LastSeq: int64(len(observations))}
@@ -79,21 +79,21 @@ func at(o *sizing.Observation) time.Time {
 	return o.EndedAt
 }
 
-// Of builds Data from histories whose rows are in time order. It returns sizing.Invalid
+// NewData builds Data from histories whose rows are in time order. It returns sizing.Invalid
 // if no task has enough measured rows.
-func Of(name string, histories []*sizing.History) (*Data, error) {
-	d := &Data{Name: name, Cap: leastCap}
+func NewData(name string, histories []*sizing.History) (*Data, error) {
+	d := &Data{Name: name, Cap: minCap}
 	sum := sha256.New()
 	slices.SortFunc(histories, func(a, b *sizing.History) int { return cmp.Compare(a.Task.String(), b.Task.String()) })
 	for _, h := range histories {
-		l := taskmodel.NewDataset(h)
-		d.LeftOut += len(h.Rows) - l.Len()
-		if l.Len() < minRows {
+		dataset := taskmodel.NewDataset(h)
+		d.LeftOut += len(h.Rows) - dataset.Len()
+		if dataset.Len() < minRows {
 			continue
 		}
-		d.datasets = append(d.datasets, l)
-		for i := range l.Len() {
-			d.Cap = max(d.Cap, l.Row(i).MemoryMax.Times(1.0001))
+		d.datasets = append(d.datasets, dataset)
+		for i := range dataset.Len() {
+			d.Cap = max(d.Cap, dataset.Row(i).MemoryMax.Times(1.0001))
 		}
 		if err := digest(sum, h); err != nil {
 			return nil, err
@@ -126,35 +126,36 @@ func digest(w io.Writer, h *sizing.History) error {
 	return nil
 }
 
-// nameOf returns the task's id if it is unique, else the whole key.
+// nameOf returns the task id if it is unique, else the whole key.
 func (d *Data) nameOf(task sizing.TaskKey) string {
-	for _, l := range d.datasets {
-		if l.Task.Task == task.Task && l.Task != task {
+	for _, dataset := range d.datasets {
+		if dataset.Task.Task == task.Task && dataset.Task != task {
 			return task.String()
 		}
 	}
 	return task.Task
 }
 
-// A task is heavy if it makes up a tenth of the use in at least heavyRows rows.
+// A task is heavy if it has at least heavyShare of the memory-time of all tasks, and at least
+// heavyRows rows.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
 )
 
-// heavy returns the heavy tasks or, if there are none, the task with the largest use.
+// heavy returns the heavy tasks or, if there are none, the task with the largest memory-time.
 func (d *Data) heavy() []*taskmodel.Dataset {
 	all, use := 0.0, make([]float64, len(d.datasets))
-	for n, l := range d.datasets {
-		for i := range l.Len() {
-			use[n] += l.Peak(i) * l.Seconds(i)
+	for n, dataset := range d.datasets {
+		for i := range dataset.Len() {
+			use[n] += dataset.Peak(i) * dataset.Seconds(i)
 		}
 		all += use[n]
 	}
 	var heavy []*taskmodel.Dataset
-	for n, l := range d.datasets {
-		if use[n] >= heavyShare*all && l.Len() >= heavyRows {
-			heavy = append(heavy, l)
+	for n, dataset := range d.datasets {
+		if use[n] >= heavyShare*all && dataset.Len() >= heavyRows {
+			heavy = append(heavy, dataset)
 		}
 	}
 	if heavy == nil {
@@ -163,19 +164,19 @@ func (d *Data) heavy() []*taskmodel.Dataset {
 	return heavy
 }
 
-// named returns the datasets of the named tasks, in the order of the names. A name is
-// an id or a whole key as formatted by sizing.TaskKey.
+// named returns the datasets of tasks, in the order of the names. A name is a task id or a whole
+// key as formatted by sizing.TaskKey. An unknown name is an error of kind sizing.NotFound.
 func (d *Data) named(names []string) ([]*taskmodel.Dataset, error) {
 	var found []*taskmodel.Dataset
 	for _, name := range names {
 		before := len(found)
-		for _, l := range d.datasets {
-			if (l.Task.Task == name || l.Task.String() == name) && !slices.Contains(found, l) {
-				found = append(found, l)
+		for _, dataset := range d.datasets {
+			if (dataset.Task.Task == name || dataset.Task.String() == name) && !slices.Contains(found, dataset) {
+				found = append(found, dataset)
 			}
 		}
 		if len(found) == before {
-			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs", d.Name, name, minRows)
+			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs; check the name", d.Name, name, minRows)
 		}
 	}
 	return found, nil

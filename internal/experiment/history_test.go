@@ -18,8 +18,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,cpu_requested_cores,memory_max_bytes,cpu_max_cores,feature.size,feature.kind,feature.day\n"
 
-// history returns runs of two tasks. score uses 0.4 GB per unit of size, four times that
-// for kind b, and requests 200 GB. load uses about 1 GB for all features and requests 20.
+// history returns runs of two tasks. The task score uses 0.4 GB per unit of size, and 1.6 GB for
+// kind b; it requests 200 GB. The task load uses about 1 GB for all features and requests 20 GB.
 func history(runs int) string {
 	rng, start := rand.New(rand.NewPCG(5, 0)), time.Date(2024, 1, 1, 2, 0, 0, 0, time.UTC)
 	var out strings.Builder
@@ -39,6 +39,7 @@ func history(runs int) string {
 	return out.String()
 }
 
+// read reads the data of a history.
 func read(t testing.TB, text string) *experiment.Data {
 	t.Helper()
 	d, err := experiment.Read("some history", strings.NewReader(text))
@@ -75,13 +76,13 @@ func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 }
 
 func TestReadRejectsAHistoryWithoutEnoughRows(t *testing.T) {
-	for claim, c := range map[string]struct{ text, says string }{
+	for claim, c := range map[string]struct{ text, message string }{
 		"an invalid row": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
 		"no history":     {"", "some history: "},
 		"too few rows":   {history(9), "some history: no task has 10 runs with a measured peak"},
 	} {
 		_, err := experiment.Read("some history", strings.NewReader(c.text))
-		assert.ErrorContains(t, err, c.says, claim)
+		assert.ErrorContains(t, err, c.message, claim)
 		assert.Equal(t, sizing.Invalid, sizing.KindOf(err), claim)
 	}
 }

@@ -50,10 +50,10 @@ const (
 )
 
 // ExportMLflow writes a run into dir, a folder in the layout of MLflow's file store
-// (its class FileStore; a tracking URI of file:DIR reads it). The run becomes a
-// parent, with the parameters, the report and the models; each of its settings
-// becomes a child, whose metrics have the seeds as steps and, as NAME_mean, their
-// mean:
+// (class FileStore). MLflow reads it with the tracking URI file:DIR. The run becomes a
+// parent run with the parameters, the report and the models. Each setting becomes a
+// child run, whose metrics have the seeds as steps. The metric NAME_mean is the mean
+// over the seeds:
 //
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
@@ -102,12 +102,13 @@ func makeMLflowExperiment(home string, at time.Time) error {
 		"name", quoted(mlflowName)))
 }
 
-// mlflowRun is one MLflow run; files maps paths below its folder to their text.
+// mlflowRun is one MLflow run.
 type mlflowRun struct {
 	id, name string
-	files    map[string]string
+	files    map[string]string // contents by path below the folder of the run
 }
 
+// newRun returns an MLflow run with the common tags. key distinguishes the runs of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
 	// Two databases may use the same id; time and data make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
@@ -126,7 +127,7 @@ func (k *StoredRun) parent() (*mlflowRun, error) {
 	var parameters map[string]json.RawMessage
 	if k.Parameters != nil {
 		if err := json.Unmarshal(k.Parameters, &parameters); err != nil {
-			return nil, fmt.Errorf("parameters of %s: no JSON object: %w", k.Title(), err)
+			return nil, fmt.Errorf("decode the parameters of %s: no JSON object: %w", k.Title(), err)
 		}
 		r.files["artifacts/parameters.json"] = string(k.Parameters)
 	}
@@ -158,16 +159,16 @@ func (k *StoredRun) child(parent *mlflowRun, g *Group) *mlflowRun {
 	for _, figure := range Figures() {
 		var lines strings.Builder
 		for i := range g.Rows {
-			fmt.Fprintf(&lines, "%s %s %d\n", at, decimal(figure.Of(&g.Rows[i])), g.Rows[i].Seed)
+			fmt.Fprintf(&lines, "%s %s %d\n", at, decimal(figure.Value(&g.Rows[i])), g.Rows[i].Seed)
 		}
 		r.files["metrics/"+figure.Name] = lines.String()
-		r.files["metrics/"+figure.Name+"_mean"] = fmt.Sprintf("%s %s 0\n", at, decimal(g.Mean(figure.Of)))
+		r.files["metrics/"+figure.Name+"_mean"] = fmt.Sprintf("%s %s 0\n", at, decimal(g.Mean(figure.Value)))
 	}
 	return r
 }
 
-// write replaces the run's folder. It writes meta.yaml last, because MLflow ignores a
-// folder without it.
+// write replaces the folder of the run. It writes meta.yaml last, because MLflow ignores a
+// folder without this file.
 func (r *mlflowRun) write(home string, at time.Time) error {
 	dir := filepath.Join(home, r.id)
 	if err := os.RemoveAll(dir); err != nil {
@@ -218,7 +219,7 @@ func yaml(pairs ...string) string {
 	return text.String()
 }
 
-// quoted returns a YAML scalar: YAML's double quotes support all of Go's escapes.
+// quoted returns a YAML scalar in double quotes, in which YAML supports all escapes of Go.
 func quoted(text string) string { return strconv.QuoteToASCII(text) }
 
 func fileURI(name string) string {

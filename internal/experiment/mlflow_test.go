@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// storedRun has two settings with two seeds each, and a name that needs YAML escapes.
+// storedRun returns a run of two settings with two seeds each. Its name needs YAML escapes.
 func storedRun() *experiment.StoredRun {
 	row := func(family string, seed uint64, u float64) experiment.Row {
 		return experiment.Row{Task: "d/predict", BinsGB: []float64{10, 62.5, 350}, Family: family, Oversampling: "none", Split: "stratified",
@@ -32,7 +32,7 @@ func storedRun() *experiment.StoredRun {
 	}
 }
 
-// tree returns every file below dir by path.
+// tree returns the contents of every file below dir by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -57,7 +57,7 @@ func runWith(t *testing.T, files map[string]string, name, text string) string {
 			return run + "/"
 		}
 	}
-	require.Failf(t, "no run has it", "%s = %s", name, text)
+	require.Failf(t, "no run has this file", "%s = %s", name, text)
 	return ""
 }
 
@@ -108,12 +108,12 @@ func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	first := tree(t, dir)
-	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "stale")
-	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	stale := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "stale")
+	require.NoError(t, os.WriteFile(stale, nil, 0o600))
 	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	require.Equal(t, first, tree(t, dir))
 
-	other := storedRun() // of another database
+	other := storedRun() // a run of another database with the same id
 	other.CreatedAt = other.CreatedAt.Add(time.Microsecond)
 	require.NoError(t, experiment.ExportMLflow(dir, other))
 	both := tree(t, dir)
@@ -130,12 +130,12 @@ func TestExportOfAMinimalRun(t *testing.T) {
 	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
 }
 
-// testdata/oracle/mlflow/open.py creates opened.json from an export; MLFLOW_EXPORT sets
-// the folder to which this test writes that export.
+// testdata/oracle/mlflow/open.py creates opened.json from an export. MLFLOW_EXPORT names the
+// folder to which this test writes the export.
 func TestMLflowReadsAnExport(t *testing.T) {
 	dir := t.TempDir()
-	if storedRun := os.Getenv("MLFLOW_EXPORT"); storedRun != "" {
-		dir = storedRun
+	if folder := os.Getenv("MLFLOW_EXPORT"); folder != "" {
+		dir = folder
 	}
 	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "oracle", "mlflow", "opened.json"))
@@ -185,7 +185,7 @@ func TestMLflowReadsAnExport(t *testing.T) {
 		if run.Params["family"] == "final" {
 			require.Equal(t, []string{run.ID}, opened.Best)
 			require.InDelta(t, 2.5, run.Metrics["u_score_mean"], 1e-12)
-			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the last seed's")
+			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the value of the last seed")
 		}
 	}
 	for name := range files {
@@ -193,5 +193,5 @@ func TestMLflowReadsAnExport(t *testing.T) {
 			delete(files, name)
 		}
 	}
-	require.Equal(t, files, read, "all that is written is read, and as it was meant")
+	require.Equal(t, files, read, "MLflow reads every file with its contents")
 }

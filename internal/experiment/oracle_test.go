@@ -13,31 +13,31 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-const oraclePath = "../../testdata/oracle/experiment/" // made by make.py there
+const oraclePath = "../../testdata/oracle/experiment/" // make.py in this folder writes the files
 
-// outside holds the results of XGBoost and SVC on the same splits of the same history.
-type outside struct {
-	HeldBack [][]int `json:"held_back"` // of each seed
-	Rows     []struct {
+// libraryResults holds the results of XGBoost and SVC on the same splits of the same history.
+type libraryResults struct {
+	Holdout [][]int `json:"held_back"` // rows by seed
+	Rows    []struct {
 		experiment.Row
 		Decision string // argmax, cost
 	}
 }
 
-func readOutside(t *testing.T) (o outside) {
+func readLibraryResults(t *testing.T) (o libraryResults) {
 	t.Helper()
-	raw, err := os.ReadFile(oraclePath + "outside.json")
+	raw, err := os.ReadFile(oraclePath + "libraries.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &o))
-	require.Len(t, o.HeldBack, 10)
+	require.Len(t, o.Holdout, 10)
 	require.Len(t, o.Rows, 10*3*2*2, "seeds × oversamplings × families × decisions")
 	return o
 }
 
 var oracleBins = []float64{4, 16, 64} // GB
 
-// The oracle script draws its splits with its own generator.
-func TestTheOraclesSplitsAreOurs(t *testing.T) {
+// The oracle script implements the random splits itself.
+func TestTheOracleUsesTheSameSplits(t *testing.T) {
 	f, err := os.Open(oraclePath + "history.csv")
 	require.NoError(t, err)
 	defer f.Close()
@@ -48,21 +48,23 @@ func TestTheOraclesSplitsAreOurs(t *testing.T) {
 		require.NoError(t, err)
 		bin = append(bin, binning.Index([]float64{4e9, 16e9, 64e9}, float64(line.Observation.MemoryMax)))
 	}
-	for seed, want := range readOutside(t).HeldBack {
-		assert.Equal(t, want, experiment.HeldBack(bin, len(oracleBins), uint64(seed)), "seed %d", seed)
+	for seed, want := range readLibraryResults(t).Holdout {
+		assert.Equal(t, want, experiment.Holdout(bin, len(oracleBins), uint64(seed)), "seed %d", seed)
 	}
 }
 
-// scores are means over the seeds.
+// scores holds means over the seeds.
 type scores struct{ accuracy, u float64 }
 
+// add adds the row of one seed.
 func (s *scores) add(r *experiment.Row, seeds int) {
 	s.accuracy += r.Accuracy / float64(seeds)
 	s.u += r.UScore / float64(seeds)
 }
 
-// ours runs the same experiment as the script.
-func ours(t *testing.T, seeds int) map[[2]string]scores {
+// ownScores runs the same experiment as the script, and returns the scores by family and
+// oversampling.
+func ownScores(t *testing.T, seeds int) map[[2]string]scores {
 	t.Helper()
 	f, err := os.Open(oraclePath + "history.csv")
 	require.NoError(t, err)
@@ -88,22 +90,22 @@ func ours(t *testing.T, seeds int) map[[2]string]scores {
 }
 
 // Two libraries never grow the same trees, and their calibrations differ. The mean u score
-// of 10 seeds on 108 rows has a standard error of 2 to 8. Measured differences, ours minus
-// theirs with no, random and SMOTE oversampling:
+// of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences from the other
+// library, with no, random and SMOTE oversampling, are:
 //
 //	                accuracy             u score
 //	trees, argmax   +.007 +.014 −.001    −2.3 −3.9 −6.6
 //	trees, cost     +.028 +.037 −.011    −7.8 −10.4 +1.9
 //	svm, cost       +.047 +.116 +.062    −7.2 −18.3 −5.4
 //
-// Both SVMs find the same borders (see package svm), but their Platt scaling draws
+// Both SVMs find the same decision boundaries (see package svm), but their Platt scaling draws
 // different folds.
-func TestFamiliesMatchOutsideLibraries(t *testing.T) {
-	o := readOutside(t)
-	got := ours(t, len(o.HeldBack))
+func TestFamiliesMatchOtherLibraries(t *testing.T) {
+	o := readLibraryResults(t)
+	got := ownScores(t, len(o.Holdout))
 	for _, c := range []struct {
 		family, library, decision string
-		accuracy, u               float64 // distances
+		accuracy, u               float64 // allowed differences of the means
 	}{
 		{"softmax-trees-argmax", "xgboost", "argmax", 0.03, 12},
 		{"softmax-trees", "xgboost", "cost", 0.06, 15},
@@ -113,7 +115,7 @@ func TestFamiliesMatchOutsideLibraries(t *testing.T) {
 			var theirs scores
 			for i := range o.Rows {
 				if r := &o.Rows[i]; r.Family == c.library && r.Decision == c.decision && r.Oversampling == oversampling {
-					theirs.add(&r.Row, len(o.HeldBack))
+					theirs.add(&r.Row, len(o.Holdout))
 				}
 			}
 			s := got[[2]string{c.family, oversampling}]
@@ -125,16 +127,16 @@ func TestFamiliesMatchOutsideLibraries(t *testing.T) {
 	}
 }
 
-// Serving learns levels instead of bins, which no outside pipeline does.
-func TestFinalBeatsEveryOutsidePipeline(t *testing.T) {
-	o := readOutside(t)
-	final := ours(t, len(o.HeldBack))[[2]string{experiment.Final, experiment.None}]
+// The family final learns the peak itself. The pipelines of the other libraries learn its bin.
+func TestFinalBeatsEveryPipelineOfOtherLibraries(t *testing.T) {
+	o := readLibraryResults(t)
+	final := ownScores(t, len(o.Holdout))[[2]string{experiment.Final, experiment.None}]
 	theirs := map[[3]string]scores{}
 	for i := range o.Rows {
 		r := &o.Rows[i]
 		key := [3]string{r.Family, r.Decision, r.Oversampling}
 		s := theirs[key]
-		s.add(&r.Row, len(o.HeldBack))
+		s.add(&r.Row, len(o.Holdout))
 		theirs[key] = s
 	}
 	require.Len(t, theirs, 12)

@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// These are the methods that balance bins of different sizes before training.
+// The methods that balance bins of different sizes before training.
 const (
-	None    = "none"
+	None    = "none"    // no balancing
 	Weights = "weights" // rows of small bins get larger weights
 	Random  = "random"  // rows of small bins are duplicated at random
 	SMOTE   = "smote"   // synthetic rows are interpolated between rows of small bins
@@ -25,51 +25,51 @@ func incompatibility(familyName, oversampling string) string {
 	case oversampling == None:
 		return ""
 	case !classifier:
-		return "it is serving's own model, which learns from the original rows"
+		return "it is the model of the service, which learns from the original rows"
 	case f.levels && oversampling != Weights:
-		return "it learns levels: a duplicated row would leak into its own holdout fold, and a synthetic row has no level"
+		return "it learns log peaks: a duplicated row would leak into its own holdout fold, and a synthetic row has no peak of its own"
 	}
 	return ""
 }
 
 // trainingData holds the training rows of a family and the encoded holdout rows.
 type trainingData struct {
-	enc     *taskmodel.Encoding
-	dataset *taskmodel.Dataset
-	train   []int
-	levels  []float64 // logarithms of the edges
-	test    [][]float64
+	enc      *taskmodel.Encoding
+	dataset  *taskmodel.Dataset
+	train    []int       // rows of dataset
+	logEdges []float64   // logarithms of the edges
+	test     [][]float64 // encoded holdout rows
 }
 
 // newTrainingData fits an encoding on the training rows of a split.
-func newTrainingData(l *taskmodel.Dataset, s split, levels []float64) *trainingData {
-	m := &trainingData{enc: l.Encode(s.train), dataset: l, train: s.train, levels: levels}
-	raw, _ := l.Raw(s.test)
+func newTrainingData(dataset *taskmodel.Dataset, s split, logEdges []float64) *trainingData {
+	m := &trainingData{enc: dataset.Encode(s.train), dataset: dataset, train: s.train, logEdges: logEdges}
+	raw, _ := dataset.Raw(s.test)
 	for i := range s.test {
 		m.test = append(m.test, m.enc.Row(raw.Row(i)))
 	}
 	return m
 }
 
-// table returns the encoded, oversampled training rows with levels as targets. An added
-// row gets the level of its bin's upper edge.
+// table returns the encoded, oversampled training rows with levels as targets. The level of an
+// added row is the upper edge of its bin.
 func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, error) {
 	out := *m.enc.Train
-	bins := len(m.levels)
+	bins := len(m.logEdges)
 	switch oversampling {
 	case Weights:
-		weights, err := resample.Balanced(classify.Cut(&out, m.levels), bins)
+		weights, err := resample.Balanced(classify.Cut(&out, m.logEdges), bins)
 		out.W = weights
 		return &out, err
 	case Random:
-		more, err := resample.Random(classify.Cut(&out, m.levels), bins, seed)
+		more, err := resample.Random(classify.Cut(&out, m.logEdges), bins, seed)
 		if err != nil {
 			return nil, err
 		}
 		return m.extended(more, func(row []float64) []float64 { return row }), nil
 	case SMOTE:
 		raw, kinds := m.dataset.Raw(m.train)
-		more, err := resample.SMOTE(classify.Cut(raw, m.levels), kinds, bins, 0, seed)
+		more, err := resample.SMOTE(classify.Cut(raw, m.logEdges), kinds, bins, 0, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +78,8 @@ func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, er
 	return &out, nil
 }
 
-// extended encodes all rows of more: first the task's own rows, then the added ones. It
-// uses one encoding for all, because a difference would let the model recognise added rows.
+// extended encodes all rows of more: first the original rows, then the added rows. It encodes all
+// rows in the same way, because the model could otherwise recognise added rows.
 func (m *trainingData) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train
 	out := own.Select(nil)
@@ -87,7 +87,7 @@ func (m *trainingData) extended(more *table.Table, encode func(row []float64) []
 	for i := range more.Rows() {
 		out.X = append(out.X, encode(more.Row(i))...)
 		if i >= own.Rows() {
-			out.Y = append(out.Y, m.levels[int(more.Y[i])])
+			out.Y = append(out.Y, m.logEdges[int(more.Y[i])])
 		}
 	}
 	return out

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// small has 20 runs; every fifth one is above 10 GB.
+// small returns the training data of 20 runs and the bins of its rows. Every fifth run is above
+// 10 GB.
 func small(t *testing.T) (*trainingData, []int) {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size,feature.day\n")
@@ -25,31 +26,31 @@ func small(t *testing.T) (*trainingData, []int) {
 	}
 	d, err := Read("small", strings.NewReader(text.String()))
 	require.NoError(t, err)
-	levels := []float64{math.Log(10e9), math.Log(30e9)}
-	m := newTrainingData(d.datasets[0], byTime(20), levels)
+	logEdges := []float64{math.Log(10e9), math.Log(30e9)}
+	m := newTrainingData(d.datasets[0], byTime(20), logEdges)
 	bin := make([]int, 0, 14)
-	for _, y := range classify.Cut(m.enc.Train, levels).Y {
+	for _, y := range classify.Cut(m.enc.Train, logEdges).Y {
 		bin = append(bin, int(y))
 	}
 	return m, bin
 }
 
-func TestAddedRowsBalanceTheBinsAfterTheRealOnes(t *testing.T) {
+func TestAddedRowsFollowTheOriginalRowsAndBalanceTheBins(t *testing.T) {
 	m, bin := small(t)
-	require.Equal(t, 2, count(bin, byTime(14).train, 1)+count(bin, byTime(14).test, 1))
-	for _, way := range []string{Random, SMOTE} {
-		rows, err := m.table(way, 3)
+	require.Equal(t, 2, count(bin, byTime(14).train, 1)+count(bin, byTime(14).test, 1), "2 of the first 14 rows are in the upper bin")
+	for _, method := range []string{Random, SMOTE} {
+		rows, err := m.table(method, 3)
 		require.NoError(t, err)
 		require.NoError(t, rows.Check())
-		assert.Equal(t, 24, rows.Rows(), "%s: twelve of each bin", way)
-		assert.Equal(t, m.enc.Train.X, rows.X[:len(m.enc.Train.X)], way)
-		assert.Equal(t, m.enc.Train.Y, rows.Y[:14], way)
-		for _, y := range classify.Cut(rows, m.levels).Y[14:] {
-			assert.Equal(t, 1.0, y, way)
+		assert.Equal(t, 24, rows.Rows(), "%s: twelve of each bin", method)
+		assert.Equal(t, m.enc.Train.X, rows.X[:len(m.enc.Train.X)], method)
+		assert.Equal(t, m.enc.Train.Y, rows.Y[:14], method)
+		for _, y := range classify.Cut(rows, m.logEdges).Y[14:] {
+			assert.Equal(t, 1.0, y, method)
 		}
-		again, err := m.table(way, 3)
+		again, err := m.table(method, 3)
 		require.NoError(t, err)
-		assert.Equal(t, rows, again, way)
+		assert.Equal(t, rows, again, method)
 	}
 }
 
@@ -63,9 +64,9 @@ func TestWeightsBalanceTheBinsWithoutNewRows(t *testing.T) {
 		sum[b] += rows.Weight(i)
 	}
 	assert.InDeltaSlice(t, []float64{7, 7}, sum[:], 1e-9)
-	plain, err := m.table(None, 3)
+	unbalanced, err := m.table(None, 3)
 	require.NoError(t, err)
-	assert.Nil(t, plain.W, "the trainingData itself has no weights")
+	assert.Nil(t, unbalanced.W, "without balancing there are no weights")
 }
 
 func TestIncompatibleOversamplingHasAReason(t *testing.T) {
@@ -74,7 +75,7 @@ func TestIncompatibleOversamplingHasAReason(t *testing.T) {
 	}
 	assert.Empty(t, incompatibility("svm", SMOTE))
 	assert.Empty(t, incompatibility("regression", Weights))
-	assert.Contains(t, incompatibility("regression", SMOTE), "a synthetic row has no level")
+	assert.Contains(t, incompatibility("regression", SMOTE), "a synthetic row has no peak of its own")
 	assert.Contains(t, incompatibility("regression+softmax-trees", Random), "duplicated row")
-	assert.Contains(t, incompatibility(Final, Weights), "serving's own model")
+	assert.Contains(t, incompatibility(Final, Weights), "the model of the service")
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Config selects what an experiment tries. Its zero value tries the default families
-// without oversampling and search.
+// Config configures an experiment. The zero value evaluates the default families without
+// oversampling and without a parameter search.
 type Config struct {
 	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks if empty
-	BinsGB        map[string][][]float64 `json:"bins_gb"`      // by task name as in Tasks: upper edges in GB, ascending; the experiment searches edges for the other tasks
-	Families      []string               `json:"families"`     // of Families(); DefaultFamilies() if empty
-	Oversamplings []string               `json:"oversampling"` // of Oversamplings(); None if empty
-	Split         string                 `json:"split"`        // of Splits(); Stratified if empty
-	Seeds         int                    `json:"seeds"`        // seeds 0 … Seeds−1; 5 if zero
-	Penalty       float64                `json:"penalty"`      // of an under-estimate, where an over-estimate costs 1; 10 if zero
-	Trials        int                    `json:"trials"`       // of the parameter search, per family and seed; no search if zero
-	Search        string                 `json:"search"`       // of Searches(); Bayes if empty
+	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name as in Tasks: ascending upper edges in GB; the experiment searches edges for the other tasks
+	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
+	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty
+	Split         string                 `json:"split"`        // a name from Splits(); Stratified if empty
+	Seeds         int                    `json:"seeds"`        // number of seeds, from 0; 5 if zero
+	Penalty       float64                `json:"penalty"`      // cost of an under-estimate, where an over-estimate costs 1; 10 if zero
+	Trials        int                    `json:"trials"`       // trials of the parameter search, per family and seed; no search if zero
+	Search        string                 `json:"search"`       // a name from Searches(); Bayes if empty
 }
 
 func (c Config) withDefaults() Config {
@@ -79,12 +79,12 @@ func (c Config) validate() error {
 type Plan struct {
 	Config
 	data     *Data
-	trials   []*trial
+	binned   []*binnedTask
 	table    []Binning
 	chosen   []combination
 	leftOut  []LeftOut
-	fitted   sync.Map // rows → func() (*taskmodel.Served, error)
-	progress func(steps int)
+	fitted   sync.Map        // models of the service by task and rows: func() (*taskmodel.ServedModel, error)
+	progress func(steps int) // nil: none
 }
 
 // combination is a family with an oversampling method.
@@ -97,7 +97,7 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	if err := p.cut(); err != nil {
+	if err := p.chooseBinnings(); err != nil {
 		return nil, err
 	}
 	for _, f := range p.Families {
@@ -118,8 +118,8 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	return p, nil
 }
 
-// cut finds the binnings of each task.
-func (p *Plan) cut() error {
+// chooseBinnings finds the binnings of each task.
+func (p *Plan) chooseBinnings() error {
 	datasets, err := p.data.named(p.Tasks)
 	if err != nil {
 		return err
@@ -128,20 +128,20 @@ func (p *Plan) cut() error {
 		datasets = p.data.heavy()
 	}
 	used := map[string]bool{}
-	for _, l := range datasets {
-		c := newCutter(l, p.data.nameOf(l.Task))
-		cut := c.search
-		for _, name := range []string{l.Task.Task, l.Task.String()} {
+	for _, dataset := range datasets {
+		b := newBinner(dataset, p.data.nameOf(dataset.Task))
+		find := b.search
+		for _, name := range []string{dataset.Task.Task, dataset.Task.String()} {
 			if gb := p.BinsGB[name]; len(gb) > 0 {
 				used[name] = true
-				cut = func() ([]*trial, []Binning, error) { return c.try(gb) }
+				find = func() ([]*binnedTask, []Binning, error) { return b.withEdges(gb) }
 			}
 		}
-		trials, table, err := cut()
+		binned, table, err := find()
 		if err != nil {
 			return err
 		}
-		p.trials, p.table = append(p.trials, trials...), append(p.table, table...)
+		p.binned, p.table = append(p.binned, binned...), append(p.table, table...)
 	}
 	for name := range p.BinsGB {
 		if !used[name] {
@@ -160,20 +160,20 @@ func (p *Plan) Steps() int {
 			steps += p.Trials
 		}
 	}
-	return (steps*len(p.trials) + len(p.measuredTasks())) * p.Seeds
+	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run executes the plan on GOMAXPROCS goroutines, which call progress after each step;
-// progress may be nil. Run stops early when ctx ends.
+// Run executes the plan on GOMAXPROCS goroutines. They call progress, which may be nil, after each
+// step. Run stops early when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress
-	results := make([][]*result, len(p.trials)*p.Seeds)
+	results := make([][]*result, len(p.binned)*p.Seeds)
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for n := range results {
 		work.Go(func() error {
 			var err error
-			results[n], err = p.evaluateAll(ctx, p.newHoldout(p.trials[n/p.Seeds], uint64(n%p.Seeds)))
+			results[n], err = p.evaluateAll(ctx, p.newHoldout(p.binned[n/p.Seeds], uint64(n%p.Seeds)))
 			return err
 		})
 	}
@@ -204,23 +204,24 @@ func (p *Plan) evaluateAll(ctx context.Context, s *holdout) ([]*result, error) {
 	return results, nil
 }
 
+// step reports one step to progress.
 func (p *Plan) step() {
 	if p.progress != nil {
 		p.progress(1)
 	}
 }
 
-// serve fits serving's own model. The model does not depend on bins or seeds, so serve
-// caches it by its rows.
-func (p *Plan) serve(l *taskmodel.Dataset, train []int) (*taskmodel.ServedModel, error) {
-	key := []byte(l.Task.String())
+// serve fits the model of the service on training rows. The model does not depend on bins or
+// seeds, so serve caches it by its rows.
+func (p *Plan) serve(dataset *taskmodel.Dataset, train []int) (*taskmodel.ServedModel, error) {
+	key := []byte(dataset.Task.String())
 	for _, i := range train {
 		key = strconv.AppendInt(append(key, '\n'), int64(i), 10)
 	}
-	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*taskmodel.ServedModel, error) { return l.Serve(train) }))
+	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*taskmodel.ServedModel, error) { return dataset.Serve(train) }))
 	served, err := once.(func() (*taskmodel.ServedModel, error))()
 	if err != nil {
-		return nil, fmt.Errorf("serving's model: %w", err)
+		return nil, fmt.Errorf("fit the model of the service: %w", err)
 	}
 	return served, nil
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -23,6 +21,7 @@ import (
 
 var bins = map[string][][]float64{"score": {{20, 200}}}
 
+// plan returns a prepared experiment on a history.
 func plan(t testing.TB, text string, cfg experiment.Config) *experiment.Plan {
 	t.Helper()
 	p, err := experiment.New(read(t, text), cfg)
@@ -30,6 +29,7 @@ func plan(t testing.TB, text string, cfg experiment.Config) *experiment.Plan {
 	return p
 }
 
+// run returns the report of an experiment on a history.
 func run(t testing.TB, text string, cfg experiment.Config) *experiment.Report {
 	t.Helper()
 	r, err := plan(t, text, cfg).Run(t.Context(), nil)
@@ -91,7 +91,7 @@ func TestTrainedFamiliesBeatThePrior(t *testing.T) {
 	assert.Less(t, score["final"], score["softmax-trees"], "bins lose information that levels have")
 }
 
-func TestFinalIgnoresTheOversampling(t *testing.T) {
+func TestFinalIgnoresOversampling(t *testing.T) {
 	r := run(t, history(60), experiment.Config{Families: []string{"final"}, Oversamplings: []string{"smote"}, BinsGB: bins, Seeds: 1})
 	require.Len(t, r.Rows, 1)
 	assert.Equal(t, "none", r.Rows[0].Oversampling)
@@ -99,7 +99,7 @@ func TestFinalIgnoresTheOversampling(t *testing.T) {
 	assert.ErrorContains(t, err, "none of the families can learn from rows oversampled by smote")
 }
 
-// With a split by time, the seed does not affect the training rows of serving's model.
+// With a split by time, the seed does not affect the training rows.
 func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	r := run(t, history(80), experiment.Config{Families: []string{"final", "serving"}, Split: experiment.ByTime, BinsGB: bins, Seeds: 2})
 	for _, s := range r.Summaries {
@@ -123,9 +123,9 @@ func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "score uses 1 to 1.1 cores")
 	assert.Zero(t, l.OverGrantedThread, "one thread may use a full core")
 	require.Len(t, r.Tasks, 2)
-	assert.Equal(t, "score", r.Tasks[0].Task, "the most requested comes first")
+	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the largest request comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
-	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "only for the family serving")
+	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving there is no comparison")
 }
 
 func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
@@ -150,12 +150,12 @@ func TestTopAddsAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "a fifth above 30")
 }
 
-func TestTheRetailTraceGivesTheImprovementsOfTheStudy(t *testing.T) {
-	const path = "../../../shared/data/retail.csv.gz"
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s not found; other tests check binnings of synthetic histories", path)
+func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
+	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
+	if path == "" {
+		t.Skip("LOADAWARE_RETAIL_TRACE names no file; other tests check binnings of synthetic histories")
 	}
+	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
 	d, err := experiment.Read("retail", file)
@@ -198,7 +198,7 @@ func TestProgressReachesItsSteps(t *testing.T) {
 	_, err := p.Run(t.Context(), func(n int) { steps <- n })
 	require.NoError(t, err)
 	assert.Len(t, steps, p.Steps())
-	assert.Equal(t, 2*(3+3+2), p.Steps(), "three families, three trials of one of them, two tasks of the DAG")
+	assert.Equal(t, 2*(3+3+2), p.Steps(), "per seed: three families, three trials of svm, two tasks of the DAG")
 }
 
 func TestAnExperimentEndsWithItsContext(t *testing.T) {
@@ -214,21 +214,21 @@ func TestAnExperimentEndsWithItsContext(t *testing.T) {
 
 func TestNewRejectsAnInvalidConfig(t *testing.T) {
 	d := read(t, history(30)+strings.Repeat("e,load,r,,1,1e9,,1e9,,1,a,2024-01-01\n", 10))
-	for says, cfg := range map[string]experiment.Config{
-		`there is no task "scores"`:                   {Tasks: []string{"scores"}},
-		`there is no family "xgboost"; choose among`:  {Families: []string{"xgboost"}},
-		`family "svm" is named twice`:                 {Families: []string{"svm", "svm"}},
-		`there is no oversampling "adasyn"`:           {Oversamplings: []string{"adasyn"}},
-		`there is no split "random"`:                  {Split: "random"},
-		`there is no search "grid"`:                   {Search: "grid"},
-		`seeds (-1)`:                                  {Seeds: -1},
-		`bins of score must ascend and be above 0 GB`: {BinsGB: map[string][][]float64{"score": {{30, 20}}}},
-		`bins are given for "d/load"`:                 {BinsGB: map[string][][]float64{"d/load": {{1, 2}}}},
-		`e/load: its peaks are all the same`:          {Tasks: []string{"e/load"}},
+	for message, cfg := range map[string]experiment.Config{
+		`there is no task "scores"`:                  {Tasks: []string{"scores"}},
+		`there is no family "xgboost"; choose among`: {Families: []string{"xgboost"}},
+		`family "svm" is named twice`:                {Families: []string{"svm", "svm"}},
+		`there is no oversampling "adasyn"`:          {Oversamplings: []string{"adasyn"}},
+		`there is no split "random"`:                 {Split: "random"},
+		`there is no search "grid"`:                  {Search: "grid"},
+		`seeds (-1)`:                                 {Seeds: -1},
+		`bins of score: [30 20] GB; give ascending`:  {BinsGB: map[string][][]float64{"score": {{30, 20}}}},
+		`bins are given for "d/load"`:                {BinsGB: map[string][][]float64{"d/load": {{1, 2}}}},
+		`search bins of e/load: all peaks are equal`: {Tasks: []string{"e/load"}},
 	} {
 		_, err := experiment.New(d, cfg)
-		assert.ErrorContains(t, err, says)
-		assert.Contains(t, []sizing.Kind{sizing.Invalid, sizing.NotFound}, sizing.KindOf(err), says)
+		assert.ErrorContains(t, err, message)
+		assert.Contains(t, []sizing.Kind{sizing.Invalid, sizing.NotFound}, sizing.KindOf(err), message)
 	}
 }
 
@@ -248,10 +248,10 @@ func TestStoredModelsDecode(t *testing.T) {
 	require.NoError(t, err)
 	models, err := p.Models(r)
 	require.NoError(t, err)
-	require.Len(t, models, 3, "serving's, and the svm of the first seed for each binning; cart is for evaluation only")
+	require.Len(t, models, 3, "the model of the service, and the svm of the first seed for each binning; cart is for evaluation only")
 	m, err := taskmodel.Open(models[0].Blob)
 	require.NoError(t, err)
-	assert.Equal(t, 60, m.Experts.LearnedRows, "the whole history")
+	assert.Equal(t, 60, m.Experts.LearnedRows, "the model learned the whole history")
 	assert.Equal(t, "svm none {20;200}", models[1].Family)
 	for _, stored := range models[1:] {
 		c, err := classify.Decode(stored.Blob)

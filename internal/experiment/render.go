@@ -17,8 +17,8 @@ import (
 // Formats returns the formats that Write supports.
 func Formats() []string { return []string{"table", "json", "csv", "markdown", "html"} }
 
-// Write writes a report in one of the Formats. json contains every figure and csv the
-// rows; the others contain readable tables, html as one self-contained page.
+// Write writes a report in one of the Formats. json contains every figure, and csv contains the
+// rows. The other formats contain readable tables. html is one self-contained page.
 func Write(w io.Writer, format string, r *Report) error {
 	switch format {
 	case "json":
@@ -28,20 +28,21 @@ func Write(w io.Writer, format string, r *Report) error {
 	case "csv":
 		return writeCSV(w, r.Rows)
 	case "table":
-		return r.write(w, sheet.aligned)
+		return r.write(w, titledTable.aligned)
 	case "markdown":
-		return r.write(w, sheet.markdown)
+		return r.write(w, titledTable.markdown)
 	case "html":
-		return page.Execute(w, map[string]any{"Headline": r.headline(), "Fingerprint": r.Fingerprint, "Tables": r.sheets()})
+		return page.Execute(w, map[string]any{"Headline": r.headline(), "Fingerprint": r.Fingerprint, "Tables": r.tables()})
 	}
 	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
 }
 
-func (r *Report) write(w io.Writer, form func(sheet) string) error {
+// write writes the headline and the tables in a form.
+func (r *Report) write(w io.Writer, form func(titledTable) string) error {
 	if _, err := fmt.Fprintln(w, r.headline()); err != nil {
 		return err
 	}
-	for _, t := range r.sheets() {
+	for _, t := range r.tables() {
 		if _, err := fmt.Fprint(w, "\n", form(t)); err != nil {
 			return err
 		}
@@ -49,8 +50,8 @@ func (r *Report) write(w io.Writer, form func(sheet) string) error {
 	return nil
 }
 
-// aligned formats the sheet for a terminal: text left-aligned, numbers right-aligned.
-func (t sheet) aligned() string {
+// aligned formats the table for a terminal: text left-aligned, numbers right-aligned.
+func (t titledTable) aligned() string {
 	lines := append([][]string{t.Header}, t.Rows...)
 	widths := make([]int, len(t.Header))
 	for _, cells := range lines {
@@ -81,7 +82,8 @@ func (t sheet) aligned() string {
 	return out.String()
 }
 
-func (t sheet) markdown() string {
+// markdown formats the table in Markdown.
+func (t titledTable) markdown() string {
 	var out strings.Builder
 	out.WriteString("### " + t.Title + "\n\n")
 	if t.Note != "" {
@@ -105,7 +107,7 @@ var page = template.Must(template.New("report").Parse(pageText))
 
 var csvHeader = []string{"task", "bins_gb", "family", "oversampling", "split", "seed", "accuracy", "u_score", "u_rate", "optimal", "time_optimal", "estimated"}
 
-// writeCSV writes one line per row; semicolons separate the edges of bins.
+// writeCSV writes one line per row. Semicolons separate the edges of bins.
 func writeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func reported(t *testing.T) *experiment.Report {
+func sampleReport(t *testing.T) *experiment.Report {
 	return run(t, strings.ReplaceAll(history(60), ",score,", ",sco|<re>,"), experiment.Config{
 		Families: []string{"prior", "softmax-trees", "serving"}, Oversamplings: []string{"none", "random"},
 		BinsGB: map[string][][]float64{"sco|<re>": {{20, 200}}}, Seeds: 2, Trials: 1,
@@ -18,7 +18,7 @@ func reported(t *testing.T) *experiment.Report {
 }
 
 func TestReadableFormatsContainEveryTable(t *testing.T) {
-	r := reported(t)
+	r := sampleReport(t)
 	for _, format := range []string{"table", "markdown", "html"} {
 		text := render(t, format, r)
 		for _, title := range []string{"Binning", "Accuracy and u score by family", "Oversampling", "u rate and estimated improvement", "Task level", "Run level", "Confusion of sco|", "Parameters that were found", "Left out"} {
@@ -29,7 +29,7 @@ func TestReadableFormatsContainEveryTable(t *testing.T) {
 }
 
 func TestNumbersAreAlignedToTheRight(t *testing.T) {
-	_, below, _ := strings.Cut(render(t, "table", reported(t)), "Oversampling\n")
+	_, below, _ := strings.Cut(render(t, "table", sampleReport(t)), "Oversampling\n")
 	lines := strings.Split(below, "\n")[1:5]
 	for _, line := range lines {
 		assert.Len(t, []rune(line), len([]rune(lines[0])), line)
@@ -38,8 +38,8 @@ func TestNumbersAreAlignedToTheRight(t *testing.T) {
 	assert.Regexp(t, `^sco\|<re>  20; 200  serving +\d+\.\d\d +–$`, lines[3])
 }
 
-func TestMarksOfTheFormatAreEscaped(t *testing.T) {
-	r := reported(t)
+func TestMarkupIsEscaped(t *testing.T) {
+	r := sampleReport(t)
 	assert.Contains(t, render(t, "markdown", r), `| sco\|<re> | 20; 200 | prior | none |`)
 	page := render(t, "html", r)
 	assert.Contains(t, page, `<td class="text">sco|&lt;re&gt;</td>`)
@@ -48,7 +48,7 @@ func TestMarksOfTheFormatAreEscaped(t *testing.T) {
 }
 
 func TestCSVHoldsEveryRow(t *testing.T) {
-	lines := strings.Split(strings.TrimSpace(render(t, "csv", reported(t))), "\n")
+	lines := strings.Split(strings.TrimSpace(render(t, "csv", sampleReport(t))), "\n")
 	assert.Equal(t, "task,bins_gb,family,oversampling,split,seed,accuracy,u_score,u_rate,optimal,time_optimal,estimated", lines[0])
 	assert.Len(t, lines, 1+5*2)
 	assert.True(t, strings.HasPrefix(lines[2], "sco|<re>,20;200,prior,none,stratified,1,"), lines[2])

@@ -14,50 +14,51 @@ type Report struct {
 	Split       string  `json:"split"`
 	Seeds       int     `json:"seeds"`
 	Penalty     float64 `json:"penalty"`
-	Trials      int     `json:"trials"` // of the parameter search; 0: no search
+	Trials      int     `json:"trials"` // trials of the parameter search; 0: no search
 	Search      string  `json:"search"`
 	Rows        []Row   `json:"rows"` // by task, binning, family, oversampling, then seed
 
-	Binnings   []Binning   `json:"binnings"`
-	Summaries  []Summary   `json:"summaries"`
-	Tasks      []TaskLevel `json:"task_level"` // if Serving is a family
-	Runs       []RunLevel  `json:"run_level"`  // if Serving is a family
-	Confusions []Confusion `json:"confusions"`
-	Tuned      []*Tuned    `json:"tuned"`    // if the plan has a parameter search
-	LeftOut    []LeftOut   `json:"left_out"` // incompatible combinations
+	Binnings   []Binning     `json:"binnings"`
+	Summaries  []Summary     `json:"summaries"`
+	Tasks      []TaskSavings `json:"task_level"` // if Serving is a family
+	Runs       []RunSavings  `json:"run_level"`  // if Serving is a family
+	Confusions []Confusion   `json:"confusions"`
+	Tuned      []*Tuned      `json:"tuned"`    // if the plan has a parameter search
+	LeftOut    []LeftOut     `json:"left_out"` // incompatible combinations
 
 	classifiers []StoredModel
 }
 
-// LeftOut is a combination that the experiment cannot evaluate.
+// LeftOut is a combination of family and oversampling that the experiment cannot evaluate.
 type LeftOut struct {
 	Family       string `json:"family"`
 	Oversampling string `json:"oversampling"`
 	Reason       string `json:"reason"`
 }
 
-// report builds the report from results[trial·Seeds + seed][combination].
+// report builds the report from results[task·Seeds + seed][combination], where task is the index
+// in p.binned.
 func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error) {
 	r := &Report{
 		Trace: p.data.Name, Fingerprint: p.data.Fingerprint, LeftOutRows: p.data.LeftOut,
 		Split: p.Split, Seeds: p.Seeds, Penalty: p.Penalty, Trials: p.Trials, Search: p.Search,
-		Binnings: p.table, Tasks: p.taskLevels(all), Runs: p.runLevels(all), LeftOut: p.leftOut,
+		Binnings: p.table, Tasks: p.taskSavings(all), Runs: p.runSavings(all), LeftOut: p.leftOut,
 	}
-	for t := range p.trials {
+	for t := range p.binned {
 		for c := range p.chosen {
-			of := make([]*result, p.Seeds)
-			for seed := range of {
-				of[seed] = results[t*p.Seeds+seed][c]
-				r.Rows = append(r.Rows, of[seed].Row)
-				if tuned := of[seed].tuned; tuned != nil {
+			bySeed := make([]*result, p.Seeds)
+			for seed := range bySeed {
+				bySeed[seed] = results[t*p.Seeds+seed][c]
+				r.Rows = append(r.Rows, bySeed[seed].Row)
+				if tuned := bySeed[seed].tuned; tuned != nil {
 					r.Tuned = append(r.Tuned, tuned)
 				}
 			}
-			if first := of[0]; first.model != nil {
+			if first := bySeed[0]; first.model != nil {
 				setting := first.Setting()
 				r.classifiers = append(r.classifiers, StoredModel{first.Task, strings.Join([]string{first.Family, first.Oversampling, setting.Bins}, " "), first.model})
 			}
-			matrix, err := confusion(of)
+			matrix, err := confusion(bySeed)
 			if err != nil {
 				return nil, err
 			}
@@ -68,14 +69,14 @@ func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error)
 	return r, nil
 }
 
-// Models returns the models of an experiment to store. First comes serving's model of
-// each task, trained on the whole history, for taskmodel.Open. Then come the classifiers of
-// the first seed, for classify.Decode, without their encoding: their bytes show whether
-// another run gives the same result.
+// Models returns the models of an experiment to store. The first ones are the models of the service
+// for each task, trained on the whole history; taskmodel.Open reads them. The others are the
+// classifiers of the first seed without their encoding; classify.Decode reads them. Their bytes
+// show whether another run gives the same result.
 func (p *Plan) Models(r *Report) ([]StoredModel, error) {
 	var models []StoredModel
-	for i, t := range p.trials {
-		if slices.ContainsFunc(p.trials[:i], func(before *trial) bool { return before.dataset == t.dataset }) {
+	for i, t := range p.binned {
+		if slices.ContainsFunc(p.binned[:i], func(before *binnedTask) bool { return before.dataset == t.dataset }) {
 			continue
 		}
 		all := byTime(t.dataset.Len())

@@ -1,5 +1,5 @@
-// Package experiment evaluates binnings, families and oversampling on a task's history
-// and compares the resulting grants.
+// Package experiment evaluates binnings, families of classifiers and oversampling on the histories
+// of tasks, and compares the grants of the service with the requests.
 //
 //	trace or store ─▶ datasets ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
 //
@@ -7,8 +7,8 @@
 // and seed give the same bytes.
 package experiment
 
-// Row is the result of one family on one task, binning and split. The JSON output
-// contains rows, and comparisons of stored runs use them.
+// Row is the result of one family on one task, binning and split. Comparisons of stored runs use
+// rows.
 type Row struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"` // upper edges, GB = 1e9 bytes
@@ -19,7 +19,7 @@ type Row struct {
 	Accuracy     float64   `json:"accuracy"`     // share, 0 … 1
 	UScore       float64   `json:"u_score"`      // 100 · (over + penalty · under) / total
 	URate        float64   `json:"u_rate"`       // share of under-estimates, 0 … 1
-	Optimal      float64   `json:"optimal"`      // share of the static bill that perfect bins save
-	TimeOptimal  float64   `json:"time_optimal"` // … weighted by durations
+	Optimal      float64   `json:"optimal"`      // share of the static cost that perfect bins save
+	TimeOptimal  float64   `json:"time_optimal"` // Optimal with runs weighted by duration
 	Estimated    float64   `json:"estimated"`    // optimal · accuracy − u rate
 }

@@ -10,8 +10,8 @@ import (
 
 // Bayes and RandomSearch are the methods of the parameter search.
 const (
-	Bayes        = "bayes"  // a Gaussian process, by expected improvement
-	RandomSearch = "random" // its baseline
+	Bayes        = "bayes"  // Bayesian optimisation, see tune.Bayes
+	RandomSearch = "random" // random search, the baseline
 )
 
 // Searches returns the methods of the parameter search.
@@ -28,23 +28,23 @@ type Tuned struct {
 	Oversampling string             `json:"oversampling"`
 	Seed         uint64             `json:"seed"`
 	Params       map[string]float64 `json:"params"`
-	UScore       float64            `json:"u_score"` // mean over the folds of the training rows
-	FirstUScore  float64            `json:"first_u_score"`
+	UScore       float64            `json:"u_score"`       // mean over the folds of the training rows
+	FirstUScore  float64            `json:"first_u_score"` // UScore of the first trial
 
-	params []float64
+	params []float64 // Params in the order of space
 	space  tune.Space
 }
 
 // fold is one cross-validation fold of the training rows, prepared once for all trials.
-// It has its own encoding and added rows, so its test rows do not leak into them.
+// Each fold has its own encoding and added rows, which do not depend on its test rows.
 type fold struct {
-	rows   *table.Table
-	test   [][]float64
-	actual []int
+	rows   *table.Table // encoded training rows
+	test   [][]float64  // encoded test rows
+	actual []int        // bins of the test rows
 }
 
-// tune searches for the parameters with the lowest mean u score over the folds, under
-// the family's own decision rule.
+// tune searches for the parameters with the lowest mean u score over the folds, with the
+// decision rule of the family.
 func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tuned, error) {
 	parts, err := s.folds(oversampling)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tun
 			return 0, err
 		}
 		s.plan.step()
-		return s.judge(f, params, parts)
+		return s.meanUScore(f, params, parts)
 	}
 	search := tune.Bayes
 	if s.plan.Search == RandomSearch {
@@ -76,6 +76,7 @@ func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tun
 	return t, nil
 }
 
+// folds splits the training rows into folds and prepares their data.
 func (s *holdout) folds(oversampling string) ([]fold, error) {
 	bin := make([]int, len(s.train))
 	for i, row := range s.train {
@@ -101,11 +102,11 @@ func (s *holdout) folds(oversampling string) ([]fold, error) {
 	return parts, nil
 }
 
-// judge returns the mean u score over the folds.
-func (s *holdout) judge(f family, params []float64, parts []fold) (float64, error) {
+// meanUScore returns the mean u score of a family with parameters over the folds.
+func (s *holdout) meanUScore(f family, params []float64, parts []fold) (float64, error) {
 	sum := 0.0
 	for _, part := range parts {
-		fitted, err := f.of(params).FitLevels(part.rows, s.levels, s.seed)
+		fitted, err := f.build(params).FitLevels(part.rows, s.levels, s.seed)
 		if err != nil {
 			return 0, err
 		}

@@ -12,9 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// TestFoldTrainsOnItsOwnRowsOnly checks that a fold trains neither on its test rows nor on
-// the holdout of the search.
-func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
+// A fold trains neither on its test rows nor on the holdout.
+func TestAFoldTrainsOnlyOnItsTrainingRows(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size\n")
 	for i := range 60 {
@@ -24,7 +23,7 @@ func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
 	require.NoError(t, err)
 	p, err := New(d, Config{BinsGB: map[string][][]float64{"a": {{5, 8}}}})
 	require.NoError(t, err)
-	s := p.newHoldout(p.trials[0], 3)
+	s := p.newHoldout(p.binned[0], 3)
 	known := map[float64]bool{}
 	for _, i := range s.train {
 		known[math.Log(s.dataset.Peak(i))] = true
@@ -35,7 +34,7 @@ func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
 	evaluated := 0
 	for _, part := range parts {
 		for _, level := range part.rows.Y {
-			assert.True(t, known[level], "a row of the holdout")
+			assert.True(t, known[level], "the row is not in the holdout")
 		}
 		assert.Equal(t, len(s.train), part.rows.Rows()+len(part.test))
 		assert.Len(t, part.actual, len(part.test))
@@ -47,7 +46,7 @@ func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
 func TestParametersReachTheTrees(t *testing.T) {
 	require.Len(t, treeSpace, 6)
 	assert.Equal(t, gbt.Config{Rounds: 70, LearningRate: 0.2, MaxDepth: 5, MinLeafRows: 9, Lambda: 3, Subsample: 0.8},
-		trees([]float64{70, 0.2, 5, 9, 3, 0.8}), "in the order of the space")
+		trees([]float64{70, 0.2, 5, 9, 3, 0.8}), "the parameters have the order of the space")
 	assert.Equal(t, gbt.Config{}, trees(nil))
 }
 
@@ -61,6 +60,6 @@ func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
 	assert.Equal(t, [][]int{{1, 2, 0}, {0, 2, 0}, {0, 0, 0}}, c.Counts)
 	assert.Equal(t, 0.5, *c.Precision[1])
 	assert.Equal(t, 1.0/3, *c.Recall[0])
-	assert.Nil(t, c.Recall[2], "no row of this bin")
-	assert.Nil(t, c.Precision[2], "no row has this prediction")
+	assert.Nil(t, c.Recall[2], "the bin has no row")
+	assert.Nil(t, c.Precision[2], "the bin was never predicted")
 }

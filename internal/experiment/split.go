@@ -15,14 +15,14 @@ const (
 // Splits returns the methods that select the holdout.
 func Splits() []string { return []string{Stratified, ByTime} }
 
-// trainShare is the share of training rows, as in the study.
+// trainShare is the share of training rows.
 const trainShare = 0.7
 
-// split holds the row numbers of training and holdout. Both ascend and therefore stay in
-// time order.
+// split holds the row numbers of the training rows and of the holdout. Both are ascending, which
+// is the order of time.
 type split struct{ train, test []int }
 
-// byTime trains on the oldest rows.
+// byTime splits n rows: the oldest rows are the training rows.
 func byTime(n int) split {
 	rows := make([]int, n)
 	for i := range rows {
@@ -32,7 +32,7 @@ func byTime(n int) split {
 	return split{rows[:cut], rows[cut:]}
 }
 
-// stratified draws the training rows from each bin, in bin order.
+// stratified draws the training rows at random from each bin.
 func stratified(bin []int, bins int, seed uint64) split {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var s split
@@ -46,22 +46,22 @@ func stratified(bin []int, bins int, seed uint64) split {
 	return s
 }
 
-// folds deals the shuffled rows of each bin to k folds in turn, so each fold gets an
+// folds assigns the shuffled rows of each bin to k folds in turn, so each fold gets an
 // equal share of each bin.
 func folds(bin []int, bins, k int, seed uint64) []split {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
-	of, dealt := make([]int, len(bin)), 0
+	foldOf, assigned := make([]int, len(bin)), 0
 	for _, rows := range members(bin, bins) {
 		rng.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
 		for _, i := range rows {
-			of[i] = dealt % k
-			dealt++
+			foldOf[i] = assigned % k
+			assigned++
 		}
 	}
 	out := make([]split, k)
 	for f := range out {
-		for i := range of {
-			if of[i] == f {
+		for i := range foldOf {
+			if foldOf[i] == f {
 				out[f].test = append(out[f].test, i)
 			} else {
 				out[f].train = append(out[f].train, i)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// tenToOne mixes 100 rows of bin 0 and 10 rows of bin 2; bin 1 is empty.
+// tenToOne returns the bins of 100 rows of bin 0, mixed with 10 rows of bin 2. Bin 1 is empty.
 func tenToOne() []int {
 	bin := make([]int, 110)
 	for i := 5; i < len(bin); i += 11 {
@@ -16,15 +16,17 @@ func tenToOne() []int {
 	return bin
 }
 
-func count(bin, rows []int, of int) (n int) {
+// count returns the number of rows in a bin.
+func count(bin, rows []int, wanted int) (n int) {
 	for _, i := range rows {
-		if bin[i] == of {
+		if bin[i] == wanted {
 			n++
 		}
 	}
 	return n
 }
 
+// requirePartition checks that every one of n rows is in exactly one part of a split.
 func requirePartition(t *testing.T, n int, s split) {
 	t.Helper()
 	assert.True(t, slices.IsSorted(s.train), "in order of time")

@@ -10,19 +10,20 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/cart"
 )
 
-// Spread is the mean and range of a figure over the seeds.
-type Spread struct {
+// SeedRange is the mean and range of a figure over the seeds.
+type SeedRange struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-func spread(values []float64) Spread {
+// seedRange returns the mean and the range of values, at least one.
+func seedRange(values []float64) SeedRange {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
-	return Spread{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
+	return SeedRange{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
 // Summary holds the figures of one family on one task and binning over the seeds.
@@ -31,10 +32,10 @@ type Summary struct {
 	BinsGB       []float64 `json:"bins_gb"`
 	Family       string    `json:"family"`
 	Oversampling string    `json:"oversampling"`
-	Accuracy     Spread    `json:"accuracy"`
-	UScore       Spread    `json:"u_score"`
-	URate        Spread    `json:"u_rate"`
-	Estimated    Spread    `json:"estimated"`
+	Accuracy     SeedRange `json:"accuracy"`
+	UScore       SeedRange `json:"u_score"`
+	URate        SeedRange `json:"u_rate"`
+	Estimated    SeedRange `json:"estimated"`
 	Optimal      float64   `json:"optimal"`
 	TimeOptimal  float64   `json:"time_optimal"`
 }
@@ -43,12 +44,12 @@ type Summary struct {
 func summaries(rows []Row) []Summary {
 	var out []Summary
 	for _, g := range Groups(rows) {
-		over := func(figure func(*Row) float64) Spread {
+		over := func(figure func(*Row) float64) SeedRange {
 			values := make([]float64, len(g.Rows))
 			for i := range g.Rows {
 				values[i] = figure(&g.Rows[i])
 			}
-			return spread(values)
+			return seedRange(values)
 		}
 		first := &g.Rows[0]
 		out = append(out, Summary{
@@ -68,8 +69,8 @@ type Confusion struct {
 	Family       string     `json:"family"`
 	Oversampling string     `json:"oversampling"`
 	Counts       [][]int    `json:"counts"`    // [actual][predicted]
-	Precision    []*float64 `json:"precision"` // of each bin; null if it was never predicted
-	Recall       []*float64 `json:"recall"`    // null if it never occurred
+	Precision    []*float64 `json:"precision"` // by bin; nil if the bin was never predicted
+	Recall       []*float64 `json:"recall"`    // by bin; nil if the bin has no rows
 }
 
 // confusion counts the predictions of one family for all seeds.
@@ -97,7 +98,7 @@ func confusion(results []*result) (Confusion, error) {
 	return c, nil
 }
 
-// known returns the share, or nil if it is NaN.
+// known returns a pointer to the share, or nil if it is NaN.
 func known(share float64) *float64 {
 	if share-share != 0 {
 		return nil

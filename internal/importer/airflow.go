@@ -16,7 +16,7 @@ import (
 // AirflowConfig configures an import of the run history of Airflow.
 type AirflowConfig struct {
 	Since       time.Time // earliest end date of a run; all if zero
-	DAGs        []string  // all readable ones if empty
+	DAGs        []string  // ids of the DAGs; all readable DAGs if empty
 	Namespace   string    // loadaware namespace of the tries
 	Operators   []string  // globs of the operators that launch pods
 	FeatureKeys []string  // globs of the entries of dag_run.conf that are features
@@ -30,8 +30,8 @@ type AirflowConfig struct {
 func (t *TriesImporter) Airflow(ctx context.Context, c *airflow.Client, cfg AirflowConfig) error {
 	a := &airflowImport{
 		TriesImporter: t, client: c, cfg: cfg,
-		usage:  usage{byTry: map[sizing.TryKey]*fileUsage{}, prometheus: cfg.Prometheus},
-		params: map[string]map[string]map[string]any{},
+		usage: usage{byTry: map[sizing.TryKey]*fileUsage{}, prometheus: cfg.Prometheus},
+		dags:  map[string]dagDefinition{},
 	}
 	if err := a.readUsage(); err != nil {
 		return err
@@ -45,10 +45,16 @@ type airflowImport struct {
 	client *airflow.Client
 	cfg    AirflowConfig
 	usage  usage
-	params map[string]map[string]map[string]any // by DAG, task and name
-	runs   int
-	joined int
-	newest time.Time // end date of the last run that was sent completely
+	dags   map[string]dagDefinition // by id
+	runs   int                      // number of runs that were sent
+	joined int                      // number of tries with a peak
+	newest time.Time                // end date of the newest run that was sent completely
+}
+
+// dagDefinition is the current definition of a DAG in Airflow.
+type dagDefinition struct {
+	tasks map[string]airflow.Task // by id
+	tags  []string
 }
 
 func (a *airflowImport) readUsage() error {
@@ -96,7 +102,7 @@ func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
 		byDAG[r.DAG][r.ID] = r
 	}
 	for _, dag := range slices.Sorted(maps.Keys(byDAG)) {
-		if err := a.loadParams(ctx, dag); err != nil {
+		if err := a.loadDefinition(ctx, dag); err != nil {
 			return err
 		}
 		byRun := byDAG[dag]
@@ -116,17 +122,25 @@ func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
 	return nil
 }
 
-// loadParams reads the declared params of the tasks of a DAG, once per DAG.
-func (a *airflowImport) loadParams(ctx context.Context, dag string) error {
-	if a.params[dag] != nil {
+// loadDefinition reads the tasks and tags of a DAG, once per DAG.
+func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
+	if a.dags[dag].tasks != nil {
 		return nil
 	}
-	params, err := a.client.Params(ctx, dag)
+	tasks, err := a.client.Tasks(ctx, dag)
 	if errors.Is(err, airflow.ErrNotFound) {
 		a.skipped.add("DAG(s) that Airflow no longer has: their declared params are unknown, so their runs have only the features of --feature-keys", dag)
-		params, err = map[string]map[string]any{}, nil
+		a.dags[dag] = dagDefinition{tasks: map[string]airflow.Task{}}
+		return nil
 	}
-	a.params[dag] = params
+	if err != nil {
+		return err
+	}
+	tags, err := a.client.Tags(ctx, dag)
+	if errors.Is(err, airflow.ErrNotFound) {
+		err = nil // the DAG was deleted after its tasks were read
+	}
+	a.dags[dag] = dagDefinition{tasks, tags}
 	return err
 }
 
@@ -136,7 +150,9 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
 		return nil
 	}
-	features := airflow.Features(a.params[last.DAG][last.Task], run.Conf, a.cfg.FeatureKeys)
+	task := a.dags[last.DAG].tasks[last.Task]
+	features := airflow.Features(task.Params, run.Conf, a.cfg.FeatureKeys)
+	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // Airflow keeps the rendered fields of the last try only
 	tries, err := a.earlierTries(ctx, last)
 	if err != nil {
 		return err
@@ -147,6 +163,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 			a.skipped.add("skipped: "+reason, formatTry(o.Try))
 			continue
 		}
+		o.Metadata = metadata
 		missing, err := a.usage.join(ctx, &o)
 		if err != nil {
 			return err
@@ -176,15 +193,15 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
 }
 
-// finish prints the counts and where to continue.
+// finish prints the counts and the time from which a later import can continue.
 func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if readErr == nil {
 		a.usage.countUnjoined(a.skipped)
 	}
 	err := a.TriesImporter.finish(ctx, "airflow", readErr)
-	fmt.Fprintf(a.con.Out, "%d runs; to %d tries a peak was joined\n", a.runs, a.joined)
+	fmt.Fprintf(a.con.Out, "%d runs; a peak was joined to %d tries\n", a.runs, a.joined)
 	if a.usage.prometheus == nil && len(a.usage.byTry) == 0 {
-		fmt.Fprintln(a.con.Out, "Airflow knows no peaks: add them with --usage, --usage-log or --prometheus, now or in another import")
+		fmt.Fprintln(a.con.Out, "Airflow stores no peaks: add them with --usage, --usage-log or --prometheus, now or in another import")
 	}
 	if !a.newest.IsZero() {
 		fmt.Fprintf(a.con.Out, "the last run ended at %s; continue with --since and that time\n", a.newest.UTC().Format(time.RFC3339Nano))

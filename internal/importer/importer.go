@@ -3,8 +3,11 @@
 //	files                        ──rows──▶ Importer ──batches──▶ Target
 //	Airflow, Prometheus, logs    ──tries─▶ TriesImporter ─┘
 //
-// It joins what several sources know of a try, counts what happened to each row, and
-// prints the counts. It knows nothing of the command line and of the choice of a target.
+// It joins the data of several sources about a try, counts the results of the rows, and
+// prints the counts. It does not depend on the command line or on the kind of target.
+//
+// A new source of history needs a reader in internal/source, a method of TriesImporter in a
+// file of this package, such as prometheus.go, and a command in cmd/loadaware/import_sources.go.
 package importer
 
 import (
@@ -22,8 +25,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// Target stores observations and returns one result for each after the commit. It is a
-// client of a server or a store.
+// Target stores observations. After the commit it returns one result for each observation. It is
+// a client of a server, or a store.
 type Target interface {
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 }
@@ -46,8 +49,8 @@ type Importer struct {
 	counts      counts
 	tasks       map[sizing.TaskKey]bool // of all sent rows
 	rejections  []string                // of the current file; printed after its progress bar
-	unprinted   int                     // rejections beyond maxPrintedRejections
-	failedFiles int                     // files that were not imported, or not to their end
+	unprinted   int                     // number of rejections beyond maxPrintedRejections
+	failedFiles int                     // number of files that were not imported, or not to their end
 	warnings    warnings
 }
 
@@ -61,12 +64,12 @@ type counts struct{ read, added, duplicate, amended, rejected int }
 
 // String formats the counts of an import.
 func (c counts) String() string {
-	return fmt.Sprintf("%d rows read: %d new, %d already there, %d amended, %d refused", c.read, c.added, c.duplicate, c.amended, c.rejected)
+	return fmt.Sprintf("%d rows read: %d new, %d already there, %d amended, %d rejected", c.read, c.added, c.duplicate, c.amended, c.rejected)
 }
 
 // dryRun formats the counts of a dry run.
 func (c counts) dryRun() string {
-	return fmt.Sprintf("%d rows read: %d can be imported, %d refused; nothing was sent", c.read, c.read-c.rejected, c.rejected)
+	return fmt.Sprintf("%d rows read: %d can be imported, %d rejected; nothing was sent", c.read, c.read-c.rejected, c.rejected)
 }
 
 // PartialError means that some rows or files were imported and others were not. The
@@ -80,7 +83,7 @@ func (e *PartialError) Error() string {
 		parts = append(parts, fmt.Sprintf("%d files were not imported, or not to their end", e.Files))
 	}
 	if e.Rows > 0 {
-		parts = append(parts, fmt.Sprintf("%d rows were refused", e.Rows))
+		parts = append(parts, fmt.Sprintf("%d rows were rejected", e.Rows))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -97,11 +100,11 @@ func (i *Importer) Result() error {
 	return nil
 }
 
-// strictError returns why a strict import fails, or nil while nothing was rejected.
+// strictError returns the error of a strict import, or nil while nothing was rejected.
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
-		return fmt.Errorf("%d rows were refused, and --strict takes all or none", i.counts.rejected)
+		return fmt.Errorf("%d rows were rejected, and --strict takes all or none", i.counts.rejected)
 	case i.failedFiles > 0:
 		return fmt.Errorf("%d files were not imported, and --strict takes all or none", i.failedFiles)
 	}
@@ -177,7 +180,7 @@ func (i *Importer) printProblems(name string) {
 		fmt.Fprintf(i.con.Err, "%s: %s\n", name, reason)
 	}
 	if i.unprinted > 0 {
-		fmt.Fprintf(i.con.Err, "%s: and %d more rows refused\n", name, i.unprinted)
+		fmt.Fprintf(i.con.Err, "%s: and %d more rows rejected\n", name, i.unprinted)
 	}
 	i.rejections, i.unprinted = nil, 0
 	i.warnings.print(i.con.Err, name)

@@ -11,7 +11,7 @@ import (
 // PrometheusQuery selects the pods to import.
 type PrometheusQuery struct {
 	From, To  time.Time
-	DAG, Task string // all if empty
+	DAG, Task string // ids; all DAGs or tasks if empty
 	Namespace string // loadaware namespace of the tries
 }
 

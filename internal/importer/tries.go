@@ -19,10 +19,10 @@ import (
 // earlier report of a try takes precedence over the joined values.
 type TriesImporter struct {
 	*Importer
-	pending  []sizing.Observation
-	assumed  map[sizing.TryKey]bool // pending tries whose success is an assumption
-	narrowed int                    // tries that were sent without fields that contradict an earlier report
-	skipped  skipCounts
+	pending []sizing.Observation
+	assumed map[sizing.TryKey]bool // pending tries whose success is an assumption
+	reduced int                    // number of tries that were sent without the fields that contradict an earlier report
+	skipped skipCounts
 }
 
 // NewTries returns a TriesImporter for a dry run; set Target to import.
@@ -73,14 +73,14 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 }
 
 // maxContradictions is the maximum number of fields that removeField can remove from one
-// observation: eight groups, and each feature.
+// observation: eight groups of fields, and each feature.
 const maxContradictions = 8 + sizing.MaxFeatures
 
-// record sends the queue. It repeats tries that contradict an earlier report without the
-// contradicted field, until no contradiction is left.
+// record sends the queue. If a try contradicts an earlier report, record removes the contradicting
+// field and sends the try again, until no contradiction is left.
 func (t *TriesImporter) record(ctx context.Context) ([]sizing.RecordResult, error) {
 	recorded, err := t.Target.Record(ctx, t.pending)
-	narrowed := map[int]bool{}
+	reduced := map[int]bool{} // by index in pending
 	for range maxContradictions {
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (t *TriesImporter) record(ctx context.Context) ([]sizing.RecordResult, erro
 		for n := range recorded {
 			if field := contradictedField(recorded[n].Err); field != "" && removeField(&t.pending[n], field) {
 				indexes, retries = append(indexes, n), append(retries, t.pending[n])
-				narrowed[n] = true
+				reduced[n] = true
 			}
 		}
 		if len(indexes) == 0 {
@@ -102,7 +102,7 @@ func (t *TriesImporter) record(ctx context.Context) ([]sizing.RecordResult, erro
 			recorded[indexes[k]] = results[k]
 		}
 	}
-	t.narrowed += len(narrowed)
+	t.reduced += len(reduced)
 	return recorded, err
 }
 
@@ -120,7 +120,7 @@ func contradictedField(err error) string {
 	return ""
 }
 
-// removeField removes a field from o, with the fields that have no meaning without it. It
+// removeField removes a field from o, and the fields that have no meaning without that field. It
 // reports whether o had the field.
 func removeField(o *sizing.Observation, field string) bool {
 	switch field {
@@ -167,14 +167,14 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	}
 	t.printProblems(name)
 	fmt.Fprintln(t.con.Out, strings.Replace(t.summary(), "rows read", "tries read", 1))
-	if t.narrowed > 0 {
-		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values, which stay\n", t.narrowed)
+	if t.reduced > 0 {
+		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values, which stay\n", t.reduced)
 	}
 	t.skipped.print(t.con.Out)
 	return err
 }
 
-// skipCounts counts what an import skipped or could not join, by reason.
+// skipCounts counts the tries that an import skipped or could not join, by reason.
 type skipCounts map[string]*skipCount
 
 type skipCount struct {

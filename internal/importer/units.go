@@ -6,11 +6,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unitRows counts the successes of a file whose peaks are so far below the allocation or
-// request that the memory columns are probably in another unit.
+// unitRows counts the successes in a file whose peaks are so far below the allocation or the
+// request that the memory columns probably have another unit.
 type unitRows struct {
-	rows int
-	fits map[string]int // by unit: rows whose peak fits its container in that unit
+	rows int            // number of such successes
+	fits map[string]int // by unit: number of rows whose peak in that unit fits the allocation
 }
 
 // minUnitFactor is the smallest ratio of allocation to peak that suggests another unit.
@@ -42,8 +42,8 @@ func (u *unitRows) add(o *sizing.Observation) {
 	}
 }
 
-// warning names the largest unit in which all counted rows fit their allocation. It is empty
-// for fewer than two rows.
+// warning returns a warning that names the largest unit in which all counted rows fit their
+// allocation. It is empty for fewer than two rows.
 func (u *unitRows) warning() string {
 	if u.rows < 2 {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -14,20 +15,21 @@ import (
 	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
-// usage joins the usage of tries to what Airflow knows of them. Files are read completely
-// before the join (about 0.5 kB per try, and 2 kB more for a usage log); Prometheus is
+// usage holds the usage of tries, and joins it to their observations from Airflow. Files are read
+// completely before the join (about 0.5 kB per try, and 2 kB more for a usage log); Prometheus is
 // queried try by try.
 type usage struct {
 	byTry      map[sizing.TryKey]*fileUsage
 	prometheus *prometheus.Client // nil if not configured
 }
 
+// fileUsage is the usage of one try in files.
 type fileUsage struct {
 	sizing.Observation
-	joined bool
+	joined bool // whether Airflow has the try
 }
 
-// readFile reads CSV or JSON lines. It replaces their namespace by that of the import.
+// readFile reads CSV or JSON lines. The namespace of the import replaces the namespaces in the file.
 func (u *usage) readFile(t *TriesImporter, name, namespace string) error {
 	in, err := os.Open(name)
 	if err != nil {
@@ -69,7 +71,8 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to what Airflow knows. If there is none, missing says why.
+// join adds the usage of a try to its observation from Airflow. missing is the reason if no usage
+// is known.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -104,9 +107,9 @@ func (u *usage) query(ctx context.Context, o *sizing.Observation) (missing strin
 	return "", nil
 }
 
-// merge overrides o, which comes from Airflow, with an observation of the pod, whose times
-// and sizes are more exact. Airflow decides whether the try succeeded; the pod decides how
-// it failed.
+// merge overrides o, which comes from Airflow, with an observation of the pod, which has more exact
+// times and sizes. The success of the try comes from Airflow; the kind of a failure comes from the
+// pod.
 func merge(o, observed *sizing.Observation) {
 	airflow := *o
 	*o = *observed
@@ -125,7 +128,7 @@ func fillMissing(o, more *sizing.Observation) {
 	o.MemoryMax = cmp.Or(o.MemoryMax, more.MemoryMax)
 	o.MemorySampled = cmp.Or(o.MemorySampled, more.MemorySampled)
 	o.CPUMax = cmp.Or(o.CPUMax, more.CPUMax)
-	if o.Duration == 0 && o.StartedAt.IsZero() && o.EndedAt.IsZero() { // only consistent together
+	if o.Duration == 0 && o.StartedAt.IsZero() && o.EndedAt.IsZero() { // values of two sources may contradict each other
 		o.Duration, o.StartedAt, o.EndedAt = more.Duration, more.StartedAt, more.EndedAt
 	}
 	o.Duration = cmp.Or(o.Duration, more.Duration)
@@ -138,6 +141,23 @@ func fillMissing(o, more *sizing.Observation) {
 	maps.Copy(features, more.Features)
 	maps.Copy(features, o.Features)
 	o.Features = features
+	fillMissingContext(o, more)
+}
+
+// fillMissingContext sets the unknown metadata, usage and placement of o from more.
+func fillMissingContext(o, more *sizing.Observation) {
+	if len(more.Metadata) > 0 {
+		metadata := maps.Clone(more.Metadata)
+		maps.Copy(metadata, o.Metadata)
+		o.Metadata = metadata
+	}
+	for field, v := range more.Usage {
+		if math.IsNaN(o.Usage.Get(field)) && !math.IsNaN(v) {
+			o.Usage = o.Usage.Set(field, v)
+		}
+	}
+	o.Placement.NodeType = cmp.Or(o.Placement.NodeType, more.Placement.NodeType)
+	o.Placement.ClusterLoad = cmp.Or(o.Placement.ClusterLoad, more.Placement.ClusterLoad)
 }
 
 // countUnjoined counts the tries of files that Airflow did not return.

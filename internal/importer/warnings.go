@@ -17,9 +17,9 @@ const maxPrintedWarnings = 20
 
 // warnings collects implausible values of imported rows.
 type warnings struct {
-	rows      int // of the whole import, with at least one warning
+	rows      int // number of rows of the whole import with at least one warning
 	lines     []string
-	unprinted int // rows whose warnings are not in lines
+	unprinted int // number of rows whose warnings are not in lines
 	kinds     featureKinds
 	units     unitRows
 	zones     zonelessTimes
@@ -92,7 +92,7 @@ type taskFeature struct {
 type kindCount struct {
 	rows     int
 	first    sizing.Value
-	location string // of first
+	location string // of the value first
 }
 
 func (k featureKinds) add(o *sizing.Observation, location string) {

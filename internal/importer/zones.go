@@ -4,8 +4,9 @@ import "fmt"
 
 // zonelessTimes counts the rows of a file with times without a zone.
 type zonelessTimes struct {
-	rows, line int // line of the first one
-	column     string
+	rows   int
+	line   int    // line of the first such row
+	column string // column of its time
 }
 
 func (z *zonelessTimes) add(column string, line int) {
@@ -17,10 +18,10 @@ func (z *zonelessTimes) add(column string, line int) {
 	}
 }
 
-// warning describes how such times were read. It is empty if all times have a zone.
+// warning returns a warning about these times. It is empty if all times have a zone.
 func (z *zonelessTimes) warning() string {
 	if z.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("warning: %s of line %d has no zone or no time of day, and is read as UTC; so are %d rows in all", z.column, z.line, z.rows)
+	return fmt.Sprintf("warning: %s of line %d has no zone or no time of day, and is read as UTC; %d rows in all", z.column, z.line, z.rows)
 }

@@ -5,8 +5,8 @@
 //	answered ──expected duration──▶ looked up ──▶ reported    (the reporter failed)
 //	                                    └──Within──▶ expired: the outcome stays unknown
 //
-// It knows the types of package sizing, the store's contract and its sources, and nothing of
-// Prometheus, HTTP or SQL. One replica runs it for all.
+// It depends on the types of package sizing, package store and the interface Source, but not on
+// Prometheus, HTTP or SQL. One replica at a time runs it for all replicas.
 package reconcile
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Source looks up a try that ran between from and to. It returns false if it knows nothing.
+// Source looks up a try that ran between from and to. It returns false if it does not know the try.
 // Zero fields are unknown, including Outcome. An error ends the pass.
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
 
@@ -34,21 +34,21 @@ const (
 	Amended  Result = "amended"  // a reported try got its sampled peak
 	Reported Result = "reported" // an unreported try was reported from a source
 	Waiting  Result = "waiting"  // no source knows the try yet; it is looked up again
-	Missing  Result = "missing"  // no source knows more of a reported try
+	Missing  Result = "missing"  // no source has the sampled peak of a reported try
 	Expired  Result = "expired"  // the outcome of an unreported try stays unknown
-	Refused  Result = "refused"  // the lookup contradicts a report that arrived meanwhile
+	Rejected Result = "refused"  // the lookup contradicts a report that arrived in the meantime
 )
 
 // Results lists all results.
-var Results = []Result{Amended, Reported, Waiting, Missing, Expired, Refused}
+var Results = []Result{Amended, Reported, Waiting, Missing, Expired, Rejected}
 
 // Config configures a Worker. The zero value is usable.
 type Config struct {
-	Sources  []Source         // in order of preference: the first known value of a field counts
-	Every    time.Duration    // between passes; 1 min if zero
-	Delay    time.Duration    // from the end of a try to its first lookup; 5 min if zero
-	Within   time.Duration    // how long a try is looked up before it is given up; 24 h if zero
-	Expected time.Duration    // duration of a try without a predicted one; 1 h if zero
+	Sources  []Source         // in order of preference: the first known value of a field is used
+	Every    time.Duration    // interval between passes; 1 min if zero
+	Delay    time.Duration    // time from the end of a try to its first lookup; 5 min if zero
+	Within   time.Duration    // time after which a try is no longer looked up; 24 h if zero
+	Expected time.Duration    // assumed duration of a try without a predicted duration; 1 h if zero
 	Batch    int              // maximum lookups of each kind per pass; 100 if zero
 	Now      func() time.Time // time.Now if nil
 	Count    func(Result)     // called after every lookup; optional
@@ -69,11 +69,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Observe stores reports: service.Service.Observe.
+// Observe is the type of service.Service.Observe, which stores reports.
 type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
-// Worker looks up incomplete tries. Several replicas may run one each; a lease lets one work at
-// a time.
+// Worker looks up tries with missing or incomplete reports. Every replica may run a Worker; a
+// lease lets only one of them work at a time.
 type Worker struct {
 	cfg     Config
 	store   store.Reconciliation
@@ -109,8 +109,8 @@ const leaseName = "reconcile"
 // RunOnce looks up at most one batch of each kind, unless another replica holds the lease.
 // Results from before an error are stored.
 func (w *Worker) RunOnce(ctx context.Context) error {
-	// After a pass longer than the lease another replica may start one, too. That costs
-	// queries but is harmless, because reports are idempotent.
+	// If a pass takes longer than the lease, another replica may start a pass, too. This is
+	// harmless, because reports are idempotent, but repeats queries.
 	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, 3*w.cfg.Every)
 	if err != nil || !acquired {
 		return err
@@ -118,7 +118,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	return errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
 }
 
-// lookUpAll looks up tries one by one and saves the lookups, also those before an error.
+// lookUpAll looks up tries one by one until an error, and saves all completed lookups.
 func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) (Result, store.Lookup, error)) error {
 	var lookups []store.Lookup
 	var err error
@@ -138,7 +138,7 @@ func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) 
 	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
-// lookUp merges the results of all sources.
+// lookUp looks up a try in all sources and merges the results.
 func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, error) {
 	var known sizing.Observation
 	for _, source := range w.cfg.Sources {
@@ -180,15 +180,15 @@ func (w *Worker) retryAt(since time.Time) time.Time {
 	return now.Add(max(w.cfg.Delay, now.Sub(since)/2))
 }
 
-// report stores o and returns the result, which is success unless o is refused.
+// report stores o and returns the result, which is success unless o is rejected.
 func (w *Worker) report(ctx context.Context, o sizing.Observation, success Result) (Result, error) {
 	recorded, err := w.observe(ctx, []sizing.Observation{o})
 	if err != nil {
 		return "", err
 	}
 	if err := recorded[0].Err; err != nil {
-		w.log.InfoContext(ctx, "reconciled report refused", "task", o.Try.TaskKey.String(), "run_id", o.Try.RunID, "err", err)
-		return Refused, nil
+		w.log.InfoContext(ctx, "the store rejected a reconciled report", "task", o.Try.TaskKey.String(), "run_id", o.Try.RunID, "err", err)
+		return Rejected, nil
 	}
 	return success, nil
 }

@@ -22,8 +22,7 @@ func (w *Worker) reconcileUnreported(ctx context.Context) error {
 	})
 }
 
-// complete reports a try from the sources once it should have ended. Without a known outcome it
-// reports nothing.
+// complete looks up a try after its expected end, and reports it if the sources know its outcome.
 func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Lookup, error) {
 	try, now := r.Ask.Try, w.cfg.Now()
 	due := r.At.Add(w.expected(&r.Allocation) + w.cfg.Delay)
@@ -44,8 +43,9 @@ func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store
 	return Waiting, store.Lookup{Try: try, RetryAt: w.retryAt(due)}, nil
 }
 
-// expected returns twice the predicted 95 % quantile of the duration. Within bounds it, so that
-// every try is settled before UnreportedReceipts omits it.
+// expected returns the time after which a try should have ended: twice the predicted 95 %
+// quantile of the duration, at most cfg.Within. The limit makes sure that every try is settled
+// before it leaves the window of reconcileUnreported.
 func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	if a.Duration == nil || a.Duration.P95 <= 0 {
 		return min(w.cfg.Expected, w.cfg.Within)
@@ -54,7 +54,7 @@ func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 }
 
 // reportOf merges a receipt with the lookup of its try. The observed allocation takes
-// precedence over the granted one. The store adds the features of the receipt.
+// precedence over the granted amount. The store adds the features of the receipt.
 func reportOf(r *sizing.Receipt, known sizing.Observation) sizing.Observation {
 	known.Try, known.PredictionID = r.Ask.Try, r.Allocation.PredictionID
 	known.Allocated = orElse(known.Allocated, sizing.Resources{Memory: r.Allocation.Memory.Limit, CPU: r.Allocation.CPU})

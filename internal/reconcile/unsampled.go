@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// reconcileUnsampled looks up tries that were reported without a sampled peak. Tries with a
-// measured peak are included: the pair of peaks shows how much sampling misses.
+// reconcileUnsampled looks up tries that were reported without a sampled peak. It includes
+// tries with a measured peak, because the pair of peaks shows how much sampling misses.
 func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	if len(w.cfg.Sources) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store
 	return Waiting, store.Lookup{Try: o.Try, RetryAt: w.retryAt(o.EndedAt)}, nil
 }
 
-// startOf returns the start of a try, or an estimate that is early enough.
+// startOf returns the start of a try, or a time that is probably before the start.
 func startOf(o *sizing.Observation) time.Time {
 	switch {
 	case !o.StartedAt.IsZero():
@@ -53,8 +53,8 @@ func startOf(o *sizing.Observation) time.Time {
 	return o.EndedAt.Add(-time.Hour)
 }
 
-// amendmentOf returns a report with the outcome of the stored one and only fields that it does
-// not know, so that it contradicts nothing.
+// amendmentOf returns a report with the outcome of the stored report and otherwise only fields
+// that the stored report lacks, so that it contradicts nothing.
 func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	amendment := sizing.Observation{
 		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,

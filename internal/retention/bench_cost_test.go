@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// costs starts to measure the WAL volume of PostgreSQL. The returned function reports it, with
-// the size of the table before and after.
-func costs(b *testing.B, conn *pgx.Conn, table string) func(phase string) {
+// measureCosts starts to measure the WAL volume of PostgreSQL. The returned function reports the
+// volume, and the sizes of the table before and after.
+func measureCosts(b *testing.B, conn *pgx.Conn, table string) func(phase string) {
 	before, from := sizes(b, conn, table)
 	return func(phase string) {
 		b.ReportMetric(before, "MB-before-"+phase)
@@ -24,14 +24,14 @@ func costs(b *testing.B, conn *pgx.Conn, table string) func(phase string) {
 }
 
 // sizes returns the size of a table with its indexes and the position in the WAL, in MB.
-func sizes(b *testing.B, conn *pgx.Conn, table string) (size, logged float64) {
-	require.NoError(b, conn.QueryRow(b.Context(), "SELECT sum(pg_total_relation_size(relid)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6 FROM pg_partition_tree($1::regclass)", table).Scan(&size, &logged))
-	return size, logged
+func sizes(b *testing.B, conn *pgx.Conn, table string) (size, walPosition float64) {
+	require.NoError(b, conn.QueryRow(b.Context(), "SELECT sum(pg_total_relation_size(relid)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6 FROM pg_partition_tree($1::regclass)", table).Scan(&size, &walPosition))
+	return size, walPosition
 }
 
-// vacuum frees the space of removed rows, as autovacuum does.
+// vacuum frees the space of removed rows, like autovacuum.
 func vacuum(b *testing.B, conn *pgx.Conn, table string) {
-	cost := costs(b, conn, table)
+	cost := measureCosts(b, conn, table)
 	start := time.Now()
 	_, err := conn.Exec(b.Context(), "VACUUM "+table)
 	require.NoError(b, err)

@@ -28,10 +28,12 @@ import (
 
 var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; receipts are a fifth of it")
 
-// BenchmarkRetention measures the removal of observations older than a year from two years in
-// ten tasks, while one caller reports new ones; before, it removes those older than 600 days and
-// checks that History and profiles stay equal. It then removes half of the receipts, without and
-// with weekly partitions. fsync is on. Run it with -benchtime 1x.
+// BenchmarkRetention measures the removal of observations older than a year from ten tasks with
+// two years of observations, while one caller reports new observations. Before that, it removes
+// observations older than 600 days and checks that History and profiles stay equal. It then
+// measures the removal of half of the receipts, without and with weekly partitions. fsync is on.
+// Run it with
+// -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	for _, form := range []struct {
 		name    string
@@ -77,7 +79,7 @@ func benchObservations(b *testing.B, rows int) {
 		_, err := st.Record(b.Context(), []sizing.Observation{report(n, "first", time.Now())})
 		require.NoError(b, err)
 	}
-	each := rows / benchTasks
+	perTask := rows / benchTasks
 	_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"observation"},
 		[]string{"task", "at", "ended_at", "duration_us", "memory_max", "requested_memory", "map_index", "lot", "try_number", "outcome", "provisional", "run_id", "features"},
 		pgx.CopyFromSlice(rows, func(i int) ([]any, error) {
@@ -87,7 +89,7 @@ func benchObservations(b *testing.B, rows int) {
 		}))
 	require.NoError(b, err)
 	for _, sql := range []string{
-		fmt.Sprintf("UPDATE tally SET observations = %d", each+1),
+		fmt.Sprintf("UPDATE tally SET observations = %d", perTask+1),
 		`INSERT INTO model SELECT id, 1, 'f', 1, 1, (SELECT max(seq) FROM observation), now(), NULL, '' FROM task`,
 		`UPDATE task SET active_version = 1`, `ANALYZE`, `CHECKPOINT`,
 	} {
@@ -96,32 +98,32 @@ func benchObservations(b *testing.B, rows int) {
 	}
 	copied := time.Since(start)
 	before := readAll(b, st)
-	half, err := retention.New(st, retention.Config{Observations: 600 * day}, slog.New(slog.DiscardHandler))
+	first, err := retention.New(st, retention.Config{Observations: 600 * day}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
-	require.NoError(b, half.RunOnce(b.Context()))
+	require.NoError(b, first.RunOnce(b.Context()))
 	require.Equal(b, before, readAll(b, st))
 	_, err = conn.Exec(b.Context(), "DELETE FROM duty") // the lease of the first worker
 	require.NoError(b, err)
 	alone := latencies(b, st, func() { time.Sleep(5 * time.Second) })
-	cost := costs(b, conn, "observation")
+	cost := measureCosts(b, conn, "observation")
 	removed := 0
 	worker, err := retention.New(st, retention.Config{Observations: 365 * day, Removed: func(_ string, rows int) { removed += rows }}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	b.StartTimer()
-	beside := latencies(b, st, func() {
+	during := latencies(b, st, func() {
 		start := time.Now()
 		require.NoError(b, worker.RunOnce(b.Context()))
 		b.ReportMetric(float64(removed)/time.Since(start).Seconds(), "removed/s")
 	})
 	b.StopTimer()
 	cost("removing")
-	again := time.Now()
+	secondStart := time.Now()
 	require.NoError(b, worker.RunOnce(b.Context()))
-	b.ReportMetric(time.Since(again).Seconds()/benchTasks*1000, "ms/task-again")
+	b.ReportMetric(time.Since(secondStart).Seconds()/benchTasks*1000, "ms/task-again")
 	b.ReportMetric(float64(removed)/float64(rows), "removed-share")
 	b.ReportMetric(copied.Seconds(), "copy-s")
-	b.ReportMetric(float64(beside[len(beside)/2].Microseconds())/1000, "report-p50-ms")
-	b.ReportMetric(float64(beside[len(beside)*99/100].Microseconds())/1000, "report-p99-ms")
+	b.ReportMetric(float64(during[len(during)/2].Microseconds())/1000, "report-p50-ms")
+	b.ReportMetric(float64(during[len(during)*99/100].Microseconds())/1000, "report-p99-ms")
 	b.ReportMetric(float64(alone[len(alone)/2].Microseconds())/1000, "alone-p50-ms")
 	b.ReportMetric(float64(alone[len(alone)*99/100].Microseconds())/1000, "alone-p99-ms")
 	vacuum(b, conn, "observation")
@@ -136,29 +138,29 @@ func report(n int, run string, at time.Time) sizing.Observation {
 	}
 }
 
-// contents is what training and the API read of the tasks.
+// contents holds what training and the API read about all tasks.
 type contents struct {
 	profiles  []sizing.Profile
 	histories []sizing.History
 }
 
 // readAll reads the contents of all tasks.
-func readAll(b *testing.B, st *postgres.Store) (k contents) {
+func readAll(b *testing.B, st *postgres.Store) (c contents) {
 	for n := range benchTasks {
 		p, err := st.Task(b.Context(), benchTask(n))
 		require.NoError(b, err)
-		k.profiles = append(k.profiles, p)
+		c.profiles = append(c.profiles, p)
 		h, err := st.History(b.Context(), benchTask(n), store.HistoryLimits{})
 		require.NoError(b, err)
-		k.histories = append(k.histories, h)
+		c.histories = append(c.histories, h)
 	}
-	return k
+	return c
 }
 
 var reported atomic.Int64
 
 // latencies returns the sorted latencies of reports while do runs.
-func latencies(b *testing.B, st *postgres.Store, do func()) (took []time.Duration) {
+func latencies(b *testing.B, st *postgres.Store, do func()) (durations []time.Duration) {
 	done := make(chan struct{})
 	var caller sync.WaitGroup
 	caller.Go(func() {
@@ -175,14 +177,14 @@ func latencies(b *testing.B, st *postgres.Store, do func()) (took []time.Duratio
 			if _, err := st.Record(b.Context(), []sizing.Observation{o}); err != nil {
 				b.Error(err)
 			}
-			took = append(took, time.Since(start))
+			durations = append(durations, time.Since(start))
 		}
 	})
 	do()
 	close(done)
 	caller.Wait()
-	slices.Sort(took)
-	return took
+	slices.Sort(durations)
+	return durations
 }
 
 // benchUnpartitioned removes receipts from the partition of older receipts.
@@ -201,7 +203,7 @@ func benchReceipts(b *testing.B, rows int, now time.Time) {
 	worker, err := retention.New(st, retention.Config{Receipts: 90 * day, Now: func() time.Time { return now },
 		Removed: func(_ string, rows int) { removed += rows }}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
-	cost := costs(b, conn, "receipt")
+	cost := measureCosts(b, conn, "receipt")
 	start := time.Now()
 	b.StartTimer()
 	require.NoError(b, worker.RunOnce(b.Context()))

@@ -6,8 +6,8 @@
 //
 // It also creates the weekly receipt partitions ahead of time.
 //
-// It knows the store's contract and the clock, and nothing of SQL or HTTP. One replica runs it
-// for all, and works at most half of the time.
+// It depends on package store and the clock, not on SQL or HTTP. One replica at a time works
+// for all replicas, and at most half of the time.
 package retention
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// MinAge is the shortest age except 0. Tries may run and repeat for days, and the watchdog
-// judges a model by its receipts.
+// MinAge is the shortest configurable age other than 0. Tries may run and repeat for days, and the
+// watchdog needs the receipts of a model.
 const MinAge = 7 * 24 * time.Hour
 
 // ErrTooShort rejects an age below MinAge.
@@ -40,11 +40,11 @@ const (
 
 // Config configures a Worker. The zero value is usable and removes nothing.
 type Config struct {
-	Observations time.Duration               // age from which rows are removed; never if zero
-	Receipts     time.Duration               // the same
-	Experiments  time.Duration               // the same, for unnamed experiments
+	Observations time.Duration               // age from which observations are removed; never if zero
+	Receipts     time.Duration               // age from which receipts are removed; never if zero
+	Experiments  time.Duration               // age from which unnamed experiments are removed; never if zero
 	Limits       store.HistoryLimits         // the limits of training; store.DefaultHistoryLimits if zero
-	Every        time.Duration               // between passes; 1 h if zero
+	Every        time.Duration               // interval between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
 	Ended        func(error)                 // called after every pass of this replica; optional
@@ -70,7 +70,8 @@ type Store interface {
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
 }
 
-// Worker removes old rows. Several replicas may run one each; a lease lets one work at a time.
+// Worker removes old rows. Every replica may run a Worker; a lease lets only one of them work at
+// a time.
 type Worker struct {
 	cfg   Config
 	store Store
@@ -78,7 +79,7 @@ type Worker struct {
 	log   *slog.Logger
 }
 
-// New returns a Worker. ErrTooShort if an age is below MinAge.
+// New returns a Worker. It returns ErrTooShort if an age is not 0 and below MinAge.
 func New(st Store, cfg Config, log *slog.Logger) (*Worker, error) {
 	for kind, age := range map[string]time.Duration{Observations: cfg.Observations, Receipts: cfg.Receipts, Experiments: cfg.Experiments} {
 		if age != 0 && age < MinAge {
@@ -124,8 +125,8 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	return err
 }
 
-// partitionsAhead is how far ahead partitions are created, so that receipts have one even if
-// passes fail for weeks.
+// partitionsAhead is the time for which partitions are created in advance, so that receipts have a
+// partition even if passes fail for weeks.
 const partitionsAhead = 4 * 7 * 24 * time.Hour
 
 func (w *Worker) pass(ctx context.Context) error {
@@ -133,7 +134,7 @@ func (w *Worker) pass(ctx context.Context) error {
 		return err
 	}
 	now := w.cfg.Now()
-	// A failure to create partitions does not prevent removal.
+	// If partitions cannot be created, old rows are removed nevertheless.
 	return errors.Join(w.store.MakeWeeks(ctx, now, now.Add(partitionsAhead)), w.remove(ctx, now))
 }
 
@@ -167,7 +168,7 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 		for _, task := range tasks {
 			started := time.Now()
 			err := w.store.RemoveObservations(ctx, task, w.cfg.Limits, before, w.afterBatch(ctx, Observations))
-			if err != nil && sizing.KindOf(err) != sizing.NotFound { // deleted meanwhile
+			if err != nil && sizing.KindOf(err) != sizing.NotFound { // NotFound: the task was deleted
 				return err
 			}
 			if err := w.throttle(ctx, started); err != nil {
@@ -192,8 +193,8 @@ func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) err
 	}
 }
 
-// throttle waits as long as the work took, so that it uses at most half of the database's time,
-// and renews the lease.
+// throttle waits as long as the work since started took, so that retention works at most half of
+// the time. Then it renews the lease.
 func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -203,7 +204,7 @@ func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	return w.acquire(ctx)
 }
 
-// acquire acquires or renews the lease; errNotOwner if another replica holds it.
+// acquire acquires or renews the lease. It returns errNotOwner if another replica holds the lease.
 func (w *Worker) acquire(ctx context.Context) error {
 	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, lease)
 	if err == nil && !acquired {

@@ -4,39 +4,43 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// allocator computes allocations of one task at one time. Its user holds the task's read
-// lock.
+// allocator computes allocations of one task at one time. The caller of its methods holds the
+// task's read lock.
 type allocator struct {
 	task      *modelcache.Task
 	model     *taskmodel.Model
 	policy    sizing.Policy // with defaults
 	now       time.Time
 	minMemory sizing.Bytes
-	// unschedulableFor is how long an unschedulable report lowers the ceiling.
+	// unschedulableFor is the time for which an unschedulable report lowers the ceiling.
 	unschedulableFor time.Duration
 	memo             *taskmodel.Memo
+	cohort           *cohort.Model // of the namespace; nil if there is none
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
-func (s *Service) allocatorOf(task *modelcache.Task, now time.Time) allocator {
+func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
 	return allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
-		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo,
+		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo, cohort: s.cohorts.get(namespace),
 	}
 }
 
-// allocate fills in a for an ask of a run with known kills.
+// allocate sets the fields of a to the answer to ask. The run has the known kills.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
 	q.Lifts = c.liftsLeft(len(run.Killed))
+	c.ignoreRequest(ask, &q)
 	sized := c.memo.Size(c.model, q)
+	c.sizeByCohort(ask, &q, &sized)
 	if q.Above > 0 {
 		c.repeatLift(&sized, &q, run, c.hardCap(ask, q.Above))
 	} else {
@@ -59,25 +63,25 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	}
 }
 
-// liftsLeft returns how many lifts the policy allows after some kills.
+// liftsLeft returns the number of lifts that the policy still allows after some kills.
 func (c *allocator) liftsLeft(kills int) int {
 	return max(0, *c.policy.MaxLifts-max(0, kills-1))
 }
 
-// staticRequest returns the request of the ask, or else the one that was last reported.
+// staticRequest returns the request of the ask, or else the request that was last reported.
 func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 	return sizing.Resources{
 		Memory: cmp.Or(ask.Requested.Memory, c.model.Requested.Memory), CPU: cmp.Or(ask.Requested.CPU, c.model.Requested.CPU),
 	}
 }
 
-// question combines the ask with the policy and the limits in force. Above is the largest
-// allocation of the run that was killed; with one, the last reported request replaces a
+// question combines the ask with the policy and the limits in force. The argument above is the
+// largest killed allocation of the run, or 0. After a kill the last reported request replaces a
 // missing request.
 func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Question {
 	q := taskmodel.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
-		Floor: c.policy.Floor, MinGrant: c.minMemory,
+		Floor: c.policy.Floor, MinGrant: c.minMemory, Timeout: ask.Timeout,
 	}
 	q.Widen, q.Open = c.task.Open.Widen(c.now)
 	if above > 0 {
@@ -104,10 +108,11 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 	return q
 }
 
-// derivedCap returns the cap if neither the policy nor the caller sets one: four times the
-// request or the largest peak, and at least the floor, the minimum grant and the known trend.
-// A kill raises it at most fourfold, so that a leak does not raise it without bound. If none
-// of these is known, the cap is four times this run's largest kill.
+// derivedCap returns the cap if neither the policy nor the caller sets one: four times
+// the largest of the request, the largest peak, the floor, the minimum grant and the extrapolated
+// trend. A kill raises the cap at most fourfold, so that a leak does not raise it without bound. If
+// neither a request nor a peak is known, the cap is four times the largest of this run's kills, the
+// minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
 	if q.Cap == 0 {
 		return max(q.Above, q.MinGrant, q.Floor).Times(4), taskmodel.CapKill
@@ -123,12 +128,12 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	return limit, by
 }
 
-// hardCap returns the cap that the policy, the caller or the nodes set; zero if none does.
+// hardCap returns the lowest cap of the policy, the caller and the nodes, or zero if there is none.
 func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
 
-// lowerCap lowers the cap of q, with the rule that sets it.
+// lowerCap lowers the cap of q to limit, if it is higher, and notes the rule that sets it.
 func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by
@@ -143,13 +148,14 @@ func minCap(a, b sizing.Bytes) sizing.Bytes {
 	return a
 }
 
-// minNode is smaller than any node: a smaller pod that cannot be scheduled does not wait for
-// memory.
+// minNode is smaller than the memory of any node. If a smaller pod cannot be scheduled, memory is
+// not the cause.
 const minNode = sizing.GiB
 
-// schedulableCeiling returns the largest grant while larger ones fit no node; zero if all fit.
-// It is half of the smallest unschedulable allocation, at least any measured peak, started
-// allocation and the floor, and always more than the kills of the task and of this run (above).
+// schedulableCeiling returns the largest grant while larger ones fit no node, or zero if all fit.
+// The ceiling is half of the smallest unschedulable allocation. It is not below any measured
+// peak, any started allocation and the floor, and it is above all kills of the task and of this
+// run (above).
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -164,7 +170,7 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	if between := killed + (unschedulable-killed)/2; between > killed {
 		return between
 	}
-	return 0 // no amount lies between the two
+	return 0 // there is no amount between the two
 }
 
 // grant splits a limit by the policy's ratio. The floor bounds the request too.
@@ -177,8 +183,8 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 }
 
 // answerStaticRequest replaces a by the static request, for the modes shadow and off. In
-// shadow mode it keeps the model's allocation as the shadow. An unknown request gives no
-// allocation, so that nothing is applied that no caller requested.
+// shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
+// zero, so that the service applies no amount that no caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory
@@ -186,7 +192,7 @@ func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.R
 		a.Reason = "shadow: the static request is answered; what would have been granted: " + a.Reason
 	} else {
 		a.Bins, a.Ladder, a.Duration = nil, nil, nil
-		a.Reason = "off: the policy of this task leaves the static request as it is"
+		a.Reason = "off: the policy of this task leaves the static request unchanged"
 	}
 	a.Source, a.Risk.Promised = sizing.FromRequested, nil
 	a.Memory = sizing.Grant{Request: requested.Memory, Limit: requested.Memory}

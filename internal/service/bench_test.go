@@ -19,7 +19,7 @@ import (
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench Predict -benchtime 20000x ./internal/service
 func BenchmarkPredict(b *testing.B) {
-	dsn, log := pgtest.DSN(b), slog.New(slog.DiscardHandler)
+	dsn, log := pgtest.Migrated(b), slog.New(slog.DiscardHandler)
 	require.NoError(b, migrations.Up(b.Context(), dsn))
 	st, err := postgres.Open(b.Context(), dsn, postgres.Config{Log: log})
 	require.NoError(b, err)

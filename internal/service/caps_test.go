@@ -15,9 +15,9 @@ func askJob(run string, requested sizing.Bytes) sizing.Ask {
 }
 
 // reportJobKill reports an OOM kill of the task job.
-func (r *replica) reportJobKill(run string, at sizing.Bytes) {
+func (r *replica) reportJobKill(run string, allocated sizing.Bytes) {
 	r.t.Helper()
-	r.report(sizing.Observation{Try: try("job", run, 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: at}})
+	r.report(sizing.Observation{Try: try("job", run, 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: allocated}})
 }
 
 func TestALiftUsesTheRequestAndTheCapOfItsTry(t *testing.T) {
@@ -29,12 +29,12 @@ func TestALiftUsesTheRequestAndTheCapOfItsTry(t *testing.T) {
 	}
 	question := askJob("r", 100*gib)
 	r.predict(question)
-	bare := askJob("r", 0)
-	lift := r.lift(bare, 20*gib)
+	withoutRequest := askJob("r", 0)
+	lift := r.lift(withoutRequest, 20*gib)
 	require.True(t, lift.Retry, lift.Reason)
 	assert.Greater(t, lift.Memory.Limit, 20*gib)
-	assert.Equal(t, lift.Memory, r.predict(nthTry(bare, 2)).Memory)
-	next := r.lift(nthTry(bare, 2), 90*gib)
+	assert.Equal(t, lift.Memory, r.predict(nthTry(withoutRequest, 2)).Memory)
+	next := r.lift(nthTry(withoutRequest, 2), 90*gib)
 	require.True(t, next.Retry, next.Reason)
 	assert.Greater(t, next.Memory.Limit, 90*gib)
 

@@ -16,35 +16,35 @@ import (
 
 // Callers predict, report, lift, train, change policies and read profiles while models are
 // replaced. Each acknowledged try is stored once and learned once. Run it with -race.
-func TestConcurrentCallersLoseAndRepeatNothing(t *testing.T) {
+func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
 	r := newReplica(t)
 	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
-	const callers, each = 6, 12
+	const callers, runsEach = 6, 12
 	names := []string{"one", "two"}
 	var callersDone, othersDone sync.WaitGroup
 	for c := range callers {
 		callersDone.Go(func() {
-			for i := range each {
+			for i := range runsEach {
 				for _, name := range names {
 					run := fmt.Sprintf("%d-%d", c, i)
 					question := ask(name, run)
 					granted := busy.predict(question)
-					kill := success(name, i, each)
-					if kill.Try.RunID = run; i%6 == 5 {
+					report := success(name, i, runsEach)
+					if report.Try.RunID = run; i%6 == 5 {
 						lift := busy.lift(question, granted.Memory.Limit)
 						assert.True(t, lift.Retry, lift.Reason)
 						assert.Equal(t, 2, lift.Attempt)
-						kill.Try.Number = 2
+						report.Try.Number = 2
 					}
-					busy.report(kill)
-					assert.True(t, busy.report(kill)[0].Duplicate)
+					busy.report(report)
+					assert.True(t, busy.report(report)[0].Duplicate)
 				}
 			}
 		})
 	}
 	done := make(chan struct{})
 	for _, name := range names {
-		for _, interfere := range []func() error{
+		for _, act := range []func() error{
 			func() error { _, err := busy.Train(t.Context(), task(name)); return err },
 			func() error { return busy.SetPolicy(t.Context(), task(name), sizing.Policy{Floor: gib / 8}) },
 			func() error { _, err := busy.Task(t.Context(), task(name)); busy.Readiness(); return err },
@@ -55,7 +55,7 @@ func TestConcurrentCallersLoseAndRepeatNothing(t *testing.T) {
 					case <-done:
 						return
 					case <-time.After(3 * time.Millisecond):
-						if err := interfere(); err != nil && sizing.KindOf(err) != sizing.NotFound {
+						if err := act(); err != nil && sizing.KindOf(err) != sizing.NotFound {
 							assert.NoError(t, err)
 						}
 					}
@@ -67,14 +67,14 @@ func TestConcurrentCallersLoseAndRepeatNothing(t *testing.T) {
 	close(done)
 	othersDone.Wait()
 
-	const tries = callers * (each + each/6)
+	const tries = callers * (runsEach + runsEach/6)
 	for _, name := range names {
 		assert.Len(t, busy.history(name).Rows, tries, "stored")
-		assert.Equal(t, tries, busy.learnedRows(name), "learned here")
+		assert.Equal(t, tries, busy.learnedRows(name), "learned by this replica")
 	}
-	follower := joinReplica(t, r.dsn, service.Config{}).start()
+	started := joinReplica(t, r.dsn, service.Config{}).start()
 	for _, name := range names {
-		assert.Equal(t, tries, follower.learnedRows(name), "learned by a replica that starts now")
+		assert.Equal(t, tries, started.learnedRows(name), "learned by a replica that starts later")
 		_, err := busy.Train(t.Context(), task(name))
 		require.NoError(t, err)
 		assert.Equal(t, tries, busy.learnedRows(name), "trained")
@@ -90,8 +90,8 @@ func TestARowOfALoadedModelIsNotLearnedAgain(t *testing.T) {
 		_, err := r.Train(t.Context(), task("load"))
 		assert.NoError(t, err)
 	})
-	late := success("load", 30, 30)
-	r.report(late)
+	newReport := success("load", 30, 30)
+	r.report(newReport)
 	assert.Equal(t, 2, r.modelVersion("load"))
 	assert.Equal(t, 31, r.learnedRows("load"))
 }
@@ -107,17 +107,25 @@ func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
 	assert.Equal(t, 31, r.learnedRows("load"))
 }
 
-// A resync that listed the models before a publication must not remove the new model.
-func TestAResyncKeepsAConcurrentPublication(t *testing.T) {
-	r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: 300 * time.Millisecond}).start()
-	listed := make(chan struct{})
-	r.store.afterListing.once(func() {
-		r.trainTask("load", 10)
-		time.Sleep(100 * time.Millisecond) // the notification is over and cannot correct the resync
-		close(listed)
-	})
-	<-listed
-	assert.Never(t, func() bool { return r.modelVersion("load") != 1 }, 100*time.Millisecond, time.Millisecond)
+// A resync or a poll that listed the models before a publication must not remove the new model.
+func TestAListingKeepsAConcurrentPublication(t *testing.T) {
+	for _, isResync := range []bool{true, false} {
+		r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: 300 * time.Millisecond})
+		if !isResync {
+			r.start()
+		}
+		listed := make(chan struct{})
+		r.store.afterListing.once(func() {
+			r.trainTask("load", 10)
+			time.Sleep(100 * time.Millisecond) // the notification has been handled and cannot correct the listing
+			close(listed)
+		})
+		if isResync {
+			r.start()
+		}
+		inTime(t, func() { <-listed })
+		assert.Never(t, func() bool { return r.modelVersion("load") != 1 }, 100*time.Millisecond, time.Millisecond)
+	}
 }
 
 // Run returns after all its loops have ended, so that the store can be closed.
@@ -131,7 +139,7 @@ func TestRunWaitsForItsLoops(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		isListing.Store(false)
 	})
-	<-listing
+	inTime(t, func() { <-listing })
 	r.stop()
 	assert.False(t, isListing.Load())
 }

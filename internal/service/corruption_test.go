@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The test flips every 16th byte of a small model and truncates it at every 16th byte;
-// scripts/chaos does so at every byte.
-func TestActivateRefusesACorruptModel(t *testing.T) {
+// The test changes every 16th byte of a small model and truncates the model at every 16th byte.
+// scripts/chaos does the same for every byte.
+func TestActivateRejectsACorruptModel(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 1)
 	_, err := r.Train(t.Context(), task("load"))
@@ -30,7 +30,7 @@ func TestActivateRefusesACorruptModel(t *testing.T) {
 
 	const seed = 13
 	rng := rand.New(rand.NewPCG(seed, 0))
-	refused := 0
+	rejected := 0
 	for at := rng.IntN(16); at < len(whole.Blob); at += 16 {
 		flipped := append([]byte(nil), whole.Blob...)
 		flipped[at] ^= byte(1 + rng.IntN(255))
@@ -39,20 +39,20 @@ func TestActivateRefusesACorruptModel(t *testing.T) {
 			require.NoError(t, err)
 			err = r.Activate(t.Context(), task("load"), 2)
 			require.Equal(t, sizing.Conflict, sizing.KindOf(err), "at %d of %d", at, len(whole.Blob))
-			refused++
+			rejected++
 		}
 	}
-	t.Logf("seed %d: %d corrupt rows of a model of %d bytes refused", seed, refused, len(whole.Blob))
+	t.Logf("seed %d: %d corrupt rows of a model of %d bytes were rejected", seed, rejected, len(whole.Blob))
 	assertSame(t, good, r.predict(ask("load", "")), "the active model is unchanged")
 
-	// The intact model can be activated: the corruption caused the refusals.
+	// The intact model can be activated: the corruption caused the rejections.
 	_, err = conn.Exec(t.Context(), `UPDATE model SET blob = $1 WHERE version = 2`, whole.Blob)
 	require.NoError(t, err)
 	require.NoError(t, r.Activate(t.Context(), task("load"), 2))
 	assert.Equal(t, 2, r.modelVersion("load"))
 }
 
-func TestARefusedActivationChangesNothing(t *testing.T) {
+func TestARejectedActivationChangesNothing(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 10)
 	_, err := r.Train(t.Context(), task("load"))
@@ -71,8 +71,8 @@ func TestReadinessReportsStaleness(t *testing.T) {
 	before := r.Readiness().Stale
 	r.waitFor(func() bool { return r.Readiness().Stale < before }, "each ping resets the staleness")
 	r.store.Close()
-	gone := r.Readiness().Stale
-	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > gone.Seconds()+2.5 }, "staleness grows without the store")
+	atClose := r.Readiness().Stale
+	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > atClose.Seconds()+2.5 }, "staleness grows without the store")
 }
 
 // Without new reports, no training would replace a model that cannot be decoded.
@@ -86,9 +86,9 @@ func TestATaskWithACorruptModelIsDue(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), r.dsn)
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
-	again := joinReplica(t, r.dsn, service.Config{}).start()
+	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	question := ask("load", "")
-	_, _ = again.Predict(t.Context(), &question)
+	_, _ = restarted.Predict(t.Context(), &question)
 	r.waitFor(func() bool {
 		var due bool
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT due_at IS NOT NULL FROM tally`).Scan(&due))

@@ -7,27 +7,30 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Counts are totals of this replica since its start, and gauges.
+// Counts are totals of this replica since its start, and current gauges.
 type Counts struct {
-	Kills    map[sizing.Outcome]int // tries that died because of memory, each counted once
+	Kills    map[sizing.Outcome]int // OOM-killed tries by outcome, each counted once
 	Promises PromiseCheck
 	Usage    ByteSeconds
 
-	Queued, Dropped int       // receipts that wait to be stored, and that were dropped
+	Queued, Dropped int       // receipts that wait to be stored, and receipts that were dropped
+	Thinned         int       // receipts that no report needs and that a full outbox left out
 	Models          int       // tasks with a published model
 	OldestModel     time.Time // training time of the oldest decoded model; zero if none
-	NewestModel     time.Time
+	NewestModel     time.Time // training time of the newest decoded model
+	ModelMemory     modelcache.MemoryStats
 	StoreOK         bool             // the last health check of the store succeeded
 	Backlog         *store.Backlog   // of all replicas; nil before the first poll
 	Unreported      *UnreportedTries // nil before the first poll, or without old tries
 }
 
-// PromiseCheck compares promised risks with outcomes, over the first tries that this replica
-// both predicted and got the report of. With random routing, these are a fair sample.
+// PromiseCheck compares promised risks with outcomes, over the first tries whose prediction
+// and report both reached this replica. With random routing, these tries are a fair sample.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks
@@ -38,8 +41,8 @@ type PromiseCheck struct {
 // Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries is how many of the first tries that were predicted more than a day ago were
-// never reported.
+// UnreportedTries counts the first tries that were predicted more than a day ago, and how many of
+// them were never reported.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.
@@ -53,8 +56,8 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a try that was reported for the first time, with its answer from this replica;
-// the zero Answer if there is none.
+// add counts a try that was reported for the first time. The argument
+// answer is the answer of this replica, or the zero Answer if there is none.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {
@@ -78,7 +81,7 @@ func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	c.usage.add(o, answer.Limit)
 }
 
-// add counts a try. The limit that was answered replaces a missing allocation.
+// add counts a try. The answered limit replaces a missing allocation.
 func (b *ByteSeconds) add(o *sizing.Observation, limit sizing.Bytes) {
 	duration, allocated := o.Duration, o.Allocated.Memory
 	if duration == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
@@ -107,20 +110,21 @@ func (s *Service) Counts() Counts {
 		c.Kills[outcome] = s.counts.kills[outcome]
 	}
 	s.counts.mu.Unlock()
-	c.Queued, c.Dropped = s.outbox.Stats()
+	c.Queued, c.Dropped, c.Thinned = s.outbox.Stats()
 	c.Models, c.OldestModel, c.NewestModel = s.models.Stats()
+	c.ModelMemory = s.models.MemoryStats()
 	return c
 }
 
 const (
 	backlogInterval   = 15 * time.Second
 	backlogTimeout    = 5 * time.Second
-	unreportedEvery   = 20             // polls of the backlog per count of unreported tries
+	unreportedEvery   = 20             // polls of the backlog from one count of the unreported tries to the next
 	unreportedMinAge  = 24 * time.Hour // younger tries may still run
 	maxUnreportedScan = 10_000         // first tries
 )
 
-// pollBacklog reads the gauges that only the store knows, until ctx ends.
+// pollBacklog reads the gauges that need the store, until ctx ends.
 func (s *Service) pollBacklog(ctx context.Context) {
 	for n := 0; ; n++ {
 		s.readBacklog(ctx, n%unreportedEvery == 0)
@@ -132,13 +136,14 @@ func (s *Service) pollBacklog(ctx context.Context) {
 	}
 }
 
-// readBacklog keeps the previous values if a read fails.
+// readBacklog reads the backlog and, if asked, the unreported tries. The previous values stay if
+// a read fails.
 func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
-		s.log.DebugContext(ctx, "the training backlog cannot be counted", "err", err)
+		s.log.DebugContext(ctx, "failed to count the training backlog", "err", err)
 		return
 	}
 	s.counts.backlog.Store(&backlog)
@@ -148,7 +153,7 @@ func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
 	tries, unreported, err := s.store.CountUnreported(ctx, store.FirstID(s.cfg.Now().Add(-unreportedMinAge)), maxUnreportedScan)
 	switch {
 	case err != nil:
-		s.log.DebugContext(ctx, "unreported tries cannot be counted", "err", err)
+		s.log.DebugContext(ctx, "failed to count the unreported tries", "err", err)
 	case tries > 0:
 		s.counts.unreported.Store(&UnreportedTries{Tries: tries, Unreported: unreported})
 	}

@@ -32,10 +32,10 @@ func TestUsageCountsSuccessesAndKills(t *testing.T) {
 	r.report(timed)
 
 	usage := r.Counts().Usage
-	const oneFor10s = float64(10 * gib)
-	assert.InDelta(t, 2*64*oneFor10s, usage.Requested, 1, "two successes")
-	assert.InDelta(t, 3*4*oneFor10s, usage.Allocated, 1, "and a kill")
-	assert.InDelta(t, 2*1*oneFor10s, usage.Used, 1)
+	const gibFor10s = float64(10 * gib)
+	assert.InDelta(t, 2*64*gibFor10s, usage.Requested, 1, "two successes")
+	assert.InDelta(t, 3*4*gibFor10s, usage.Allocated, 1, "two successes and a kill")
+	assert.InDelta(t, 2*1*gibFor10s, usage.Used, 1)
 }
 
 func TestAKillIsCountedOnce(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 		require.NotNil(t, risk)
 		promised += *risk
 	}
-	r.report(endedTry("a", sizing.Success, gib/2), endedTry("b", sizing.OOMKilled, 0), endedTry("elsewhere", sizing.Success, gib/2))
+	r.report(endedTry("a", sizing.Success, gib/2), endedTry("b", sizing.OOMKilled, 0), endedTry("not predicted", sizing.Success, gib/2))
 	risk := r.predict(nthTry(ask("counted", "b"), 2)).Risk.Promised
 	second := endedTry("b", sizing.Success, gib/2)
 	second.Try.Number = 2
@@ -92,7 +92,7 @@ func TestUnreportedTriesAreCountedAfterADay(t *testing.T) {
 	first.report(endedTry("a", sizing.Success, gib))
 	first.stop() // writes the receipts
 	first.waitFor(func() bool { return first.Counts().Queued == 0 }, "stored")
-	assert.Nil(t, first.Counts().Unreported, "they may still run")
+	assert.Nil(t, first.Counts().Unreported, "the tries may still run")
 
 	second := joinReplica(t, first.dsn, service.Config{})
 	second.clockOffset = 25 * time.Hour

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A lock on the table of models simulates a slow database.
+// A lock on table model simulates a slow database.
 func TestTheFirstPredictionWaitsOnlyForDecodeWait(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
@@ -36,7 +36,7 @@ func TestTheFirstPredictionWaitsOnlyForDecodeWait(t *testing.T) {
 	withoutRequest := ask("load", "r")
 	withoutRequest.Requested = sizing.Resources{}
 	_, err = other.Predict(t.Context(), &withoutRequest)
-	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the task is known")
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the task is not unknown")
 	other.report(success("load", 41, 40))
 	assert.Zero(t, other.learnedRows("load"), "a report does not create another model")
 

@@ -27,16 +27,16 @@ func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	old.exec(`UPDATE model SET format = $1, blob = set_byte(blob, 5, $1) WHERE version = 2`, next)
 
 	assertSame(t, good, old.predict(ask("load", "")), "a running replica keeps its model")
-	fresh := joinReplica(t, old.dsn, service.Config{}).start()
-	fallback := fresh.predict(ask("load", "r"))
+	restarted := joinReplica(t, old.dsn, service.Config{}).start()
+	fallback := restarted.predict(ask("load", "r"))
 	assert.Nil(t, fallback.Model)
 	assert.Positive(t, fallback.Memory.Limit, "the fallback answers")
 	assert.LessOrEqual(t, fallback.Memory.Limit, 64*gib, "at most the static request")
-	assert.True(t, fresh.Readiness().Ready)
+	assert.True(t, restarted.Readiness().Ready)
 
-	report, err := fresh.Train(t.Context(), task("load"))
+	report, err := restarted.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	require.True(t, report.Published, "a training needs no champion: %s", report.Reason)
-	fresh.waitFor(func() bool { return fresh.modelVersion("load") == 3 }, "the training replaces it")
-	assert.Equal(t, sizing.FromModel, fresh.predict(ask("load", "")).Source)
+	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "the training replaces the model")
+	assert.Equal(t, sizing.FromModel, restarted.predict(ask("load", "")).Source)
 }

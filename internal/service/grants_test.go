@@ -33,7 +33,7 @@ func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	assert.Equal(t, split.Limit, floored.Limit)
 }
 
-// A kill at the granted limit raises the next answer: at once, after a training, and on another
+// A kill at the granted limit raises the next answer at once, after a training, and on another
 // replica.
 func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	const mib = sizing.MiB
@@ -49,41 +49,41 @@ func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 		r.report(o)
 	}
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib}))
-	had := r.predict(small("killed")).Memory.Limit
-	require.Equal(t, gib, had)
-	recorded := r.report(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: rows(3)})
+	granted := r.predict(small("killed")).Memory.Limit
+	require.Equal(t, gib, granted)
+	recorded := r.report(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}, Features: rows(3)})
 	assert.Empty(t, recorded[0].Warnings)
-	assert.Greater(t, r.predict(small("")).Memory.Limit, had, "at once")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "at once")
 	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
-	assert.Equal(t, had, r.history("load").Rows[20].Granted)
+	assert.Equal(t, granted, r.history("load").Rows[20].Granted)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Greater(t, r.predict(small("")).Memory.Limit, had, "after a training")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "after a training")
 	other := joinReplica(t, r.dsn, service.Config{MinMemory: 64 * mib}).start()
-	assert.Greater(t, other.predict(small("")).Memory.Limit, had, "on another replica")
+	assert.Greater(t, other.predict(small("")).Memory.Limit, granted, "on another replica")
 }
 
-// A repeated predict of a killed try returns more than the killed limit: on the replica that
-// answered the lift, and on one that reads the kill from the store.
-func TestARepeatedPredictCountsAKillReportedToAnotherReplica(t *testing.T) {
+// A repeated prediction for a killed try returns more than the killed limit, both on the replica
+// that answered the lift and on a replica that reads the kill from the store.
+func TestARepeatedPredictionCountsAKillReportedToAnotherReplica(t *testing.T) {
 	a := newReplica(t).start()
 	a.trainTask("load", 40)
 	b := joinReplica(t, a.dsn, service.Config{}).start()
 	for i, lifted := range []bool{true, false} {
 		question := ask("load", fmt.Sprint("run-x", i))
-		had := a.predict(question).Memory.Limit
-		b.report(sizing.Observation{Try: question.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: question.Features})
+		granted := a.predict(question).Memory.Limit
+		b.report(sizing.Observation{Try: question.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}, Features: question.Features})
 		next := nthTry(question, 2)
 		if lifted {
-			lift := a.lift(question, had)
+			lift := a.lift(question, granted)
 			assert.Equal(t, lift.Memory.Limit, a.predict(next).Memory.Limit)
-			assert.Greater(t, a.predict(question).Memory.Limit, had, "the same try, on the replica that answered the lift")
+			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the same try, on the replica that answered the lift")
 		}
-		here, there := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
-		assert.Greater(t, here, had, "try 2 reads the kill")
-		assert.Greater(t, there, had)
+		onA, onB := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
+		assert.Greater(t, onA, granted, "try 2 reads the kill")
+		assert.Greater(t, onB, granted)
 		if !lifted {
-			assert.Equal(t, there, here)
+			assert.Equal(t, onB, onA)
 		}
 	}
 }
@@ -98,18 +98,18 @@ func TestALiftStartsAtTheMinimumGrant(t *testing.T) {
 	assert.GreaterOrEqual(t, lift.Memory.Limit, 64*mib)
 }
 
-// An amended peak changes answers at once, as a peak in the first report does.
+// An amended peak changes answers at once, like a peak in the first report.
 func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
-	r, whole := newReplica(t), newReplica(t)
+	r, reference := newReplica(t), newReplica(t)
 	for i := range 40 {
 		o := success("load", i, 40)
 		r.report(o)
-		whole.report(o)
+		reference.report(o)
 	}
 	o := success("load", 39, 40)
 	o.Try.RunID = "late"
 	o.MemoryMax = 9 * gib / 2
-	whole.report(o)
+	reference.report(o)
 	without := o
 	without.MemoryMax = 0
 	r.report(without)
@@ -118,7 +118,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	require.True(t, recorded[0].Amended)
 	after := r.predict(ask("load", "")).Memory.Limit
 	assert.NotEqual(t, before, after)
-	assert.Equal(t, whole.predict(ask("load", "")).Memory.Limit, after)
+	assert.Equal(t, reference.predict(ask("load", "")).Memory.Limit, after)
 	o.EndedAt = o.EndedAt.AddDate(1, 0, 0)
 	tries := r.learnedRows("load")
 	r.report(o)
@@ -126,7 +126,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
-func TestTheDefaultsOfAnUnknownTaskCreateNone(t *testing.T) {
+func TestSettingTheDefaultPolicyCreatesNoTask(t *testing.T) {
 	r := newReplica(t)
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}))
 	tasks, err := r.Tasks(t.Context(), "", sizing.TaskKey{}, 10)

@@ -37,7 +37,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped tasks that are OOM-killed and lifted until they reach the cap.
+// killUpToCap runs n mapped instances that are OOM-killed and lifted until they reach the cap.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)
@@ -65,7 +65,7 @@ func TestKillsOfAnEndedRunDoNotWiden(t *testing.T) {
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	usual := r.predict(steadyAsk("")).Memory.Limit
+	initial := r.predict(steadyAsk("")).Memory.Limit
 	r.killUpToCap("bad", 30, 3*gib)
 	after := r.predict(steadyAsk(""))
 	assert.Greater(t, after.Memory.Limit, 3*gib, "the same features were killed at 3 GiB")
@@ -77,7 +77,7 @@ func TestKillsOfAnEndedRunDoNotWiden(t *testing.T) {
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	trained := r.predict(steadyAsk(""))
-	assert.Less(t, trained.Memory.Limit, 3*gib, "usual %s: %s", usual, trained.Reason)
+	assert.Less(t, trained.Memory.Limit, 3*gib, "initial %s: %s", initial, trained.Reason)
 }
 
 func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
@@ -88,7 +88,7 @@ func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
 	r.start()
 	other := steadyAsk("")
 	other.Features = sizing.Features{"region": sizing.TextValue("apac")} // no run with these features was killed
-	usual := r.predict(other).Memory.Limit
+	initial := r.predict(other).Memory.Limit
 	asks := make([]sizing.Ask, 12)
 	for i := range asks {
 		asks[i] = steadyAsk("burst")
@@ -98,13 +98,13 @@ func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
 	}
 	widened := r.predict(other)
 	require.Contains(t, widened.Reason, "widened")
-	require.Greater(t, widened.Memory.Limit, usual)
+	require.Greater(t, widened.Memory.Limit, initial)
 	r.stop() // writes the receipts
 
 	restarted := joinReplica(t, r.dsn, service.Config{}).start()
-	again := restarted.predict(other)
-	assert.Contains(t, again.Reason, "widened")
-	assert.InEpsilon(t, float64(widened.Memory.Limit), float64(again.Memory.Limit), 0.02, "%s\n%s", widened.Reason, again.Reason)
+	afterRestart := restarted.predict(other)
+	assert.Contains(t, afterRestart.Reason, "widened")
+	assert.InEpsilon(t, float64(widened.Memory.Limit), float64(afterRestart.Memory.Limit), 0.02, "%s\n%s", widened.Reason, afterRestart.Reason)
 
 	for i := range 4 {
 		require.NoError(t, restarted.Void(t.Context(), asks[i].Try))
@@ -119,11 +119,12 @@ func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
 	assert.NotContains(t, third.predict(other).Reason, "widened")
 }
 
+// unschedulable returns the report of an unschedulable allocation.
 func unschedulable(run string, b sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}}
 }
 
-func TestAScheduledSizeIsNoCeiling(t *testing.T) {
+func TestTheCeilingIsNotBelowScheduledAllocations(t *testing.T) {
 	r := newReplica(t)
 	for i := range 40 {
 		a := steadyAsk(fmt.Sprint("run-", i))
@@ -133,7 +134,7 @@ func TestAScheduledSizeIsNoCeiling(t *testing.T) {
 	}
 	before := r.predict(steadyAsk(""))
 	for i := range 8 {
-		r.report(unschedulable(fmt.Sprint("refused-", i), r.predict(steadyAsk("")).Memory.Limit))
+		r.report(unschedulable(fmt.Sprint("unschedulable-", i), r.predict(steadyAsk("")).Memory.Limit))
 		after := r.predict(steadyAsk(""))
 		assert.GreaterOrEqual(t, after.Memory.Limit, 2*gib, "at least the measured peaks: %s", after.Reason)
 		assert.Less(t, *after.Risk.Promised, 0.9)
@@ -149,9 +150,9 @@ func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	newTry := func(run string, number int) sizing.Ask {
 		return sizing.Ask{Try: try("new", run, number), Requested: sizing.Resources{Memory: 4 * gib}}
 	}
-	refused := unschedulable("refused", gib.Times(2.8))
-	refused.Try.TaskKey = task("new")
-	r.report(refused)
+	tooLarge := unschedulable("too large", gib.Times(2.8))
+	tooLarge.Try.TaskKey = task("new")
+	r.report(tooLarge)
 	assert.Equal(t, gib.Times(1.4), r.predict(newTry("", 1)).Memory.Limit)
 	lift := r.lift(newTry("r", 1), gib.Times(2.1))
 	require.True(t, lift.Retry, lift.Reason)
@@ -168,7 +169,7 @@ func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	assert.NotContains(t, r.predict(newTry("", 1)).Reason, "unschedulable", "a started allocation removes the ceiling")
 }
 
-func TestTheFloorWinsOverTheCeiling(t *testing.T) {
+func TestTheFloorOverridesTheCeiling(t *testing.T) {
 	r := newReplica(t)
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: 3 * gib}))
 	r.report(unschedulable("a", 4*gib))
@@ -177,15 +178,15 @@ func TestTheFloorWinsOverTheCeiling(t *testing.T) {
 	assert.GreaterOrEqual(t, r.predict(steadyAsk("")).Memory.Limit, 3*gib)
 }
 
-func TestACeilingSurvivesARestartAndEndsWithItsReport(t *testing.T) {
+func TestACeilingSurvivesARestartAndEndsWhenItsReportIsVoided(t *testing.T) {
 	r := newReplica(t)
 	r.report(unschedulable("a", 64*gib))
-	asked := ask("load", "")
-	require.Equal(t, 32*gib, r.predict(asked).Memory.Limit)
+	question := ask("load", "")
+	require.Equal(t, 32*gib, r.predict(question).Memory.Limit)
 	other := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, 32*gib, other.predict(asked).Memory.Limit)
+	assert.Equal(t, 32*gib, other.predict(question).Memory.Limit)
 	require.NoError(t, other.Void(t.Context(), try("load", "a", 1)))
-	assert.Equal(t, 64*gib, other.predict(asked).Memory.Limit)
+	assert.Equal(t, 64*gib, other.predict(question).Memory.Limit)
 }
 
 func TestASuccessReplacesAProvisionalKill(t *testing.T) {
@@ -203,14 +204,14 @@ func TestASuccessReplacesAProvisionalKill(t *testing.T) {
 	profile, err := r.Task(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{41, 0}, []int{profile.Observations, profile.Kills})
-	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(a, 2)).Source, "the kill was withdrawn")
+	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(a, 2)).Source, "the kill was replaced")
 	assert.InEpsilon(t, float64(before.Memory.Limit), float64(r.predict(steadyAsk("")).Memory.Limit), 0.1)
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.InEpsilon(t, float64(before.Memory.Limit), float64(r.predict(steadyAsk("")).Memory.Limit), 0.1)
-	again, err := r.Observe(t.Context(), []sizing.Observation{{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: before.Memory.Limit}}})
+	repeated, err := r.Observe(t.Context(), []sizing.Observation{{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: before.Memory.Limit}}})
 	require.NoError(t, err)
-	assert.Equal(t, sizing.Conflict, sizing.KindOf(again[0].Err), "a success is not provisional")
+	assert.Equal(t, sizing.Conflict, sizing.KindOf(repeated[0].Err), "a success is not provisional")
 }
 
 func TestReasonsNameTheAllocationOfSuccessesWithoutAPeak(t *testing.T) {
@@ -245,7 +246,7 @@ func TestKillsOfATaskWithoutAModelSurviveARestart(t *testing.T) {
 	assert.Equal(t, 2*gib, other.predict(a).Memory.Limit, "the void removes the kill")
 }
 
-func TestOpenRetriesFollowARenameAndEndWithADeletion(t *testing.T) {
+func TestOpenRetriesKeepTheirTaskAfterARenameAndEndWithADeletion(t *testing.T) {
 	r := newReplica(t)
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))
@@ -261,11 +262,11 @@ func TestOpenRetriesFollowARenameAndEndWithADeletion(t *testing.T) {
 		return a
 	}
 	require.Contains(t, r.predict(probe("load")).Reason, "widened")
-	require.NoError(t, r.Rename(t.Context(), task("load"), task("moved")))
-	assert.Contains(t, r.predict(probe("moved")).Reason, "widened")
+	require.NoError(t, r.Rename(t.Context(), task("load"), task("renamed")))
+	assert.Contains(t, r.predict(probe("renamed")).Reason, "widened")
 	assert.Equal(t, sizing.FromRequested, r.predict(probe("load")).Source)
-	require.NoError(t, r.DeleteTask(t.Context(), task("moved")))
-	assert.NotContains(t, r.predict(probe("moved")).Reason, "widened")
+	require.NoError(t, r.DeleteTask(t.Context(), task("renamed")))
+	assert.NotContains(t, r.predict(probe("renamed")).Reason, "widened")
 }
 
 // Some callers report the end of a retry without features.
@@ -279,8 +280,8 @@ func TestARetryHasTheFeaturesOfItsRun(t *testing.T) {
 	history := r.history("load")
 	last := history.Rows[len(history.Rows)-1]
 	assert.Equal(t, a.Features, history.Schema.Features(last.Features))
-	for _, claim := range []string{"at once", "trained"} {
-		assert.GreaterOrEqual(t, r.predict(ask("load", "")).Memory.Limit, 2*killed, claim)
+	for _, state := range []string{"at once", "trained"} {
+		assert.GreaterOrEqual(t, r.predict(ask("load", "")).Memory.Limit, 2*killed, state)
 		_, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
 	}
@@ -300,11 +301,11 @@ func TestAKillReachesOtherReplicasAndBatches(t *testing.T) {
 	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit > killed }, "the replica loads the new model")
 
 	imported := make([]sizing.Observation, 0, 201)
-	for i := range 200 { // a larger batch than is learned before the acknowledgement
+	for i := range 200 { // a batch that is too large to be learned before the acknowledgement
 		o := success("bulk", i, 200)
 		imported = append(imported, o)
 	}
-	kill := sizing.Observation{Try: try("bulk", "dead", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 3 * gib}, Features: rows(4.7)}
+	kill := sizing.Observation{Try: try("bulk", "killed", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 3 * gib}, Features: rows(4.7)}
 	r.report(append(imported, kill)...)
 	question := ask("bulk", "")
 	question.Features = rows(4.7)

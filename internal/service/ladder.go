@@ -8,9 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// ladder returns the limits that each OOM kill of a first try would be lifted to. The model's
-// ladder ends at the cap of q. A kill can change the cap: never_above_requested ends, the last
-// reported request counts, and a derived cap rises. In that case ladder computes each lift.
+// ladder returns the limits of a first try and of its lifts after each OOM kill. The model's
+// ladder ends at the cap of q. But a kill can change the cap: never_above_requested no longer
+// applies, the last reported request is used, and a derived cap rises. In that case ladder
+// computes each lift.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Source == sizing.FromRequested || sized.Limit == 0 {
 		return sized.Ladder
@@ -40,9 +41,9 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns an answer into that of a later try, which repeats the lift of /retry-lift.
-// It computes a new lift if none is known here, a lower cap was set since, or a run with the same
-// features was killed at that amount.
+// repeatLift turns sized into the answer to a later try, which repeats the lift of /retry-lift.
+// It computes a new lift if this replica knows no lift, if a lower cap was set since then, or if
+// a run with the same features was killed at the lifted amount.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo
@@ -53,8 +54,8 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder,
 		}
-		// Airflow retries even if no lift was advised: such a try gets the cap. A derived cap
-		// is never below the run's kills.
+		// Airflow retries even if the service advised against a lift. Such a try gets the cap.
+		// A derived cap is never below the run's kills.
 		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {
@@ -73,11 +74,11 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		q.Above.Approx(), sized.Reason)
 }
 
-// liftReason says why a later try gets another amount than the model's.
+// liftReason explains why a later try gets another amount than the model computes.
 func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) string {
 	switch {
 	case limit == run.LiftedTo:
-		return limit.Approx() + ": what the lift granted"
+		return limit.Approx() + ": the amount of its lift"
 	case limit >= q.Cap || limit <= q.Above:
 		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())
 	}

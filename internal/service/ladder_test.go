@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestTheLadderPredictsTheLifts(t *testing.T) {
+func TestTheLadderEqualsTheLifts(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	for i, c := range []struct {
@@ -22,6 +22,7 @@ func TestTheLadderPredictsTheLifts(t *testing.T) {
 		{policy: sizing.Policy{MaxLifts: ptr(4)}},
 		{policy: sizing.Policy{MaxLifts: ptr(5)}, requested: 64 * gib},
 		{policy: sizing.Policy{MaxLifts: ptr(8)}, requested: 64 * gib},
+		// NeverAbove bounds only the first try by the request.
 		{policy: sizing.Policy{NeverAbove: true}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(1)}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(0)}, requested: gib / 4},

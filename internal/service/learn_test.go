@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -17,11 +18,11 @@ func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
 	assert.Equal(t, 250, r.learnedRows("load"), "duplicates are not learned")
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "a training does not repeat rows")
+	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "a training learns no row twice")
 }
 
-// Sequential reports are learned before they are acknowledged. Of concurrent reports, none is
-// lost or learned twice.
+// Sequential reports are learned before they are acknowledged. Concurrent reports are neither
+// lost nor learned twice.
 func TestConcurrentReportsAreAllLearned(t *testing.T) {
 	r := newReplica(t)
 	for n := range 5 {
@@ -38,4 +39,30 @@ func TestConcurrentReportsAreAllLearned(t *testing.T) {
 	}
 	callers.Wait()
 	r.waitFor(func() bool { return r.learnedRows("load") == 165 }, "learned")
+}
+
+// A training compares promises with outcomes. It knows the promise of every reported try even if
+// receipts are stored slowly, because the model must not depend on the speed of the outbox.
+func TestATrainingKnowsThePromisesOfReportedTries(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 60)
+	promised := map[string]float64{}
+	for i := range 40 {
+		run := fmt.Sprint("predicted-", i)
+		answer := r.predict(ask("load", run))
+		require.NotNil(t, answer.Risk.Promised)
+		promised[run] = *answer.Risk.Promised
+		o := success("load", i, 60)
+		o.Try = try("load", run, 1)
+		r.report(o)
+	}
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	known := map[string]float64{}
+	for _, row := range r.history("load").Rows {
+		if row.Promised != nil {
+			known[row.RunID] = *row.Promised
+		}
+	}
+	assert.Equal(t, promised, known)
 }

@@ -9,12 +9,16 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Train trains a task now. When it returns, this replica uses the published model.
+// Train trains a task now. When it returns, this replica uses the published model. It first
+// stores the receipts of this replica, because a training compares their promises with the
+// outcomes, and its model must not depend on how fast receipts are stored.
 func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
+	s.outbox.Flush(ctx)
 	report, err := s.trainer.TrainNow(ctx, task)
 	if err != nil {
 		return report, err
 	}
+	s.refreshCohorts(ctx)
 	return report, s.models.Refresh(ctx, task) // after a publication or a rollback
 }
 
@@ -23,7 +27,7 @@ func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Mode
 	return s.store.ModelVersions(ctx, task)
 }
 
-// Activate makes a stored version the active one, and pins it. It refuses a version that
+// Activate makes a stored version the active one, and pins it. It rejects a version that
 // cannot be decoded.
 func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
 	stored, err := s.store.Model(ctx, task, version)
@@ -39,7 +43,7 @@ func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int
 	return s.models.Refresh(ctx, task)
 }
 
-// Unpin lets trainings replace an activated version.
+// Unpin lets trainings replace the activated version again.
 func (s *Service) Unpin(ctx context.Context, task sizing.TaskKey) error {
 	return s.store.Unpin(ctx, task)
 }

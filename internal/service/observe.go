@@ -13,7 +13,7 @@ import (
 )
 
 // maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns.
-// Rows of larger batches are learned afterwards: learning a row takes longer than storing it.
+// Rows of larger batches are learned later, because learning a row takes longer than storing it.
 const maxLearnedBeforeAck = 100
 
 // Observe stores reports and returns after commit, with one result for each report in order.
@@ -21,13 +21,18 @@ const maxLearnedBeforeAck = 100
 func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(reports))
 	valid := make([]sizing.Observation, 0, len(reports))
-	index := make([]int, 0, len(reports)) // of valid[i] in reports
+	index := make([]int, 0, len(reports))    // of valid[i] in reports
+	ignored := map[int][]sizing.FieldError{} // warnings about reports[i]
 	for i := range reports {
 		if bad := reports[i].Validate(); len(bad) > 0 {
 			results[i].Err = invalid(bad)
 			continue
 		}
-		valid, index = append(valid, s.withFeatures(reports[i])), append(index, i)
+		report := s.withFeatures(reports[i])
+		if warnings := report.BoundContext(); len(warnings) > 0 {
+			ignored[i] = warnings
+		}
+		valid, index = append(valid, report), append(index, i)
 	}
 	if len(valid) == 0 {
 		return results, nil
@@ -40,6 +45,11 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	s.learnRecorded(ctx, valid, recorded)
 	for i := range recorded {
 		results[index[i]] = recorded[i]
+	}
+	for i, warnings := range ignored {
+		if results[i].Err == nil {
+			results[i].Warnings = append(results[i].Warnings, warnings...)
+		}
 	}
 	return results, nil
 }
@@ -76,8 +86,9 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures adds the features of the prediction that this replica made for the try, or else
-// those of a killed try of the run. The store knows the predictions of other replicas.
+// withFeatures adds missing features from the prediction that this replica made for the try, or
+// else from a killed try of the run. The store adds features from the predictions of other
+// replicas.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)
@@ -86,7 +97,8 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 }
 
 // applyReport applies a committed report to the state in memory, and returns the row that the
-// task's model learns; nil if none. Other replicas learn the row with the next training.
+// task's model learns, or nil if it learns none. Other replicas learn the row with the next
+// training.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
 	answer, _ := s.tries.End(&o.Try)
@@ -104,6 +116,9 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	case o.Outcome == sizing.Success:
 		s.tries.EndRun(&o.Try)
 	}
+	if sizing.IsReproduction(o.Try.RunID) {
+		return task, nil // the next training learns it, at the time of the archived run
+	}
 	if r.Amended && !r.Replaced {
 		return task, s.amendedRow(ctx, o, r)
 	}
@@ -114,12 +129,12 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	task.Open.End(&o.Try, o.Outcome)
 	row := trainingRow(o, r.Seq, &answer)
 	if o.Outcome.OOM() {
-		row.Granted = s.grantedTo(&o.Try, answer.Limit)
+		row.Granted = s.grantedTo(&o.Try, answer.Largest)
 	}
 	return task, &row
 }
 
-// reloadVoided reloads a task after a report of it was voided or replaced. It flushes the
+// reloadVoided reloads a task after one of its reports was voided or replaced. It flushes the
 // outbox first, because the task's open tries are restored from stored receipts.
 func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.outbox.Flush(ctx)
@@ -143,8 +158,8 @@ func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizi
 	return &row
 }
 
-// grantedTo returns what this replica granted a try: with a prediction, or with the lift after
-// the previous try.
+// grantedTo returns the amount that this replica granted a try: the limit of its predictions, or
+// the lift after the previous try if that is larger.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
 		run := s.tries.Run(try)
@@ -153,7 +168,7 @@ func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes
 	return limit
 }
 
-// endOf returns when a try ended, by the rule of the store.
+// endOf returns the end of a try by the rule of the store: its end, its start or the current time.
 func endOf(o *sizing.Observation, now time.Time) time.Time {
 	switch {
 	case !o.EndedAt.IsZero():
@@ -164,23 +179,26 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
+// trainingRow returns the training row of a first report.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
+	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
 	return taskmodel.TrainingRow{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
-		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
+		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}
 }
 
-// rejectionTTL is how long a rejected report makes the service unready for reports while no
-// other report arrives: a database on a full disk answers pings and stores nothing.
+// rejectionTTL is the time for which a rejected report makes the service unready for reports, if no
+// other report is stored. A database on a full disk, for example, answers pings but stores nothing.
 const rejectionTTL = 10 * time.Second
 
-// rejection remembers whether the store rejected the last report.
-type rejection struct{ at atomic.Int64 } // Unix nanoseconds; 0 after a report was stored
+// rejection is the time at which the store rejected the last report, in Unix nanoseconds; 0 after a
+// report was stored.
+type rejection struct{ at atomic.Int64 }
 
-// update records the result of storing reports. It ignores callers who canceled.
+// update records the result of storing reports. It ignores errors of canceled calls.
 func (r *rejection) update(ctx context.Context, err error, now time.Time) {
 	switch {
 	case err == nil:
@@ -190,6 +208,7 @@ func (r *rejection) update(ctx context.Context, err error, now time.Time) {
 	}
 }
 
+// isRecent reports whether the last report was rejected less than rejectionTTL ago.
 func (r *rejection) isRecent(now time.Time) bool {
 	at := r.at.Load()
 	return at > 0 && now.Sub(time.Unix(0, at)) < rejectionTTL

@@ -21,21 +21,21 @@ func TestPredictAndLiftWorkWithoutTheDatabase(t *testing.T) {
 	assertSame(t, before, r.predict(ask("load", "")), "same answer")
 
 	a := ask("load", "r")
-	unwritten := r.predict(a).PredictionID
+	queued := r.predict(a).PredictionID
 	_, err := r.Observe(t.Context(), []sizing.Observation{success("load", 99, 100)})
 	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "only stored reports are acknowledged")
 	assert.Equal(t, 40, r.learnedRows("load"), "the report is not learned")
 
-	for number, at := range []sizing.Bytes{gib, 2 * gib, 3 * gib} {
-		lift := r.lift(nthTry(a, number+1), at)
+	for number, killed := range []sizing.Bytes{gib, 2 * gib, 3 * gib} {
+		lift := r.lift(nthTry(a, number+1), killed)
 		assert.Equal(t, number+2, lift.Attempt, "kills are counted in memory")
-		assert.Greater(t, lift.Memory.Limit, at)
+		assert.Greater(t, lift.Memory.Limit, killed)
 		assert.Equal(t, lift.Memory, r.predict(nthTry(a, number+2)).Memory)
 	}
 	assert.Equal(t, sizing.VerdictExhausted, r.lift(nthTry(a, 4), 5*gib).Verdict)
 
-	_, err = r.Receipt(t.Context(), unwritten)
-	require.NoError(t, err, "unwritten receipts stay in the outbox")
+	_, err = r.Receipt(t.Context(), queued)
+	require.NoError(t, err, "queued receipts stay in the outbox")
 	r.waitFor(func() bool { return r.Readiness().Observe == "unavailable" }, "readiness reports the outage")
 	assert.True(t, r.Readiness().Ready, "predictions continue")
 }
@@ -94,7 +94,7 @@ func TestAFirstTryNeverReadsTheDatabase(t *testing.T) {
 	}
 	assert.Zero(t, waits())
 
-	// A later try does one read, which shows that the test detects reads.
+	// A later try reads once. This shows that the test detects reads.
 	answered := make(chan error, 1)
 	a := nthTry(ask("load", "r"), 2)
 	go func() { _, err := other.Predict(t.Context(), &a); answered <- err }()
@@ -106,8 +106,8 @@ func TestAFirstTryNeverReadsTheDatabase(t *testing.T) {
 func TestALaterTryWaitsOnlyForTheReadTimeout(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
-	impatient := joinReplica(t, r.dsn, service.Config{ReadTimeout: 50 * time.Millisecond}).start()
-	impatient.predict(ask("load", "r")) // decodes the model
+	waiting := joinReplica(t, r.dsn, service.Config{ReadTimeout: 50 * time.Millisecond}).start()
+	waiting.predict(ask("load", "r")) // decodes the model
 	conn, err := pgx.Connect(t.Context(), r.dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
@@ -117,9 +117,9 @@ func TestALaterTryWaitsOnlyForTheReadTimeout(t *testing.T) {
 	require.NoError(t, err)
 	// The lock is never released.
 	inTime(t, func() {
-		assert.Equal(t, sizing.FromModel, impatient.predict(nthTry(ask("load", "r"), 2)).Source)
-		lift := impatient.lift(ask("load", "s"), 2*gib)
+		assert.Equal(t, sizing.FromModel, waiting.predict(nthTry(ask("load", "r"), 2)).Source)
+		lift := waiting.lift(ask("load", "s"), 2*gib)
 		assert.True(t, lift.Retry)
-		assert.Equal(t, lift.Memory, impatient.predict(nthTry(ask("load", "s"), 2)).Memory)
+		assert.Equal(t, lift.Memory, waiting.predict(nthTry(ask("load", "s"), 2)).Memory)
 	})
 }

@@ -44,7 +44,7 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 			recorded := r.report(wrong)
 			assert.Contains(t, warnedFields(recorded[0]), "memory_max_bytes")
 			assert.Contains(t, recorded[0].Warnings[0].Detail, "; it changes no allocation")
-			assert.Len(t, recorded[0].Warnings, 1, "one for each field")
+			assert.Len(t, recorded[0].Warnings, 1, "one warning per field")
 			assert.Equal(t, before, r.predict(question).Memory.Limit, "at once")
 			profile, err := r.Task(t.Context(), task("load"))
 			require.NoError(t, err)
@@ -61,9 +61,9 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 			if c.runs > 0 { // without a plausible run there is no model to share
 				assert.Len(t, profile.Quarantined, 1, "on another replica")
 			}
-			again := r.report(wrong)
-			assert.True(t, again[0].Duplicate)
-			assert.Contains(t, warnedFields(again[0]), "memory_max_bytes", "a duplicate is warned about too")
+			repeated := r.report(wrong)
+			assert.True(t, repeated[0].Duplicate)
+			assert.Contains(t, warnedFields(repeated[0]), "memory_max_bytes", "a duplicate gets the warning, too")
 			wrong.Try.RunID = "confirms"
 			other.report(wrong)
 			_, err = other.Train(t.Context(), task("load"))
@@ -71,7 +71,7 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 			profile, err = other.Task(t.Context(), task("load"))
 			require.NoError(t, err)
 			if c.wrong < sizing.MiB {
-				assert.Len(t, profile.Quarantined, 2, "no report confirms a peak below that of any container")
+				assert.Len(t, profile.Quarantined, 2, "a peak smaller than any container cannot be confirmed")
 				return
 			}
 			assert.Empty(t, profile.Quarantined, "a second report confirms the first")
@@ -86,17 +86,17 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 		change func(*sizing.Observation)
 		fields []string
 	}{
-		"an ordinary one": {func(*sizing.Observation) {}, nil},
+		"a plausible report": {func(*sizing.Observation) {}, nil},
 		"a peak above the container": {func(o *sizing.Observation) {
 			o.Allocated.Memory = 802 * sizing.MiB
 			o.MemoryMax = 5 * gib
 		}, []string{"memory_max_bytes"}},
-		"a run in ten years":    {func(o *sizing.Observation) { o.EndedAt = now.AddDate(10, 0, 0) }, []string{"ended_at"}},
-		"a run of the year one": {func(o *sizing.Observation) { o.StartedAt = time.Unix(0, 0) }, []string{"started_at"}},
+		"an end in ten years":    {func(o *sizing.Observation) { o.EndedAt = now.AddDate(10, 0, 0) }, []string{"ended_at"}},
+		"a start at Unix time 0": {func(o *sizing.Observation) { o.StartedAt = time.Unix(0, 0) }, []string{"started_at"}},
 		"a clock that is an hour ahead": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt = now.Add(55*time.Minute), now.Add(time.Hour)
 		}, nil},
-		"a duration of its own": {func(o *sizing.Observation) {
+		"a duration that differs from end minus start": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt, o.Duration = now.Add(-time.Hour), now, 20*time.Minute
 		}, []string{"duration_seconds"}},
 		"millicores": {func(o *sizing.Observation) { o.CPUMax, o.Allocated.CPU = 980, 1 }, []string{"cpu_max_cores"}},
@@ -113,7 +113,7 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 	}
 }
 
-// Retention uses the time that a report is stored with.
+// Retention uses the stored time of a report.
 func TestAnAmendedTimeIsBounded(t *testing.T) {
 	r := newReplica(t)
 	o := success("load", 3, 8)
@@ -127,7 +127,7 @@ func TestAnAmendedTimeIsBounded(t *testing.T) {
 	assert.WithinRange(t, h.Rows[0].At, time.Now().AddDate(0, 0, -1), time.Now().Add(time.Hour))
 }
 
-func TestTheMinimumGrantIsGranted(t *testing.T) {
+func TestGrantsAreAtLeastTheMinimumGrant(t *testing.T) {
 	const mib = sizing.MiB
 	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
 	for _, run := range []string{"a", "b", "c"} {
@@ -141,14 +141,14 @@ func TestTheMinimumGrantIsGranted(t *testing.T) {
 		policy               sizing.Policy
 		want                 sizing.Bytes
 	}{
-		"a request above it":        {requested: 2 * gib, want: 64 * mib},
-		"no request":                {want: 64 * mib},
-		"the caller's cap":          {requested: 2 * gib, maxMemory: 16 * mib, want: 16 * mib},
-		"a lower floor":             {requested: 2 * gib, policy: sizing.Policy{Floor: 8 * mib}, want: 8 * mib},
-		"a higher floor":            {requested: 2 * gib, policy: sizing.Policy{Floor: 80 * mib}, want: 80 * mib},
-		"a request that was enough": {requested: 32 * mib, want: 32 * mib},
-		"a cap of the policy":       {requested: 2 * gib, policy: sizing.Policy{Cap: 10 * mib}, want: 10 * mib},
-		"never above the request":   {requested: 1 * mib, policy: sizing.Policy{NeverAbove: true}, want: 1 * mib},
+		"a request above the minimum": {requested: 2 * gib, want: 64 * mib},
+		"no request":                  {want: 64 * mib},
+		"the caller's cap":            {requested: 2 * gib, maxMemory: 16 * mib, want: 16 * mib},
+		"a lower floor":               {requested: 2 * gib, policy: sizing.Policy{Floor: 8 * mib}, want: 8 * mib},
+		"a higher floor":              {requested: 2 * gib, policy: sizing.Policy{Floor: 80 * mib}, want: 80 * mib},
+		"a request that was enough":   {requested: 32 * mib, want: 32 * mib},
+		"a cap of the policy":         {requested: 2 * gib, policy: sizing.Policy{Cap: 10 * mib}, want: 10 * mib},
+		"never above the request":     {requested: 1 * mib, policy: sizing.Policy{NeverAbove: true}, want: 1 * mib},
 	} {
 		require.NoError(t, r.SetPolicy(t.Context(), task("load"), c.policy))
 		question.Requested.Memory, question.MaxMemory = c.requested, c.maxMemory
@@ -158,6 +158,6 @@ func TestTheMinimumGrantIsGranted(t *testing.T) {
 	question.Requested.Memory, question.MaxMemory = 0, 0
 	question.Try.RunID = "killed"
 	lift := r.lift(question, 64*mib)
-	assert.True(t, lift.Retry, "the derived cap leaves room above the minimum grant")
+	assert.True(t, lift.Retry, "the derived cap is above the minimum grant")
 	assert.Greater(t, lift.Memory.Limit, 64*mib)
 }

@@ -28,7 +28,7 @@ func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.report(obs...)
 }
 
-// assertSameAnswers requires that all replicas give equal answers for tasks of the DAG.
+// assertSameAnswers asserts that all replicas give equal answers for the tasks small and grown.
 func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*replica) {
 	t.Helper()
 	for _, other := range others {
@@ -42,9 +42,9 @@ func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*repli
 	}
 }
 
-func TestAnswersFollowTheModelsOfSiblings(t *testing.T) {
+func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 	r := newReplica(t)
-	following := joinReplica(t, r.dsn, service.Config{}).start()
+	other := joinReplica(t, r.dsn, service.Config{}).start()
 	r.trainTask("small", 6)
 	r.trainTask("grown", 60)
 	before := r.predict(ask("small", ""))
@@ -55,15 +55,15 @@ func TestAnswersFollowTheModelsOfSiblings(t *testing.T) {
 		require.NoError(t, err)
 		// A new replica has decoded no sibling at its first prediction.
 		assertSameAnswers(t, fmt.Sprint("after training ", i), r, joinReplica(t, r.dsn, service.Config{}).start())
-		following.waitFor(func() bool { return following.modelVersion("sibling") == i+1 }, "a publish")
-		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, following)
+		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a publication")
+		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, other)
 	}
-	assert.NotEqual(t, before.Memory, r.predict(ask("small", "")).Memory, "the siblings widen the margin of a task with few runs")
+	assert.NotEqual(t, before.Memory, r.predict(ask("small", "")).Memory, "the pool widens the margin of a task with few runs")
 
-	r.reportErraticRuns("sibling", 200, 20) // stored, not trained yet
-	late := success("small", 5, 6)
-	late.Try.RunID = "late"
-	r.report(late)
+	r.reportErraticRuns("sibling", 200, 20) // stored, but not learned by a training
+	newReport := success("small", 5, 6)
+	newReport.Try.RunID = "late"
+	r.report(newReport)
 	r.exec(`UPDATE tally SET due_at = NULL`)
 	assertSameAnswers(t, "between trainings", r, joinReplica(t, r.dsn, service.Config{}).start())
 
@@ -75,7 +75,7 @@ func TestAnswersFollowTheModelsOfSiblings(t *testing.T) {
 	assertSameAnswers(t, "after a deletion", r, joinReplica(t, r.dsn, service.Config{}).start())
 }
 
-func TestSharesOfModelsStoredByAnEarlierReleaseCount(t *testing.T) {
+func TestSharesOfModelsOfAnEarlierReleaseAreUsed(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("small", 6)
 	r.trainTask("grown", 60)

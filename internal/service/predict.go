@@ -7,30 +7,31 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
 // cache, computes the allocation, and adds the receipt to the outbox. The first prediction
-// of a task may wait up to Config.DecodeWait; a later try may read the kills that were
+// of a task may wait up to Config.DecodeWait. For a later try, Predict reads the kills that were
 // reported to other replicas. The error is NotFound if the task is unknown and the ask has no
 // request, and Unavailable if the model is not decoded yet and the ask has no request.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
 	}
+	s.predictions.Add(1)
 	now := s.cfg.Now()
+	ignored := ask.BoundContext()
 	run := s.priorKills(ctx, ask)
-	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
+	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: ignored}
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
-	task.RLockUpdated()
-	alloc := s.allocatorOf(task, now)
-	alloc.allocate(ask, &run, a)
-	isDecoded := task.IsDecoded()
-	task.RUnlock()
-
+	if ask.Timeout > 0 {
+		task.SetTimeout(ask.Timeout)
+	}
+	isDecoded := s.allocate(task, ask, &run, a, now)
 	if a.Memory.Limit == 0 {
 		return nil, noAllocation(ask.Try.TaskKey, isDecoded)
 	}
@@ -38,12 +39,26 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		a.Reason = "the model of this task is not loaded yet; " + a.Reason
 	}
 	switch isFirst := s.recordAnswer(ask, a, now); {
+	case sizing.IsReproduction(ask.Try.RunID): // the guard does not count it as an open run
 	case isFirst && ask.Try.Number == 1 && a.Risk.Promised != nil:
 		task.Open.AddGrant(&ask.Try, taskmodel.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
 		task.Open.AddRetry(&ask.Try)
 	}
 	return a, nil
+}
+
+// Predictions returns the number of valid asks that Predict has received. Background work, such as a
+// what-if, uses fewer processors while the number grows.
+func (s *Service) Predictions() uint64 { return s.predictions.Load() }
+
+// allocate computes a from the task's model, and reports whether the model is decoded.
+func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (isDecoded bool) {
+	task.RLockUpdated()
+	defer task.RUnlock() // deferred, so that a panic of one call does not block the task
+	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
+	alloc.allocate(ask, run, a)
+	return task.IsDecoded()
 }
 
 // noAllocation returns the error for a task without a usable model and an ask without a request.
@@ -54,7 +69,7 @@ func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	return sizing.Errorf(sizing.NotFound, "predict task %s: the task is unknown; send requested.memory, or report runs by /observe first", task)
 }
 
-// recordAnswer stores the answer until the try ends, and adds the receipt to the outbox. It
+// recordAnswer remembers the answer until the try ends, and adds the receipt to the outbox. It
 // reports whether this is the first answer to the try.
 func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (isFirst bool) {
 	if ask.Try.RunID != "" {
@@ -65,6 +80,10 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
 	return isFirst
 }
+
+// AwaitReceipts waits at most two seconds, until the outbox has space for a batch of n predictions.
+// Single predictions never wait.
+func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
 // priorKills returns the known kills of a run, and completes the ask of a later try. For a
 // first try it uses the memory of this replica only.
@@ -99,8 +118,8 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 	return run
 }
 
-// fillFromStore sets the fields that an ask after a kill leaves open, from stored receipts and
-// reports of the run. It ignores a read that fails or exceeds Config.ReadTimeout.
+// fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
+// of the run. It ignores a read that fails or exceeds Config.ReadTimeout.
 func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) {
 	if ask.Requested.Memory > 0 && ask.Requested.CPU > 0 && ask.MaxMemory > 0 && ask.Features != nil {
 		return
@@ -117,7 +136,8 @@ func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) {
 	}
 }
 
-// newID returns a time-ordered id, because receipts are stored and indexed in that order.
+// newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by
+// time.
 func newID() string {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -14,33 +14,33 @@ import (
 func TestPoliciesApplyAtOnce(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
-	free := r.predict(ask("load", ""))
-	require.Equal(t, sizing.FromModel, free.Source)
-	require.Less(t, free.Memory.Limit, 4*gib)
+	byDefault := r.predict(ask("load", ""))
+	require.Equal(t, sizing.FromModel, byDefault.Source)
+	require.Less(t, byDefault.Memory.Limit, 4*gib)
 	for name, c := range map[string]struct {
 		policy sizing.Policy
 		change func(*sizing.Ask)
 		check  func(*testing.T, *sizing.Allocation)
 	}{
-		"a floor is the least": {policy: sizing.Policy{Floor: 12 * gib}, check: func(t *testing.T, a *sizing.Allocation) {
+		"a grant is at least the floor": {policy: sizing.Policy{Floor: 12 * gib}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, 12*gib, a.Memory.Limit)
 		}},
-		"a cap is the most": {policy: sizing.Policy{Cap: gib / 4}, check: func(t *testing.T, a *sizing.Allocation) {
+		"a grant is at most the cap": {policy: sizing.Policy{Cap: gib / 4}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, gib/4, a.Memory.Limit)
 			assert.Greater(t, *a.Risk.Promised, 0.5, "half a GiB is likely needed")
 		}},
-		"the caller's cap binds as well": {policy: sizing.Policy{Floor: 12 * gib}, change: func(a *sizing.Ask) { a.MaxMemory = 2 * gib },
+		"the cap of the caller applies, too": {policy: sizing.Policy{Floor: 12 * gib}, change: func(a *sizing.Ask) { a.MaxMemory = 2 * gib },
 			check: func(t *testing.T, a *sizing.Allocation) { assert.Equal(t, 2*gib, a.Memory.Limit) }},
-		"never above what was requested": {policy: sizing.Policy{NeverAbove: true}, change: func(a *sizing.Ask) { a.Requested.Memory = gib / 4 },
+		"NeverAbove limits the grant to the request": {policy: sizing.Policy{NeverAbove: true}, change: func(a *sizing.Ask) { a.Requested.Memory = gib / 4 },
 			check: func(t *testing.T, a *sizing.Allocation) { assert.Equal(t, gib/4, a.Memory.Limit) }},
-		"without that it may be above": {change: func(a *sizing.Ask) { a.Requested.Memory = gib / 4 },
+		"without NeverAbove the grant may be above the request": {change: func(a *sizing.Ask) { a.Requested.Memory = gib / 4 },
 			check: func(t *testing.T, a *sizing.Allocation) { assert.Greater(t, a.Memory.Limit, gib/4) }},
 		"the limit is a multiple of the request": {policy: sizing.Policy{LimitRatio: 2}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, a.Memory.Limit/2, a.Memory.Request)
 		}},
 		"shadow answers the request and adds the shadow": {policy: sizing.Policy{Mode: sizing.Shadow}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, sizing.Grant{Request: 64 * gib, Limit: 64 * gib}, a.Memory)
-			assert.Equal(t, &free.Memory, a.Shadow)
+			assert.Equal(t, &byDefault.Memory, a.Shadow)
 			assert.Equal(t, sizing.FromRequested, a.Source)
 			assert.Nil(t, a.Risk.Promised)
 		}},
@@ -49,8 +49,8 @@ func TestPoliciesApplyAtOnce(t *testing.T) {
 			assert.Nil(t, a.Shadow)
 			assert.Nil(t, a.Ladder)
 		}},
-		"a smaller risk takes more memory": {policy: sizing.Policy{RiskTarget: 0.0001}, check: func(t *testing.T, a *sizing.Allocation) {
-			assert.Greater(t, a.Memory.Limit, free.Memory.Limit)
+		"a smaller risk target needs more memory": {policy: sizing.Policy{RiskTarget: 0.0001}, check: func(t *testing.T, a *sizing.Allocation) {
+			assert.Greater(t, a.Memory.Limit, byDefault.Memory.Limit)
 			assert.Equal(t, 0.0001, a.Risk.Target)
 		}},
 	} {
@@ -64,25 +64,25 @@ func TestPoliciesApplyAtOnce(t *testing.T) {
 		})
 	}
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{}))
-	assert.Equal(t, free.Memory, r.predict(ask("load", "")).Memory, "the zero policy restores the default")
+	assert.Equal(t, byDefault.Memory, r.predict(ask("load", "")).Memory, "the zero policy restores the default")
 }
 
 func TestEqualAsksHaveEqualAnswers(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
-	first, again := r.predict(ask("load", "r")), r.predict(ask("load", "r"))
-	assert.NotEqual(t, first.PredictionID, again.PredictionID)
-	again.PredictionID = first.PredictionID
-	assert.Equal(t, first, again)
+	first, second := r.predict(ask("load", "r")), r.predict(ask("load", "r"))
+	assert.NotEqual(t, first.PredictionID, second.PredictionID)
+	second.PredictionID = first.PredictionID
+	assert.Equal(t, first, second)
 }
 
-func TestReportsCountOnce(t *testing.T) {
+func TestReportsAreLearnedOnce(t *testing.T) {
 	r := newReplica(t)
 	r.reportRuns("load", 20)
 	require.Equal(t, 20, r.learnedRows("load"))
 
-	again := r.report(success("load", 3, 20))
-	assert.True(t, again[0].Duplicate)
+	repeated := r.report(success("load", 3, 20))
+	assert.True(t, repeated[0].Duplicate)
 	assert.Equal(t, 20, r.learnedRows("load"), "a duplicate is not learned")
 
 	conflicting := success("load", 3, 20)
@@ -134,12 +134,12 @@ func TestAttemptsCountKillsOfTheRun(t *testing.T) {
 			assert.Greater(t, lift.Memory.Limit, gib<<i)
 		} else {
 			assert.Equal(t, sizing.VerdictExhausted, lift.Verdict)
-			assert.Empty(t, lift.PredictionID, "a refusal has no receipt")
+			assert.Empty(t, lift.PredictionID, "a lift that is denied has no receipt")
 		}
 	}
 	mapped := ask("load", "r")
 	mapped.Try.MapIndex = 3
-	assert.Equal(t, 2, r.lift(mapped, gib).Attempt, "each map index is a run of its own")
+	assert.Equal(t, 2, r.lift(mapped, gib).Attempt, "each map index has its own attempts")
 }
 
 func TestALaterTryRepeatsItsLift(t *testing.T) {
@@ -204,15 +204,15 @@ func TestADerivedCapIsNotBelowTheKill(t *testing.T) {
 	assert.Equal(t, 2000*gib, r.predict(nthTry(question, 2)).Memory.Limit)
 }
 
-func TestALiftKnowsTheFeaturesOfItsTry(t *testing.T) {
+func TestALiftUsesTheFeaturesOfItsTry(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
-	question := ask("load", "asked")
+	question := ask("load", "predicted")
 	r.predict(question)
 	with := r.lift(question, gib/2)
 	withoutFeatures := question
 	withoutFeatures.Features = nil
-	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "also after the report")
+	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "with the features of the first lift")
 
 	r.predict(ask("load", "only predicted"))
 	withoutFeatures.Try = try("load", "only predicted", 1)
@@ -222,26 +222,26 @@ func TestALiftKnowsTheFeaturesOfItsTry(t *testing.T) {
 func TestASuccessEndsTheLift(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
-	usual := r.predict(ask("load", "before"))
+	initial := r.predict(ask("load", "before"))
 	question := ask("load", "r")
 	lift := r.lift(question, 2*gib)
 	require.Greater(t, lift.Memory.Limit, 2*gib)
 	r.report(sizing.Observation{Try: try("load", "r", 2), Outcome: sizing.Success, MemoryMax: gib / 2, Features: rows(4)})
 	after := r.predict(ask("load", "after"))
 	assert.Equal(t, sizing.FromModel, after.Source)
-	assert.Less(t, after.Memory.Limit, 2*usual.Memory.Limit)
+	assert.Less(t, after.Memory.Limit, 2*initial.Memory.Limit)
 }
 
 func TestAnUnschedulableReportLowersTheCeilingForAnHour(t *testing.T) {
 	r := newReplica(t)
-	unfit := func(run string, b sizing.Bytes) sizing.Observation {
+	tooLarge := func(run string, b sizing.Bytes) sizing.Observation {
 		return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}}
 	}
-	r.report(unfit("a", 64*gib))
+	r.report(tooLarge("a", 64*gib))
 	assert.Equal(t, 32*gib, r.predict(ask("load", "")).Memory.Limit)
-	r.report(unfit("b", 120*gib))
+	r.report(tooLarge("b", 120*gib))
 	assert.Equal(t, 32*gib, r.predict(ask("load", "")).Memory.Limit, "a larger size does not raise the ceiling")
-	r.report(unfit("c", 40*gib))
+	r.report(tooLarge("c", 40*gib))
 	assert.Equal(t, 20*gib, r.predict(ask("load", "")).Memory.Limit)
 	r.clockOffset = 59 * time.Minute
 	assert.Equal(t, 20*gib, r.predict(ask("load", "")).Memory.Limit)
@@ -249,7 +249,7 @@ func TestAnUnschedulableReportLowersTheCeilingForAnHour(t *testing.T) {
 	assert.Equal(t, 64*gib, r.predict(ask("load", "")).Memory.Limit)
 }
 
-func TestAReportWithoutFeaturesGetsThoseOfItsPrediction(t *testing.T) {
+func TestAReportWithoutFeaturesGetsTheFeaturesOfItsPrediction(t *testing.T) {
 	r := newReplica(t)
 	other := joinReplica(t, r.dsn, service.Config{})
 	r.start()
@@ -275,7 +275,7 @@ func TestAVoidedKillDoesNotCount(t *testing.T) {
 	require.Equal(t, 2, r.lift(ask("load", "r"), 2*gib).Attempt)
 	require.NoError(t, r.Void(t.Context(), try("load", "r", 1)))
 	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(ask("load", "r"), 2)).Source)
-	assert.Equal(t, 2, r.lift(nthTry(ask("load", "r"), 2), 2*gib).Attempt, "again the first kill")
+	assert.Equal(t, 2, r.lift(nthTry(ask("load", "r"), 2), 2*gib).Attempt, "the next kill is the first one again")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Void(t.Context(), try("load", "r", 1))))
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 const gib = sizing.GiB
@@ -30,7 +29,8 @@ const waitTimeout = 20 * time.Second
 type hookedStore struct {
 	*postgres.Store
 	afterRecord, afterSince, afterListing hook
-	receiptWrites                         atomic.Int64
+	receiptWrites, listings               atomic.Int64
+	losesNotifications                    atomic.Bool
 }
 
 // hook runs a function once.
@@ -58,8 +58,25 @@ func (s *hookedStore) Since(ctx context.Context, task sizing.TaskKey, seq int64,
 
 func (s *hookedStore) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {
 	versions, err := s.Store.ActiveVersions(ctx)
+	s.listings.Add(1)
 	s.afterListing.fire()
 	return versions, err
+}
+
+func (s *hookedStore) ChangedSince(ctx context.Context, since int64) (store.ChangedTasks, error) {
+	changed, err := s.Store.ChangedSince(ctx, since)
+	if since > 0 {
+		s.afterListing.fire()
+	}
+	return changed, err
+}
+
+func (s *hookedStore) Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error {
+	return s.Store.Changes(ctx, ready, func(key sizing.TaskKey) {
+		if !s.losesNotifications.Load() {
+			changed(key)
+		}
+	})
 }
 
 func (s *hookedStore) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
@@ -67,8 +84,8 @@ func (s *hookedStore) SaveReceipts(ctx context.Context, receipts []sizing.Receip
 	return s.Store.SaveReceipts(ctx, receipts)
 }
 
-// replica is one process: a service, its own connections, and a clock with an offset. Its
-// background work runs only after start.
+// replica is a service with its own connections to the database and a clock with an offset, like a
+// separate process. Its background work runs only after start.
 type replica struct {
 	*service.Service
 	t           *testing.T
@@ -78,23 +95,22 @@ type replica struct {
 	stop        func() // ends the background work and waits for its end
 }
 
-// newReplica returns the first process on a new database.
+// newReplica returns the first replica on a new database.
 func newReplica(t *testing.T) *replica {
 	t.Helper()
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	return joinReplica(t, dsn, service.Config{})
 }
 
-// joinReplica returns another process on the same database.
+// joinReplica returns another replica on the same database.
 func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
-	// Tests train explicitly: the debounce delays automatic training.
+	// Tests train explicitly, so a long debounce prevents automatic training.
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
 	r := &replica{t: t, dsn: dsn, store: &hookedStore{Store: st}, stop: func() {}}
 	if cfg.PollInterval == 0 {
-		cfg.PollInterval = time.Hour // polls must not hide what is tested
+		cfg.PollInterval = time.Hour // without polls, only the tested mechanism transfers changes
 	}
 	if cfg.DecodeWait == 0 {
 		cfg.DecodeWait = waitTimeout
@@ -103,13 +119,13 @@ func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 		cfg.ReadTimeout = waitTimeout // a slow machine must not change answers
 	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
-	quiet := slog.New(slog.DiscardHandler)
-	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, quiet), cfg, quiet)
+	noLog := slog.New(slog.DiscardHandler)
+	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, noLog), cfg, noLog)
 	t.Cleanup(func() { r.stop(); st.Close() })
 	return r
 }
 
-// start runs the background work until the replica is ready.
+// start starts the background work and waits until the replica is ready.
 func (r *replica) start() *replica {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,7 +156,7 @@ func inTime(t *testing.T, do func()) {
 	}
 }
 
-// exec runs statements as the owner of the database.
+// exec runs SQL statements as the owner of the database.
 func (r *replica) exec(statement string, args ...any) {
 	r.t.Helper()
 	conn, err := pgx.Connect(r.t.Context(), r.dsn)
@@ -160,8 +176,8 @@ func try(name, run string, number int) sizing.TryKey {
 
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
-// success returns run i of n. It has 1+7i/n rows, and its peak is 1/8 GiB per row, plus up
-// to 45 %.
+// success returns the report of run i of n. The run has 1+7i/n rows. Its peak is 1/8 GiB per row
+// plus 0 to 45 %.
 func success(name string, i, n int) sizing.Observation {
 	x := 1 + 7*float64(i)/float64(n)
 	return sizing.Observation{
@@ -170,7 +186,7 @@ func success(name string, i, n int) sizing.Observation {
 	}
 }
 
-// report reports observations, and requires that all are recorded.
+// report reports observations, all of which must be recorded.
 func (r *replica) report(obs ...sizing.Observation) []sizing.RecordResult {
 	r.t.Helper()
 	recorded, err := r.Observe(r.t.Context(), obs)
@@ -212,10 +228,10 @@ func (r *replica) predict(a sizing.Ask) *sizing.Allocation {
 	return allocation
 }
 
-// lift reports that the try was killed at an allocation, and asks for more.
-func (r *replica) lift(a sizing.Ask, at sizing.Bytes) sizing.Lift {
+// lift requests the lift after a kill at an allocation.
+func (r *replica) lift(a sizing.Ask, killed sizing.Bytes) sizing.Lift {
 	r.t.Helper()
-	lift, err := r.Lift(r.t.Context(), &sizing.LiftAsk{Ask: a, Reason: sizing.OOMKilled, Failed: at})
+	lift, err := r.Lift(r.t.Context(), &sizing.LiftAsk{Ask: a, Reason: sizing.OOMKilled, Failed: killed})
 	require.NoError(r.t, err)
 	return lift
 }

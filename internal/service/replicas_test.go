@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// modelVersion returns the version of the model that answers; 0 without one.
+// modelVersion returns the version of the model that answers, or 0 if no model answers.
 func (r *replica) modelVersion(name string) int {
 	a, err := r.Predict(r.t.Context(), ptr(ask(name, "")))
 	if err != nil || a.Model == nil {
@@ -41,7 +41,7 @@ func TestTrainReturnsWhenTheModelIsInUse(t *testing.T) {
 		assert.Equal(t, version, r.modelVersion("load"))
 	}
 	require.NoError(t, r.Activate(t.Context(), task("load"), 2))
-	assert.Equal(t, 2, r.modelVersion("load"), "so does Activate")
+	assert.Equal(t, 2, r.modelVersion("load"), "Activate also returns when the model is in use")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Activate(t.Context(), task("load"), 9)))
 	_, err := r.Train(t.Context(), task("unknown"))
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
@@ -51,23 +51,23 @@ func TestAnswersSurviveARestart(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	for i := range 15 { // not trained yet: the stored model learns them after the restart
-		late := success("load", i, 15)
-		late.Try.RunID = fmt.Sprintf("late-%d", i)
-		r.report(late)
+		newReport := success("load", i, 15)
+		newReport.Try.RunID = fmt.Sprintf("late-%d", i)
+		r.report(newReport)
 	}
 	r.report(sizing.Observation{Try: try("load", "killed", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: gib}, Features: rows(8)})
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib / 8}))
 	r.exec(`UPDATE tally SET due_at = NULL`) // a kill makes the task due, and the new process would train it
-	again := joinReplica(t, r.dsn, service.Config{}).start()
+	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	for x := 1.0; x <= 10; x++ {
 		question := ask("load", "")
 		question.Features = rows(x)
-		assertSame(t, r.predict(question), again.predict(question), fmt.Sprint(x))
+		assertSame(t, r.predict(question), restarted.predict(question), fmt.Sprint(x))
 	}
-	assert.Equal(t, 76, again.learnedRows("load"))
+	assert.Equal(t, 76, restarted.learnedRows("load"))
 }
 
-func TestAnotherReplicaFollowsChanges(t *testing.T) {
+func TestAnotherReplicaReadsChanges(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
 	other := joinReplica(t, r.dsn, service.Config{}).start()
@@ -83,16 +83,16 @@ func TestAnotherReplicaFollowsChanges(t *testing.T) {
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: 50 * gib}))
 	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit == 50*gib }, "a policy")
 
-	require.NoError(t, r.Rename(t.Context(), task("load"), task("moved")))
-	assert.Equal(t, []int{0, 1}, []int{r.modelVersion("load"), r.modelVersion("moved")})
-	other.waitFor(func() bool { return other.modelVersion("load") == 0 && other.modelVersion("moved") == 1 }, "a rename")
-	assert.Equal(t, 50*gib, other.predict(ask("moved", "")).Memory.Limit, "the policy is renamed too")
+	require.NoError(t, r.Rename(t.Context(), task("load"), task("renamed")))
+	assert.Equal(t, []int{0, 1}, []int{r.modelVersion("load"), r.modelVersion("renamed")})
+	other.waitFor(func() bool { return other.modelVersion("load") == 0 && other.modelVersion("renamed") == 1 }, "a rename")
+	assert.Equal(t, 50*gib, other.predict(ask("renamed", "")).Memory.Limit, "the policy is renamed too")
 	assert.Equal(t, sizing.FromRequested, other.predict(ask("load", "")).Source)
 
-	require.NoError(t, r.DeleteTask(t.Context(), task("moved")))
+	require.NoError(t, r.DeleteTask(t.Context(), task("renamed")))
 	for _, each := range []*replica{r, other} {
-		each.waitFor(func() bool { return each.modelVersion("moved") == 0 }, "a deletion")
-		assertSame(t, each.predict(ask("unknown", "")), withTask(each.predict(ask("moved", "")), "unknown"), "the task is removed")
+		each.waitFor(func() bool { return each.modelVersion("renamed") == 0 }, "a deletion")
+		assertSame(t, each.predict(ask("unknown", "")), withTask(each.predict(ask("renamed", "")), "unknown"), "the task is removed")
 	}
 }
 
@@ -102,19 +102,19 @@ func withTask(a *sizing.Allocation, name string) *sizing.Allocation {
 }
 
 // With a load balancer, most tries are predicted by one replica and reported to another. The
-// first must not keep them forever.
+// first replica must not keep them forever.
 func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
 	other := joinReplica(t, r.dsn, service.Config{}).start()
 	for i := range 40 {
-		other.predict(ask("load", fmt.Sprint("elsewhere-", i)))
+		other.predict(ask("load", fmt.Sprint("routed-", i)))
 	}
 	other.predict(ask("load", "still running"))
 	require.Equal(t, 41, other.InFlight())
 	for i := range 40 {
 		ended := success("load", i, 40)
-		ended.Try = try("load", fmt.Sprint("elsewhere-", i), 1)
+		ended.Try = try("load", fmt.Sprint("routed-", i), 1)
 		r.report(ended)
 	}
 	_, err := r.Train(t.Context(), task("load"))
@@ -172,20 +172,20 @@ func TestPollFindsChangesWithoutANotification(t *testing.T) {
 	other.waitFor(func() bool { return other.modelVersion("load") == 0 }, "removed")
 }
 
-func TestACorruptModelLeavesTheLastGoodOneInUse(t *testing.T) {
+func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
 	other := joinReplica(t, r.dsn, service.Config{}).start()
 	good := other.predict(ask("load", ""))
 
-	// One flipped byte in the next version.
+	// Change one byte of the next version.
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "refreshed")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "rerestarteded")
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "refreshed")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "rerestarteded")
 	r.exec(`UPDATE model SET blob = set_byte(blob, 100, get_byte(blob, 100) # 1) WHERE version = 2`)
-	require.Error(t, r.Activate(t.Context(), task("load"), 2), "Activate refuses the model")
+	require.Error(t, r.Activate(t.Context(), task("load"), 2), "Activate rejects the model")
 
 	for _, each := range []*replica{r, other} {
 		require.NoError(t, each.SetPolicy(t.Context(), task("load"), sizing.Policy{}), "a policy can be set")
@@ -196,12 +196,12 @@ func TestACorruptModelLeavesTheLastGoodOneInUse(t *testing.T) {
 	assertSame(t, good, joinReplica(t, r.dsn, service.Config{}).start().predict(ask("load", "")), "no replica uses the corrupt model")
 
 	r.exec(`UPDATE task SET active_version = 2`)
-	fresh := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, sizing.FromRequested, fresh.predict(ask("load", "")).Source, "without a good model the answer is the request")
+	restarted := joinReplica(t, r.dsn, service.Config{}).start()
+	assert.Equal(t, sizing.FromRequested, restarted.predict(ask("load", "")).Source, "without an intact model the answer is the request")
 
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, 3, report.Version, "trained from scratch")
-	fresh.waitFor(func() bool { return fresh.modelVersion("load") == 3 }, "replaced")
-	assert.Equal(t, 30, fresh.learnedRows("load"))
+	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "replaced")
+	assert.Equal(t, 30, restarted.learnedRows("load"))
 }

@@ -18,14 +18,14 @@ func withoutInputs(a sizing.Ask, number int) sizing.Ask {
 	return a
 }
 
-func TestALiftKnowsTheRequestOfItsTryAfterARestart(t *testing.T) {
+func TestALiftUsesTheRequestOfItsTryAfterARestart(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 40)
-	elsewhere := joinReplica(t, r.dsn, service.Config{}).start()
+	other := joinReplica(t, r.dsn, service.Config{}).start()
 	for i, c := range []struct {
 		requested, maxMemory sizing.Bytes
 		reported             bool // the kill is reported before the lift
-		byLift               bool // max_memory is sent with the first lift only
+		byLift               bool // only the first lift request sends max_memory
 	}{
 		{requested: 3 * gib, maxMemory: 4 * gib},
 		{requested: 3 * gib, maxMemory: 4 * gib, reported: true},
@@ -39,32 +39,32 @@ func TestALiftKnowsTheRequestOfItsTryAfterARestart(t *testing.T) {
 		if !c.byLift {
 			first.MaxMemory = c.maxMemory
 		}
-		had := r.predict(first).Memory.Limit
+		granted := r.predict(first).Memory.Limit
 		if c.reported {
-			r.report(sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}})
+			r.report(sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}})
 		}
 		if c.byLift {
 			capped := withoutInputs(first, 1)
 			capped.MaxMemory = c.maxMemory
-			had = r.lift(capped, had).Memory.Limit
+			granted = r.lift(capped, granted).Memory.Limit
 		}
 		r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
 		number := 1
 		if c.byLift {
 			number = 2
 		}
-		want := []sizing.Bytes{}
-		for _, each := range []*replica{elsewhere, joinReplica(t, r.dsn, service.Config{}).start(), r} {
-			lift := each.lift(withoutInputs(first, number), had)
+		var lifts []sizing.Bytes
+		for _, each := range []*replica{other, joinReplica(t, r.dsn, service.Config{}).start(), r} {
+			lift := each.lift(withoutInputs(first, number), granted)
 			require.True(t, lift.Retry, "%s: %s", name, lift.Reason)
 			if c.maxMemory > 0 {
 				assert.LessOrEqual(t, lift.Memory.Limit, c.maxMemory, name)
 			}
-			want = append(want, lift.Memory.Limit)
+			lifts = append(lifts, lift.Memory.Limit)
 			next := each.predict(withoutInputs(first, number+1))
 			assert.Equal(t, lift.Memory.Limit, next.Memory.Limit, name)
 			assert.Equal(t, sizing.Cores(2), next.CPU, name)
 		}
-		assert.Equal(t, want[2], want[1], "%s: the first replica differs, as it has not learned the report to another replica", name)
+		assert.Equal(t, lifts[2], lifts[1], "%s: lifts[0] may differ, because that replica has not learned the report to another replica", name)
 	}
 }

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// reportTimeout bounds how long a lift waits until its kill is stored.
+// reportTimeout bounds the time that a lift waits until its kill is stored.
 const reportTimeout = 2 * time.Second
 
-// Lift returns the next allocation after a kill, or a verdict that more memory would not help.
-// The ask counts as a provisional report of the kill. Lift works while the database is down.
+// Lift returns the next allocation after a failed try, or the verdict that more memory would not
+// help. The ask is also a provisional report of the kill. Lift works while the database is down.
 func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return sizing.Lift{}, invalid(bad)
@@ -33,13 +34,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	run := s.readKills(ctx, &ask.Try)
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
-	task.RLockUpdated()
-	alloc := s.allocatorOf(task, now)
-	q := alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
-	q.Lifts = alloc.liftsLeft(len(run.Killed))
-	sized, static := alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
-	task.RUnlock()
-
+	alloc, q, sized, static := s.sizeLift(task, ask, &run, now)
 	state := sizing.LiftState{
 		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *alloc.policy.MaxLifts, Ladder: sized.Ladder,
 	}
@@ -59,7 +54,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		shadow := lift.Memory
 		lift.Shadow = &shadow
 		lift.Memory = sizing.Grant{Request: static.Memory, Limit: static.Memory}
-		lift.Reason = string(alloc.policy.Mode) + ": the static request is answered; would have been: " + lift.Reason
+		lift.Reason = string(alloc.policy.Mode) + ": the static request is answered; the lift would have been: " + lift.Reason
 	}
 	s.recordLift(ask, &lift, &sized, &alloc.policy, now)
 	if next := ask.Try; lift.Shadow == nil {
@@ -69,8 +64,19 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// allowRetryAtCap turns a refusal at the cap into a retry while attempts are left. In shadow
-// and off mode the answer is the static request, so that the cap bounds only the shadow.
+// sizeLift sizes the try after a failed try. It also returns the static request.
+func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, static sizing.Resources) {
+	task.RLockUpdated()
+	defer task.RUnlock()
+	alloc = s.allocatorOf(task, ask.Try.Namespace, now)
+	q = alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
+	q.Lifts = alloc.liftsLeft(len(run.Killed))
+	alloc.ignoreRequest(&ask.Ask, &q)
+	return alloc, q, alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
+}
+
+// allowRetryAtCap turns a denied lift at the cap into a retry while attempts are left. In the modes
+// shadow and off the answer is the static request, so that the cap limits only the shadow.
 func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
 	switch {
@@ -86,8 +92,8 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill provisionally, unless it was reported. While the database is
-// down it records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, unless it was reported before. While the
+// database is down it records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
@@ -98,18 +104,18 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 	results, err := s.Observe(ctx, []sizing.Observation{kill})
 	switch {
 	case sizing.KindOf(err) == sizing.Unavailable:
-		s.log.Warn("a kill cannot be stored; the lift uses the memory of this replica", "task", ask.Try.TaskKey.String(), "err", err)
+		s.log.Warn("failed to store a kill; the lift counts only the kills in memory", "task", ask.Try.TaskKey.String(), "err", err)
 	case err != nil:
 		return err
 	case results[0].Err != nil:
 		return results[0].Err
 	}
-	// Observe skips a kill that was first reported to another replica.
+	// Observe does not apply a kill that was reported to another replica before.
 	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
 	return nil
 }
 
-// killsAtCap counts the task's kills at the cap; it returns 1, this kill, if the read fails.
+// killsAtCap counts the task's kills at the cap. It returns 1, for this kill, if the read fails.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()

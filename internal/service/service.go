@@ -1,7 +1,7 @@
 // Package service implements the use cases: predict, observe, lift, train, and the
 // administration of tasks, models and policies.
 //
-// It uses the types of sizing, the contract of the store and decoded models, and is
+// It uses the types of package sizing, the contract of package store and decoded models. It is
 // independent of HTTP and SQL. The prediction for a first try never reads the database, once
 // the model of its task is in the cache.
 //
@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
@@ -28,11 +29,13 @@ import (
 
 // Config configures a Service. Its zero value is usable.
 type Config struct {
-	ReadTimeout      time.Duration    // of each read before an answer; 50 ms if zero
-	DecodeWait       time.Duration    // how long a prediction waits for its model to be decoded; 500 ms if zero
-	PollInterval     time.Duration    // between polls for missed notifications; 30 s if zero
-	UnschedulableFor time.Duration    // how long an unschedulable report lowers the ceiling; 1 h if zero
+	ReadTimeout      time.Duration    // the timeout of each read before an answer; 50 ms if zero
+	DecodeWait       time.Duration    // the time that a prediction waits until its model is decoded; 500 ms if zero
+	PollInterval     time.Duration    // the time between polls for missed notifications; 30 s if zero
+	UnschedulableFor time.Duration    // the time for which an unschedulable report lowers the ceiling; 1 h if zero
 	MinMemory        sizing.Bytes     // smallest amount that a model grants; none if zero
+	ModelMemory      sizing.Bytes     // largest amount of memory for decoded models; unlimited if zero
+	NoCohorts        bool             // whether a task without history gets its static request
 	Now              func() time.Time // time.Now if nil
 }
 
@@ -51,6 +54,7 @@ func (c Config) withDefaults() Config {
 type Trainer interface {
 	// Run trains the tasks that are due until ctx ends.
 	Run(ctx context.Context)
+	// TrainNow trains one task, due or not.
 	TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error)
 }
 
@@ -66,6 +70,11 @@ type Service struct {
 	outbox    *outbox.Outbox
 	rejection rejection
 	counts    counts
+	grouped   taskGroups
+	cohorts   cohorts
+
+	predictions atomic.Uint64
+	profileSets profileSets
 }
 
 // New returns a Service. Run starts its background work.
@@ -73,6 +82,7 @@ func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log, outbox: outbox.New(st, log)}
 	s.models = modelcache.New(st, &s.tries, modelcache.Config{
 		DecodeWait: s.cfg.DecodeWait, PollInterval: s.cfg.PollInterval, UnschedulableFor: s.cfg.UnschedulableFor, Now: s.cfg.Now,
+		Memory: int64(s.cfg.ModelMemory), Flush: s.outbox.Flush,
 	}, log)
 	return s
 }
@@ -88,6 +98,7 @@ func (s *Service) Run(ctx context.Context) error {
 		s.outbox.Run,
 		s.trainer.Run,
 		s.pollBacklog,
+		s.pollCohorts,
 	} {
 		loops.Go(func() { loop(ctx) })
 	}
@@ -99,7 +110,7 @@ func (s *Service) Run(ctx context.Context) error {
 type Readiness struct {
 	Ready   bool
 	Observe string // "ok" or "unavailable"
-	Models  int
+	Models  int    // tasks with a published model
 	// Stale is the time since the models in memory were last known to equal the stored ones.
 	Stale time.Duration
 }
@@ -113,7 +124,7 @@ func (s *Service) Readiness() Readiness {
 	return r
 }
 
-// invalid combines invalid fields to one error.
+// invalid combines invalid fields into one error.
 func invalid(fields []sizing.FieldError) error {
-	return &sizing.Error{Kind: sizing.Invalid, Detail: "some fields cannot be right", Fields: fields}
+	return &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are invalid", Fields: fields}
 }

@@ -3,20 +3,37 @@ package service
 import (
 	"context"
 
+	"github.com/loadaware/loadaware/internal/insight/groups"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxRealised is how many of a task's newest answers its realised risk covers.
+// maxRealised is the number of a task's newest answers from which its realised risk is computed.
 const maxRealised = 5_000
 
 // Tasks lists at most limit profiles after a key, without their realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
+	grouped := s.groups(ctx)
 	for i := range profiles {
-		s.completeProfile(&profiles[i])
+		s.completeProfile(&profiles[i], grouped)
 	}
 	return profiles, err
+}
+
+// TasksBrief lists profiles like Tasks, but without request, schema and quantiles.
+func (s *Service) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+	profiles, err := s.store.TasksBrief(ctx, namespace, after, limit)
+	grouped := s.groups(ctx)
+	for i := range profiles {
+		s.completeProfile(&profiles[i], grouped)
+	}
+	return profiles, err
+}
+
+// Owners returns the owner of each task of a namespace ("" for all) with an owner in its metadata.
+func (s *Service) Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
+	return s.store.Owners(ctx, namespace)
 }
 
 // Task returns a profile with its realised risk.
@@ -26,7 +43,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 		return p, err
 	}
 	s.models.Get(ctx, task) // decodes the model
-	s.completeProfile(&p)
+	s.completeProfile(&p, s.groups(ctx))
 	realised, err := s.store.Realised(ctx, task, maxRealised)
 	if err != nil {
 		return p, err
@@ -37,8 +54,8 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 }
 
 // completeProfile sets the fields that the store does not know.
-func (s *Service) completeProfile(p *sizing.Profile) {
-	p.Group = sizing.GroupOf(p.Memory)
+func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
+	p.Group = grouped.Of(p.Task, p.Memory)
 	if task := s.models.Find(p.Task); task != nil {
 		task.RLock()
 		defer task.RUnlock()
@@ -48,7 +65,7 @@ func (s *Service) completeProfile(p *sizing.Profile) {
 	}
 }
 
-// DeleteTask deletes everything that is stored of a task.
+// DeleteTask deletes a task with all of its data.
 func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	s.outbox.Flush(ctx) // queued receipts are deleted too
 	if err := s.store.DeleteTask(ctx, task); err != nil {
@@ -58,7 +75,7 @@ func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	return nil
 }
 
-// Rename moves everything that is stored of a task to another name.
+// Rename moves all data of a task to another name.
 func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	if bad := to.Validate(); len(bad) > 0 {
 		return invalid(bad)
@@ -72,7 +89,7 @@ func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	return nil
 }
 
-// Policy returns the policy of a task; the zero Policy if none is set.
+// Policy returns the policy of a task, or the zero Policy if none is set.
 func (s *Service) Policy(ctx context.Context, task sizing.TaskKey) (sizing.Policy, error) {
 	return s.store.Policy(ctx, task)
 }
@@ -94,7 +111,7 @@ func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.P
 	return nil
 }
 
-// Void withdraws a report.
+// Void deletes a report as if it had never been made.
 func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 	if err := s.store.Void(ctx, try); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// warnings lists what looks wrong about a stored report. The task is nil for a duplicate. The
+// warnings lists the implausible fields of a stored report. The task is nil for a duplicate. The
 // row is nil unless the model learns it before the report is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
@@ -34,7 +34,7 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 	return all
 }
 
-// peakField names the field that a report's peak comes from.
+// peakField names the field from which the peak of a report comes.
 func peakField(o *sizing.Observation) string {
 	switch {
 	case o.MemoryMax > 0:

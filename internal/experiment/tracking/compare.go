@@ -32,15 +32,16 @@ type ComparisonRow struct {
 	Accuracy     FigurePair `json:"accuracy"`
 }
 
-// FigurePair has one figure of both experiments. A value is nil if it does not exist.
+// FigurePair holds the means of one figure in both experiments. A value is nil if it does not exist.
 type FigurePair struct {
 	A             *float64 `json:"a"`
 	B             *float64 `json:"b"`
-	Difference    *float64 `json:"difference"` // of the means, B minus A
-	StandardError *float64 `json:"standard_error"`
+	Difference    *float64 `json:"difference"`     // B − A
+	StandardError *float64 `json:"standard_error"` // standard error of Difference
 }
 
-// Compare joins the settings of both: those of a in order, then those that only b has.
+// Compare compares two experiments. The rows are the settings of a in their order, and then the
+// settings that only b has.
 func Compare(a, b *Run) *Comparison {
 	c := &Comparison{A: a, B: b, SameData: a.Fingerprint == b.Fingerprint}
 	inA, inB := experiment.Groups(a.Rows), experiment.Groups(b.Rows)
@@ -79,17 +80,18 @@ func compareGroups(a, b *experiment.Group) ComparisonRow {
 	return c
 }
 
+// newFigurePair compares one figure. One of the groups may be nil.
 func newFigurePair(a, b *experiment.Group, figure experiment.Figure) (p FigurePair) {
 	if a != nil {
-		p.A = new(a.Mean(figure.Of))
+		p.A = new(a.Mean(figure.Value))
 	}
 	if b != nil {
-		p.B = new(b.Mean(figure.Of))
+		p.B = new(b.Mean(figure.Value))
 	}
 	if a == nil || b == nil {
 		return p
 	}
-	mean, standardError := experiment.Difference(a, b, figure.Of)
+	mean, standardError := experiment.Difference(a, b, figure.Value)
 	p.Difference = &mean
 	if !math.IsNaN(standardError) {
 		p.StandardError = &standardError
@@ -97,7 +99,7 @@ func newFigurePair(a, b *experiment.Group, figure experiment.Figure) (p FigurePa
 	return p
 }
 
-// warnings names other causes of a difference than the settings.
+// warnings returns warnings about causes of differences other than the settings.
 func (c *Comparison) warnings() (warnings []string, err error) {
 	if !c.SameData {
 		warnings = append(warnings, "warning: the experiments used different histories, which may cause the differences")
@@ -120,8 +122,8 @@ func (c *Comparison) warnings() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Write writes the comparison in one of render.Formats. If a program reads the format,
-// warnings go to notes.
+// Write writes the comparison in one of render.Formats. For a format that programs read, it writes
+// the warnings to notes.
 func (c *Comparison) Write(w, notes io.Writer, format string) error {
 	if format == "table" || format == "markdown" {
 		notes = w

@@ -34,7 +34,7 @@ func ReadHistory(ctx context.Context, from HistoryReader, location string) (*exp
 			histories, after = append(histories, &h), h.Task
 		}
 		if len(profiles) < page {
-			return experiment.Of(location, histories)
+			return experiment.NewData(location, histories)
 		}
 	}
 }

@@ -27,8 +27,8 @@ type Run struct {
 	Report      json.RawMessage  `json:"report,omitempty"`
 	Models      []Model          `json:"models,omitempty"`
 
-	tasks, families []string // of the rows, for the list
-	rowCount        int
+	tasks, families []string // distinct tasks and families of the rows, for the list
+	rowCount        int      // number of rows, for the list
 }
 
 // Model describes a saved model.
@@ -67,13 +67,13 @@ func appendUnique(list []string, text string) []string {
 	return append(list, text)
 }
 
-// Title names the experiment in text output.
+// Title returns the id, name and time of the experiment for text output.
 func (r *Run) Title() string {
 	title := "experiment " + strconv.FormatInt(r.ID, 10)
 	if r.Name != "" {
 		title += ", " + r.Name
 	}
-	return title + ", kept " + r.CreatedAt.Format(time.RFC3339)
+	return title + ", saved " + r.CreatedAt.Format(time.RFC3339)
 }
 
 // WriteList writes experiments in one of render.Formats.
@@ -109,7 +109,7 @@ func (r *Run) Write(w io.Writer, format string) error {
 	return models.Write(w, format)
 }
 
-// meanTable has the means over the seeds in a line for each setting.
+// meanTable returns a table with one line per setting: the means over the seeds.
 func (r *Run) meanTable(format string) *render.Table {
 	t := newFigureTable("seeds")
 	groups := experiment.Groups(r.Rows)
@@ -117,27 +117,28 @@ func (r *Run) meanTable(format string) *render.Table {
 		g := &groups[i]
 		cells := append(settingCells(g.Setting), strconv.Itoa(len(g.Rows)))
 		for _, f := range experiment.Figures() {
-			cells = append(cells, render.Figure(format, g.Mean(f.Of), 3))
+			cells = append(cells, render.Figure(format, g.Mean(f.Value), 3))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
 
-// rowTable has a line for each setting and seed.
+// rowTable returns a table with one line per setting and seed.
 func (r *Run) rowTable() *render.Table {
 	t := newFigureTable("seed")
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		cells := append(settingCells(row.Setting()), strconv.FormatUint(row.Seed, 10))
 		for _, f := range experiment.Figures() {
-			cells = append(cells, render.Figure("csv", f.Of(row), 0))
+			cells = append(cells, render.Figure("csv", f.Value(row), 0))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
 
+// newFigureTable returns a table with columns for a setting, the seeds and all figures.
 func newFigureTable(seeds string) *render.Table {
 	t := &render.Table{Header: append(settingHeader(), seeds), TextColumns: len(settingHeader())}
 	for _, f := range experiment.Figures() {

@@ -41,7 +41,7 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 	if err != nil {
 		return fmt.Errorf("save the experiment: %w", err)
 	}
-	fmt.Fprintf(notes, "kept as experiment %d in %s\n", id, st.Location())
+	fmt.Fprintf(notes, "saved as experiment %d in %s\n", id, st.Location())
 	return nil
 }
 
@@ -63,10 +63,10 @@ func Export(ctx context.Context, st Store, r *Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	kept := &experiment.StoredRun{ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint,
+	stored := &experiment.StoredRun{ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint,
 		Parameters: r.Parameters, Rows: r.Rows, Report: r.Report}
 	for _, m := range models {
-		kept.Models = append(kept.Models, experiment.StoredModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
+		stored.Models = append(stored.Models, experiment.StoredModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
 	}
-	return experiment.ExportMLflow(dir, kept)
+	return experiment.ExportMLflow(dir, stored)
 }

@@ -51,6 +51,7 @@ func (s serverStore) List(ctx context.Context, before int64, limit int) ([]*Run,
 	return runs, nil
 }
 
+// get requests an experiment with its models. The models have their blobs only if withBlobs.
 func (s serverStore) get(ctx context.Context, idOrName string, withBlobs bool) (*api.Experiment, error) {
 	var e api.Experiment
 	path := "/experiments/" + url.PathEscape(idOrName)
@@ -126,7 +127,7 @@ func (s serverStore) CheckName(ctx context.Context, name string) error {
 	return withKind(err)
 }
 
-// withKind converts a response 409 into an error of kind Conflict, like that of a database.
+// withKind converts a response 409 into an error of kind Conflict, as a database returns it.
 func withKind(err error) error {
 	if client.IsStatus(err, http.StatusConflict) {
 		return sizing.Errorf(sizing.Conflict, "%w", err)

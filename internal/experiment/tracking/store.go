@@ -11,17 +11,21 @@ import (
 
 // Store stores experiments, in a database or on a running server.
 type Store interface {
-	// List returns experiments without their reports, newest first.
+	// List returns at most limit experiments without their reports, newest first. If before is
+	// above 0, all of them have lower ids.
 	List(ctx context.Context, before int64, limit int) ([]*Run, error)
 	// Find returns an experiment by its id or name, without its models.
 	Find(ctx context.Context, idOrName string) (*Run, error)
+	// DescribeModels returns the models of an experiment without their contents.
 	DescribeModels(ctx context.Context, id int64) ([]Model, error)
+	// Models returns the models of an experiment.
 	Models(ctx context.Context, id int64) ([]store.RunModel, error)
+	// Save saves an experiment with its models and returns its id.
 	Save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
-	// CheckName returns an error if an experiment with the name could not be saved. An
-	// existing name is a Conflict.
+	// CheckName returns an error if an experiment with the name cannot be saved. An existing
+	// name is an error of kind sizing.Conflict.
 	CheckName(ctx context.Context, name string) error
-	// Location names the place of the data for messages.
+	// Location returns the location of the data for messages.
 	Location() string
 }
 

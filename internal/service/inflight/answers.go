@@ -9,17 +9,17 @@ import (
 )
 
 // answers stores the answers of in-flight tries as packed records: a try's key, its answer
-// and its features. As a map of maps, 100,000 tries were a million heap objects, and each
-// garbage collection delayed predictions by tenths of a second.
+// and its features. With a map of maps, 100,000 tries would be a million heap objects, and each
+// garbage collection would delay predictions by tenths of a second.
 //
 // answers has two generations. When the newer one is full, answers discards the older one.
-// Discarded tries cost a read of the store, never a prediction. The zero value is empty.
+// A discarded try needs a read of the store, but no prediction fails. The zero value is empty.
 type answers struct {
 	newer, older generation
 }
 
-// generation appends records to blocks and never changes them. A removed record only loses
-// its offset; a block without live records is freed.
+// generation appends records to blocks and never changes them. Removing a
+// record deletes only its offset. A block without live records is freed.
 type generation struct {
 	offsets    map[uint64]uint32 // hash of a try's key → offset of its record
 	blocks     []block
@@ -34,12 +34,12 @@ type block struct {
 const (
 	blockBits      = 20      // a block has 1 MiB, or the size of one larger record
 	maxLiveBlocks  = 16      // 16 MiB hold about 50,000 tries with a dozen features each
-	maxTotalBlocks = 1 << 12 // what the remaining 12 bits of an offset can address
+	maxTotalBlocks = 1 << 12 // addressable by the remaining 12 bits of an offset
 )
 
 var hashSeed = maphash.MakeSeed()
 
-// put stores an answer, and reports whether it is the first to its try.
+// put stores an answer, and reports whether it is the first answer to its try.
 func (s *answers) put(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
 	var buffer [1024]byte
 	record := appendTry(buffer[:0], try)
@@ -121,8 +121,8 @@ func (g *generation) put(hash uint64, record []byte) {
 	b.live++
 }
 
-// remove frees the block too, if it is more than half full and has no live record. A block
-// with free space takes more records.
+// remove removes a record. It also frees the block if the block is more than half full and has no
+// live record. A block with more free space gets more records.
 func (g *generation) remove(hash uint64) {
 	b := &g.blocks[g.offsets[hash]>>blockBits]
 	delete(g.offsets, hash)
@@ -137,7 +137,8 @@ func (g *generation) from(offset uint32) []byte {
 	return g.blocks[offset>>blockBits].data[offset&(1<<blockBits-1):]
 }
 
-// get returns the data after a key. It compares the whole key, because hashes can collide.
+// get returns the record of a key without the key. It compares the whole key, because hashes can
+// collide.
 func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	offset, ok := g.offsets[hash]
 	if !ok {
@@ -146,8 +147,8 @@ func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	return bytes.CutPrefix(g.from(offset), key)
 }
 
-// The encoding delimits each part of a key, so that no key is a prefix of another.
-
+// appendTask appends the parts of a task's key. It delimits each part, so that no key of a try is a
+// prefix of another.
 func appendTask(b []byte, task sizing.TaskKey) []byte {
 	return packed.AppendText(packed.AppendText(packed.AppendText(b, task.Namespace), task.DAG), task.Task)
 }
@@ -159,6 +160,7 @@ func appendTry(b []byte, try *sizing.TryKey) []byte {
 
 func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Limit))
+	b = packed.AppendInt(b, int64(a.Largest))
 	b = packed.AppendInt(b, int64(a.Request.Resources.Memory))
 	b = packed.AppendNumber(b, float64(a.Request.Resources.CPU))
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
@@ -170,7 +172,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 
 // decodeAnswer reads what appendAnswer wrote. It leaves the features encoded.
 func decodeAnswer(r packed.Reader) Answer {
-	a := Answer{Limit: sizing.Bytes(r.Int())}
+	a := Answer{Limit: sizing.Bytes(r.Int()), Largest: sizing.Bytes(r.Int())}
 	a.Request.Resources.Memory = sizing.Bytes(r.Int())
 	a.Request.Resources.CPU = sizing.Cores(r.Number())
 	a.Request.MaxMemory = sizing.Bytes(r.Int())

@@ -56,7 +56,7 @@ func TestTheNewestAnswerToATryReplacesTheOldest(t *testing.T) {
 	assert.Equal(t, 1, tries.Len())
 }
 
-func TestAFullStoreDiscardsTheOlderGeneration(t *testing.T) {
+func TestFullAnswersDiscardTheOlderGeneration(t *testing.T) {
 	var tries Tries
 	large := sizing.Features{}
 	for i := range 100 {
@@ -67,17 +67,17 @@ func TestAFullStoreDiscardsTheOlderGeneration(t *testing.T) {
 		tries.Add(tryOf(fmt.Sprint(i)), &Answer{Limit: sizing.Bytes(i)}, large)
 	}
 	assert.Less(t, tries.Len(), 2*maxLiveBlocks*21)
-	remembered := 0
+	kept := 0
 	for i := range n {
 		if got, ok := tries.Find(tryOf(fmt.Sprint(i))); ok {
-			remembered++
+			kept++
 			assert.EqualValues(t, i, got.Limit)
 		} else {
-			assert.Zero(t, remembered, "the oldest tries are discarded, try %d is not", i)
+			assert.Zero(t, kept, "try %d is discarded, but an older try is not", i)
 		}
 	}
-	assert.Equal(t, tries.Len(), remembered)
-	assert.GreaterOrEqual(t, remembered, maxLiveBlocks*20)
+	assert.Equal(t, tries.Len(), kept)
+	assert.GreaterOrEqual(t, kept, maxLiveBlocks*20)
 	assert.Equal(t, large, tries.Features(tryOf(fmt.Sprint(n-1))))
 }
 
@@ -85,7 +85,7 @@ func TestEndedTriesFreeTheirBlocks(t *testing.T) {
 	var tries Tries
 	features := sizing.Features{"n": sizing.TextValue(fmt.Sprintf("%0400d", 1))}
 	tries.Add(tryOf("long"), &Answer{Limit: 7}, features)
-	const n = 200_000 // 90 MB, three times the capacity of both generations
+	const n = 200_000 // 90 MB, about three times the capacity of both generations
 	for i := range n {
 		tries.Add(tryOf(fmt.Sprint(i)), &Answer{}, features)
 		if i >= 100 {
@@ -113,14 +113,14 @@ func TestTriesWithEqualHashesAreDistinguished(t *testing.T) {
 
 func TestRemoveTaskRemovesOnlyItsTries(t *testing.T) {
 	var tries Tries
-	near := tryOf("r")
-	near.Task += "t"
+	similar := tryOf("r")
+	similar.Task += "t"
 	tries.Add(tryOf("r"), &Answer{}, nil)
-	tries.Add(near, &Answer{}, nil)
+	tries.Add(similar, &Answer{}, nil)
 	tries.RemoveTask(tryOf("").TaskKey)
 	_, ok := tries.Find(tryOf("r"))
 	assert.False(t, ok)
-	_, ok = tries.Find(near)
+	_, ok = tries.Find(similar)
 	assert.True(t, ok, "a task whose name starts with the removed name remains")
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// MaxUnschedulable is how many of a task's newest unschedulable allocations count.
+// MaxUnschedulable is the number of a task's newest unschedulable allocations that OpenTries keeps.
 const MaxUnschedulable = 16
 
 // OpenTries tracks the granted tries of one task that have not ended, and the allocations
@@ -63,6 +63,7 @@ func (o *OpenTries) End(try *sizing.TryKey, outcome sizing.Outcome) {
 	o.end(try.Run(), try.Number, outcome)
 }
 
+// end is End for a caller that holds o.mu.
 func (o *OpenTries) end(run uint64, try int, outcome sizing.Outcome) {
 	switch {
 	case outcome.OOM():
@@ -87,8 +88,8 @@ func (o *OpenTries) AddUnschedulable(size sizing.Bytes, at time.Time) {
 	o.unschedulable = append(o.unschedulable, unschedulable{size, at})
 }
 
-// SmallestUnschedulable returns the smallest allocation above scheduled that has been
-// unschedulable since a time; zero if none. Smaller ones are known to fit a node.
+// SmallestUnschedulable returns the smallest allocation above scheduled that was unschedulable at
+// or after a time, or zero if there is none. Allocations up to scheduled are known to fit a node.
 func (o *OpenTries) SmallestUnschedulable(scheduled sizing.Bytes, since time.Time) sizing.Bytes {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package inflight remembers tries between their prediction and their report: the answers
-// that they got, the OOM kills of their runs, and each task's open tries, from which the
-// guard derives how much to widen allocations.
+// Package inflight remembers tries between their prediction and their report: their answers, the
+// OOM kills of their runs, and the open tries of each task. From the open tries the guard derives
+// the factor by which it widens allocations.
 package inflight
 
 import (
@@ -14,22 +14,23 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxKilledRuns bounds the killed runs in memory that were never reported as ended. An evicted
-// run costs a read of the store, never an answer.
+// maxKilledRuns bounds the killed runs in memory that were never reported as ended. An evicted run
+// needs a read of the store, but no prediction fails.
 const maxKilledRuns = 100_000
 
 // Answer is the allocation of a try that has not been reported yet.
 type Answer struct {
 	Limit    sizing.Bytes
-	Promised *float64
+	Largest  sizing.Bytes // the largest Limit of all answers to the try; Tries sets it
+	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
 	features packed.Reader
 }
 
-// Features decodes the features that the caller sent; nil if it sent none.
+// Features decodes the features that the caller sent. They are nil if it sent none.
 func (a *Answer) Features() sizing.Features { return a.features.Features() }
 
-// Request is what the caller asked for. A zero field is unknown.
+// Request holds the static request and the cap of a caller. A zero field is unknown.
 type Request struct {
 	Resources sizing.Resources
 	MaxMemory sizing.Bytes
@@ -40,7 +41,7 @@ func RequestOf(ask *sizing.Ask) Request {
 	return Request{Resources: ask.Requested, MaxMemory: ask.MaxMemory}
 }
 
-// Or fills the unknown fields of r from other.
+// Or returns r with its unknown fields taken from other.
 func (r Request) Or(other Request) Request {
 	return Request{
 		Resources: sizing.Resources{
@@ -51,7 +52,7 @@ func (r Request) Or(other Request) Request {
 	}
 }
 
-// FillIn sets the fields that an ask leaves open.
+// FillIn sets the fields that an ask omits.
 func (r Request) FillIn(ask *sizing.Ask) {
 	all := RequestOf(ask).Or(r)
 	ask.Requested, ask.MaxMemory = all.Resources, all.MaxMemory
@@ -66,10 +67,10 @@ type runKey struct {
 
 func runOf(try *sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, try.MapIndex} }
 
-// Run is what this replica knows about a run that was OOM-killed.
+// Run holds what this replica knows about a run that was OOM-killed.
 type Run struct {
-	Killed   map[int]sizing.Bytes // try number → its allocation
-	LiftedTo sizing.Bytes         // the newest lift; 0 if none
+	Killed   map[int]sizing.Bytes // try number → killed allocation
+	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none
 	features sizing.Features      // nil if unknown
 	Request  Request
 	lastKill time.Time
@@ -92,11 +93,16 @@ type Tries struct {
 	killed  map[runKey]Run
 }
 
-// Add stores an answer, and reports whether it is the first to its try.
+// Add stores an answer, and reports whether it is the first answer to its try.
 func (t *Tries) Add(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.answers.put(try, a, features)
+	newest := *a
+	newest.Largest = newest.Limit
+	if earlier, known := t.answers.get(try); known {
+		newest.Largest = max(newest.Limit, earlier.Largest)
+	}
+	return t.answers.put(try, &newest, features)
 }
 
 // Restore adds the stored answer of a try that was not reported, unless Tries has an answer.
@@ -108,7 +114,7 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		t.answers.put(&try, &Answer{Limit: g.Limit, Promised: g.Promised}, g.Features)
+		t.answers.put(&try, &Answer{Limit: g.Limit, Largest: g.Limit, Promised: g.Promised}, g.Features)
 	}
 }
 
@@ -128,7 +134,7 @@ func (t *Tries) Find(try *sizing.TryKey) (Answer, bool) {
 	return t.answers.get(try)
 }
 
-// Features returns the features of a try, or of a killed try of its run; nil if unknown.
+// Features returns the features of a try, or else of a killed try of its run, or nil if unknown.
 func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	if a, ok := t.Find(try); ok {
 		return a.Features()
@@ -136,7 +142,7 @@ func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	return t.Run(try).features
 }
 
-// Request returns what was requested for a try, or for its run.
+// Request returns the request of a try, completed by the request of its run.
 func (t *Tries) Request(try *sizing.TryKey) Request {
 	a, _ := t.Find(try)
 	return a.Request.Or(t.Run(try).Request)
@@ -187,8 +193,8 @@ func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes) {
 	}
 }
 
-// KilledRun returns the run of a try, and the zero Run without an allocation if no kill of
-// it is known.
+// KilledRun returns the run of a try like Run, but the zero Run, without a map, if no kill of the
+// run is known.
 func (t *Tries) KilledRun(try *sizing.TryKey) Run {
 	t.mu.Lock()
 	_, known := t.killed[runOf(try)]

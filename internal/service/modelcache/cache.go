@@ -1,6 +1,7 @@
 // Package modelcache holds the decoded model and the policy of each task in memory, and keeps
 // them equal to the store. On start a replica reads only version numbers. It decodes a model
-// on the first request for its task, so that a start does not take longer with more tasks.
+// on the first request for its task, so that a start does not take longer with more tasks. If the
+// decoded models exceed a limit in bytes, the cache evicts the least recently used ones.
 package modelcache
 
 import (
@@ -15,12 +16,15 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Config configures a Cache. All fields are required.
+// Config configures a Cache. All fields but Memory are required.
 type Config struct {
-	DecodeWait       time.Duration // how long Get waits for a model to be decoded
-	PollInterval     time.Duration // between polls for missed notifications
-	UnschedulableFor time.Duration // how long an unschedulable report counts
-	Now              func() time.Time
+	DecodeWait       time.Duration // the time that Get waits until a model is decoded
+	PollInterval     time.Duration // the time between polls for missed notifications
+	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
+	Memory           int64         // the limit of decoded models in bytes; zero: no limit
+	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts.
+	Flush func(context.Context) bool
+	Now   func() time.Time // the current time
 }
 
 // Cache holds the tasks that this replica knows. It is safe for concurrent use.
@@ -30,32 +34,38 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task // stands for every task that the cache does not know
-	policyMu    sync.Mutex
+	unknown     *Task         // returned for every task that the cache does not know
+	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // the first resync is complete
 	isStoreUp   atomic.Bool   // the last health check succeeded
 	freshness   freshness
+	watermark   atomic.Int64 // of the newest resync or poll; 0 before the first
+	memory      memory
 
-	mu    sync.RWMutex
-	tasks map[sizing.TaskKey]*Task
-	pools map[sizing.TaskKey]*pool // key: a DAG, with an empty task id
+	mu     sync.RWMutex
+	tasks  map[sizing.TaskKey]*Task
+	pools  map[sizing.TaskKey]*pool // key: a DAG, with an empty task id
+	shapes map[string]*shapes       // key: a namespace
 }
 
 // New returns an empty Cache. Its loops Subscribe, Poll, Preload and CheckHealth fill it.
 func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *Cache {
 	c := &Cache{
 		cfg: cfg, store: st, tries: tries, log: log,
-		unknown:     &Task{pool: &pool{}},
+		unknown:     &Task{pool: &pool{}, shapes: &shapes{}},
 		decodeSlots: make(chan struct{}, maxDecoding),
 		tasks:       map[sizing.TaskKey]*Task{},
 		pools:       map[sizing.TaskKey]*pool{},
+		shapes:      map[string]*shapes{},
+		memory:      memory{limit: cfg.Memory, sizes: map[*Task]int64{}},
 	}
 	c.isStoreUp.Store(true)
 	return c
 }
 
-// Find returns a task, whether or not its model is decoded; nil if the cache does not know it.
+// Find returns a task, whether its model is decoded or not. It returns nil if the cache does not
+// know the task.
 func (c *Cache) Find(key sizing.TaskKey) *Task {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -77,7 +87,7 @@ func (c *Cache) GetOrCreate(key sizing.TaskKey) *Task {
 
 // add creates a task. The caller holds c.mu.
 func (c *Cache) add(key sizing.TaskKey) *Task {
-	t := &Task{name: key.Task, pool: c.poolOf(key)}
+	t := &Task{name: key.Task, pool: c.poolOf(key), shapes: c.shapesOf(key.Namespace)}
 	c.tasks[key] = t
 	return t
 }
@@ -110,7 +120,7 @@ func (c *Cache) poolOf(key sizing.TaskKey) *pool {
 }
 
 // remove removes a task. It releases c.mu before it locks the task, so that a task that
-// learns delays only its own predictions.
+// learns does not delay the predictions for other tasks.
 func (c *Cache) remove(key sizing.TaskKey) {
 	c.mu.Lock()
 	t := c.tasks[key]
@@ -120,11 +130,12 @@ func (c *Cache) remove(key sizing.TaskKey) {
 		return
 	}
 	t.pool.loadMu.Lock()
-	defer t.pool.loadMu.Unlock()
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.isDeleted = true
 	t.pool.set(t.name, nil)
+	t.mu.Unlock()
+	t.pool.loadMu.Unlock()
+	c.account(t)
 }
 
 // Delete removes a task that was deleted from the store, and its in-flight tries.
@@ -158,8 +169,8 @@ func (c *Cache) Models() int {
 	return n
 }
 
-// Stats counts the published models, and returns when the oldest and the newest of the
-// decoded ones were trained; zero if none is decoded.
+// Stats counts the published models. It returns the training times of the oldest and the newest
+// decoded model, which are zero if none is decoded.
 func (c *Cache) Stats() (models int, oldest, newest time.Time) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -190,7 +201,7 @@ func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 // Staleness returns the time since the cache was last known to equal the store.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
-// sleep waits, and returns false if ctx ended first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

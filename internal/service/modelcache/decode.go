@@ -1,6 +1,7 @@
 package modelcache
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,22 +14,23 @@ import (
 
 const (
 	decodeTimeout  = 10 * time.Second // for one model, including the wait for a slot
-	maxDecoding    = 4                // concurrently: decoding takes a CPU
-	decodeCooldown = 2 * time.Second  // after a failure: a broken model must not delay every prediction
+	maxDecoding    = 4                // concurrent decodings; each one occupies a CPU
+	decodeCooldown = 2 * time.Second  // after a failure, because a corrupt model must not delay every prediction
 	maxPreloaded   = 500              // models that Preload decodes
+	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
 )
 
-// encodedModel stands for a stored model of which this replica knows only the version.
+// encodedModel stands for a stored model. This replica knows only its version.
 type encodedModel struct {
 	version atomic.Int64
 
 	mu       sync.Mutex
-	done     chan struct{} // closed when the current decoding ends; nil: none runs
-	failedAt time.Time
+	done     chan struct{} // closed when the current decoding ends; nil if none runs
+	failedAt time.Time     // the end of the newest decoding that failed
 }
 
-// start runs decode in the background, or joins the one that runs. The channel closes at its
-// end. It is nil during the cooldown after a failure.
+// start runs decode in the background, unless a decoding runs already. The returned channel
+// closes at the end of the decoding. It is nil during the cooldown after a failure.
 func (e *encodedModel) start(decode func() error) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +63,14 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 		return c.unknown
 	}
 	e := t.encoded.Load()
-	if e == nil || !c.isStoreUp.Load() {
+	if e == nil {
+		if t.ref.Load() != nil {
+			c.memory.hit(t)
+		}
+		return t
+	}
+	c.memory.misses.Add(1)
+	if !c.isStoreUp.Load() {
 		return t
 	}
 	timer := time.NewTimer(c.cfg.DecodeWait)
@@ -71,14 +80,14 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	if t = c.Find(key); t == nil { // deleted meanwhile
+	if t = c.Find(key); t == nil { // deleted in the meantime
 		return c.unknown
 	}
 	return t
 }
 
-// decode loads a model in the background and returns a channel that closes at the end. The
-// end of ctx does not stop it, because other callers may wait for the same model.
+// decode loads a model in the background and returns a channel that closes at the end. The end of
+// ctx does not stop the decoding, because other callers may wait for the same model.
 func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel) <-chan struct{} {
 	done := e.start(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTimeout)
@@ -91,7 +100,7 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 		defer func() { <-c.decodeSlots }()
 		err := c.Refresh(ctx, key)
 		if err != nil {
-			c.log.Warn("a model cannot be loaded; predictions return the static request", "task", key.String(), "err", err)
+			c.log.Warn("failed to load a model; predictions return the static request", "task", key.String(), "err", err)
 		}
 		return err
 	})
@@ -101,20 +110,21 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 	return done
 }
 
+// closed is a closed channel.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Preload decodes up to maxPreloaded models after the start, so that a smaller installation
-// answers for all tasks while its database is down. It pauses as long as it works.
+// Preload decodes up to maxPreloaded models after the start, until the memory limit is reached,
+// so that a small installation answers for all tasks while its database is down. It begins with
+// the tasks that were predicted last. After each model it pauses for as long as the decoding
+// took.
 func (c *Cache) Preload(ctx context.Context) {
 	for !c.isLoaded.Load() {
 		if !sleep(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
-	keys := c.keys()
-	slices.SortFunc(keys, func(a, b sizing.TaskKey) int { return strings.Compare(a.String(), b.String()) })
 	left := maxPreloaded
-	for _, key := range keys {
+	for _, key := range c.preloadOrder(ctx) {
 		t := c.Find(key)
 		if t == nil {
 			continue
@@ -123,7 +133,7 @@ func (c *Cache) Preload(ctx context.Context) {
 		if e == nil {
 			continue
 		}
-		if left--; left < 0 {
+		if left--; left < 0 || c.memory.isFull() {
 			return
 		}
 		start := time.Now()
@@ -132,4 +142,22 @@ func (c *Cache) Preload(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks
+// by name.
+func (c *Cache) preloadOrder(ctx context.Context) []sizing.TaskKey {
+	recent, err := c.store.RecentTasks(ctx, maxRecent)
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("failed to list the tasks that were predicted last; models are loaded by name", "err", err)
+	}
+	rank := make(map[sizing.TaskKey]int, len(recent))
+	for i, key := range recent {
+		rank[key] = i - len(recent)
+	}
+	keys := c.keys()
+	slices.SortFunc(keys, func(a, b sizing.TaskKey) int {
+		return cmp.Or(cmp.Compare(rank[a], rank[b]), strings.Compare(a.String(), b.String()))
+	})
+	return keys
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// freshness records when the cache was last known to equal the store. It does while the
-// subscription is up, a resync has completed since the subscription began, and the store
-// answers pings.
+// freshness records when the cache was last known to equal the store. The cache equals the store
+// while the subscription is up, a resync has completed since the subscription began, and the
+// store answers pings.
 type freshness struct {
 	mu           sync.Mutex
 	isSubscribed bool
-	isSynced     bool // a resync has completed since the subscription began
-	knownAt      time.Time
+	isSynced     bool      // a resync has completed since the subscription began
+	knownAt      time.Time // when the cache was last known to equal the store
 }
 
 func (f *freshness) setSubscribed(isSubscribed bool) {
@@ -41,8 +41,8 @@ func (f *freshness) markPinged() {
 	}
 }
 
-// staleness returns the time since the cache was last known to equal the store; zero before
-// the first resync.
+// staleness returns the time since the cache was last known to equal the store, or zero before the
+// first resync.
 func (f *freshness) staleness() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,8 +56,8 @@ func (f *freshness) staleness() time.Duration {
 // without traffic.
 func (c *Cache) CheckHealth(ctx context.Context) {
 	for sleep(ctx, time.Second) {
-		ping, cancel := context.WithTimeout(ctx, time.Second)
-		isUp := c.store.Ping(ping) == nil
+		pingCtx, cancel := context.WithTimeout(ctx, time.Second)
+		isUp := c.store.Ping(pingCtx) == nil
 		cancel()
 		c.isStoreUp.Store(isUp)
 		if isUp {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxQueued  = maxTail // rows of one task; beyond it the oldest wait for the next training
-	pauseRatio = 3       // pause between queued rows, in multiples of the learning time: predictions come first
+	maxQueued  = maxTail // rows of one task; the next training learns older rows beyond this limit
+	pauseRatio = 3       // pause between queued rows in multiples of the learning time, so that predictions are not delayed
 )
 
 // learnQueue holds rows that are acknowledged and not learned yet, oldest first. At most one
@@ -57,6 +57,7 @@ func (c *Cache) LearnLater(t *Task, rows []taskmodel.TrainingRow) {
 	}
 }
 
+// learnQueued learns the queued rows of a task with pauses, until the queue is empty.
 func (c *Cache) learnQueued(t *Task) {
 	for {
 		row, ok := t.queue.next()
@@ -69,14 +70,16 @@ func (c *Cache) learnQueued(t *Task) {
 	}
 }
 
-// learn recovers from panics: the row is stored, and the next training includes it.
+// learn lets the model of a task learn a row. It recovers from panics, because the row is stored
+// and the next training includes it.
 func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.log.Error("learning a report panicked; please report this", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			c.log.Error("learning a report panicked; report this error", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		}
 	}()
 	t.learn(row)
+	c.account(t)
 }
 
 // next removes the oldest row. If there is none, it marks the queue as idle.

@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// pool is the sum of the statistics (shares) that the published models of one DAG carry. Tasks
-// of a DAG run on the same inputs and have similar costs; those of other DAGs do not count.
-// The pool depends on stored models only, so that it is equal on all replicas.
+// pool is the sum of the statistics (shares) in the published models of one DAG. Tasks of a DAG
+// run on the same inputs and have similar costs; tasks of other DAGs are not included. The pool
+// depends only on stored models, so that it is equal on all replicas.
 type pool struct {
 	version atomic.Uint64 // increases with every change
 	loadMu  sync.Mutex    // held from reading shares until they are set; locked before Task.mu
@@ -45,6 +45,7 @@ func (p *pool) set(name string, share *taskmodel.Pool) {
 	p.updateSum()
 }
 
+// setAll replaces all shares.
 func (p *pool) setAll(shares map[string]taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +67,7 @@ func (p *pool) updateSum() {
 	p.version.Add(1)
 }
 
-// sumWith returns the pool with share in place of the one that the task published.
+// sumWith returns the pool with share in place of the share that the task published.
 func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,6 +79,7 @@ func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, v
 	return sum, p.version.Load()
 }
 
+// needsLoading reports whether the shares are not loaded or may have changed.
 func (p *pool) needsLoading() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +100,8 @@ func (p *pool) needsReloading() bool {
 	return p.isLoaded && p.isStale
 }
 
-// loadPool reads the shares of a task's DAG unless they are known. It skips a share that
-// cannot be decoded, as its model cannot be decoded either.
+// loadPool reads the shares of a task's DAG unless they are known. It skips a share that cannot be
+// decoded, because its model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()
 	defer p.loadMu.Unlock()
@@ -135,7 +137,7 @@ func (c *Cache) reloadPools(ctx context.Context) {
 	c.mu.RUnlock()
 	for key, p := range stale {
 		if err := c.loadPool(ctx, key, p); err != nil {
-			c.log.Warn("the pool of a DAG cannot be read", "dag", key.DAG, "err", err)
+			c.log.Warn("failed to read the pool of a DAG; the previous pool stays in use", "dag", key.DAG, "err", err)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxTail bounds the rows that a model learns after it is loaded; older rows wait for the
-	// next training. The residuals of a model cover no more.
+	// maxTail bounds the rows that a model learns after it is loaded. The next training learns
+	// older rows. The residuals of a model cover no more rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
 	retrainAfter = time.Minute
@@ -28,7 +28,7 @@ func (c *Cache) Subscribe(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := c.store.Changes(ctx,
 			func() { c.freshness.setSubscribed(true); c.resync(ctx) },
-			func(key sizing.TaskKey) { c.RefreshOrLog(ctx, key) })
+			func(key sizing.TaskKey) { c.applyChange(ctx, key) })
 		c.freshness.setSubscribed(false)
 		if ctx.Err() != nil {
 			return
@@ -38,25 +38,23 @@ func (c *Cache) Subscribe(ctx context.Context) {
 	}
 }
 
-// Poll resyncs at intervals until ctx ends, in case notifications were lost.
-func (c *Cache) Poll(ctx context.Context) {
-	for sleep(ctx, c.cfg.PollInterval) {
-		c.resync(ctx)
-	}
-}
-
 // resync compares the cache with the stored versions and policies, and refreshes tasks that
 // differ. For encoded tasks it only records the version.
 func (c *Cache) resync(ctx context.Context) {
 	begun := time.Now()
-	unpublished, err := c.store.Unpublished(ctx) // before ActiveVersions, which lists later publications
+	start, err := c.store.ChangedSince(ctx, 0) // read before the lists, so that the next poll lists later changes
 	if err != nil {
-		c.log.Warn("resync: cannot list tasks without a model", "err", err)
+		c.log.Warn("resync: failed to read the watermark of changes", "err", err)
+		return
+	}
+	unpublished, err := c.store.Unpublished(ctx) // read before ActiveVersions, which also lists later publications
+	if err != nil {
+		c.log.Warn("resync: failed to list tasks without a model", "err", err)
 		return
 	}
 	versions, err := c.store.ActiveVersions(ctx)
 	if err != nil {
-		c.log.Warn("resync: cannot list models", "err", err)
+		c.log.Warn("resync: failed to list models", "err", err)
 		return
 	}
 	hasNoModel := make(map[sizing.TaskKey]bool, len(unpublished))
@@ -70,11 +68,13 @@ func (c *Cache) resync(ctx context.Context) {
 			changed = append(changed, key)
 		}
 	}
-	if err := c.loadPolicies(ctx); err != nil {
-		c.log.Warn("resync: cannot list policies", "err", err)
+	policies, err := c.loadPolicies(ctx)
+	if err != nil {
+		c.log.Warn("resync: failed to list policies", "err", err)
 		return
 	}
 	c.reloadPools(ctx)
+	c.reloadShapes(ctx)
 	for _, key := range changed {
 		c.RefreshOrLog(ctx, key)
 	}
@@ -83,52 +83,58 @@ func (c *Cache) resync(ctx context.Context) {
 		if _, isActive := versions[key]; isActive || t == nil {
 			continue
 		}
-		if t.IsDecoded() || !hasNoModel[key] {
+		_, hasPolicy := policies[key]
+		if t.IsDecoded() || !hasNoModel[key] && !hasPolicy {
 			c.RefreshOrLog(ctx, key) // deleted, renamed, or published since the lists were read
 		}
 	}
+	c.watermark.Store(start.Watermark)
 	c.isLoaded.Store(true)
 	c.freshness.markSynced(begun)
 }
 
-func (c *Cache) loadPolicies(ctx context.Context) error {
+// loadPolicies reads and sets all policies.
+func (c *Cache) loadPolicies(ctx context.Context) (map[sizing.TaskKey]sizing.Policy, error) {
 	c.policyMu.Lock()
 	defer c.policyMu.Unlock()
 	policies, err := c.store.Policies(ctx)
 	for key, policy := range policies {
-		c.GetOrCreate(key).setPolicy(policy)
+		c.getOrEncode(key).setPolicy(policy)
 	}
-	return err
+	return policies, err
 }
 
-// RefreshOrLog refreshes a task and logs an error instead of returning it.
+// RefreshOrLog refreshes a task. It logs an error instead of returning it.
 func (c *Cache) RefreshOrLog(ctx context.Context, key sizing.TaskKey) {
 	if err := c.Refresh(ctx, key); err != nil && ctx.Err() == nil {
-		c.log.Warn("a task cannot be refreshed; its last good model remains in use", "task", key.String(), "err", err)
+		c.log.Warn("failed to refresh a task; its last intact model remains in use", "task", key.String(), "err", err)
 	}
 }
 
 // Refresh reads a task's policy and active model, lets the model learn the rows that arrived
-// since its training, and installs it. If the model cannot be decoded, the last good one
-// remains in use. Refresh removes a task that is no longer stored.
+// since its training, and installs it. If the model cannot be decoded, the last intact
+// model remains in use. Refresh removes a task that is no longer stored.
 func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
 	return c.refresh(ctx, key, false)
 }
 
 // refresh implements Refresh; with force it reloads the active model even if it is in use.
 func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (err error) {
-	defer func() { // one task must not end the process that answers for all
+	defer func() { // one task must not end the process that answers for all tasks
 		if r := recover(); r != nil {
-			err = fmt.Errorf("refresh panicked, please report this: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("refresh panicked; report this error: %v\n%s", r, debug.Stack())
 		}
 	}()
 	t, err := c.loadPolicy(ctx, key)
 	if err != nil {
 		return err
 	}
-	// One refresh of a task at a time: the state that was read last is installed last.
+	// Only one refresh of a task runs at a time, so that the state that was read last is installed
+	// last.
 	t.loadMu.Lock()
 	defer t.loadMu.Unlock()
+	t.beginLoading()
+	defer t.endLoading()
 	stored, err := c.store.ActiveModel(ctx, key)
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return err
@@ -144,6 +150,9 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		}
 		published := model.Pool()
 		share = &published
+	}
+	if t.lastSeq > 0 { // the model may have answered; the promises of the tail's rows are in queued receipts
+		c.cfg.Flush(ctx)
 	}
 	tail, err := c.store.Since(ctx, key, stored.LastSeq, maxTail)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -163,12 +172,41 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	t.pool.loadMu.Lock()
 	t.install(model, tail.LastSeq, refOf(&stored), share)
 	t.pool.loadMu.Unlock()
-	if previousSeq == 0 {
+	t.usedAt.Store(c.memory.clock.Add(1))
+	c.account(t)
+	switch {
+	case previousSeq == 0:
 		return c.restoreTries(ctx, t, key)
+	case previousSeq >= stored.LastSeq:
+		c.endTries(t, key, tail.Rows, previousSeq)
+		return nil
 	}
 	return c.endReportedTries(ctx, t, key, previousSeq)
 }
 
+// applyChange handles a notification of the store. If the model of the task is not in memory and
+// would exceed the memory limit, applyChange reads only the policy and the version: a training of
+// many tasks must not evict the models that are in use.
+func (c *Cache) applyChange(ctx context.Context, key sizing.TaskKey) {
+	t := c.Find(key)
+	if t == nil || t.IsDecoded() || !c.memory.isFull() {
+		c.RefreshOrLog(ctx, key)
+		return
+	}
+	versions, err := c.store.ModelVersions(ctx, key)
+	active := slices.IndexFunc(versions, func(m store.Model) bool { return m.Active })
+	if err != nil || active < 0 { // deleted, renamed, or without a model
+		c.RefreshOrLog(ctx, key)
+		return
+	}
+	c.setVersion(key, versions[active].Version)
+	if _, err := c.loadPolicy(ctx, key); err != nil && ctx.Err() == nil {
+		c.log.Warn("failed to refresh a policy; the last policy remains in use", "task", key.String(), "err", err)
+	}
+}
+
+// loadPolicy reads and sets the policy of a task. It creates the task if the cache does not know
+// it.
 func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, error) {
 	c.policyMu.Lock()
 	defer c.policyMu.Unlock()
@@ -181,8 +219,8 @@ func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, erro
 	return t, nil
 }
 
-// scheduleRetraining marks a task as due whose active model cannot be decoded, because only a
-// new model helps. It returns the decoding error.
+// scheduleRetraining marks a task whose active model cannot be decoded as due, because only a new
+// model helps. It returns the decoding error.
 func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, decodeErr error) error {
 	if err := c.store.MarkDue(ctx, key, c.cfg.Now().Add(retrainAfter)); err != nil {
 		return errors.Join(decodeErr, err)
@@ -190,7 +228,7 @@ func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, deco
 	return decodeErr
 }
 
-// refOf returns nil if nothing is published.
+// refOf returns the reference to a model, or nil if nothing is published.
 func refOf(m *store.Model) *sizing.ModelRef {
 	if m.Version == 0 {
 		return nil
@@ -209,22 +247,31 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 	if err != nil {
 		return err
 	}
-	for i := range slices.Backward(granted) { // the newest answer to a try counts
+	for i := range slices.Backward(granted) { // the newest answer to a try is kept
 		c.tries.Restore(key, &granted[i])
 	}
 	t.Open.Restore(failures, granted)
 	return nil
 }
 
-// endReportedTries ends the tries that were reported after row seq to other replicas.
-// Otherwise they would remain in memory and count as open.
+// endReportedTries ends the tries that were reported to other replicas after row seq. Otherwise
+// these tries would remain in memory and count as open.
 func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
 	reported, err := c.store.Since(ctx, key, seq, maxTail)
 	if err != nil {
 		return err
 	}
-	for i := range reported.Rows {
-		r := &reported.Rows[i]
+	c.endTries(t, key, reported.Rows, seq)
+	return nil
+}
+
+// endTries ends the tries of the rows after row seq.
+func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, seq int64) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Seq <= seq {
+			continue
+		}
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
 		_, wasInFlight := c.tries.End(&try)
 		t.Open.End(&try, r.Outcome)
@@ -232,7 +279,6 @@ func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKe
 			t.Open.AddUnschedulable(r.Allocated.Memory, r.At)
 		}
 	}
-	return nil
 }
 
 // Void removes a voided report from a decoded task and reloads the task. Stored receipts must
@@ -250,6 +296,6 @@ func (c *Cache) Void(ctx context.Context, try *sizing.TryKey) {
 		err = c.restoreTries(ctx, t, try.TaskKey)
 	}
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("void a report: the task cannot be reloaded; the next training corrects it", "task", try.TaskKey.String(), "err", err)
+		c.log.Warn("void a report: failed to reload the task; the next training corrects it", "task", try.TaskKey.String(), "err", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -11,38 +12,52 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// emptyModel answers for every task without a model of its own. It is never changed. A model
-// takes 24 kB, and most of 10,000 known tasks may have no rows.
+// emptyModel answers for every task without its own model. It is never changed. It is shared
+// because a model takes 24 kB, and most of 10,000 known tasks may have no rows.
 var emptyModel = taskmodel.New()
 
-// Task is what is in memory of one task. Callers of Model and Policy hold its read lock, so
-// that the model does not learn while it computes an allocation.
+// Task holds the model, the policy and the open tries of one task in memory. Callers of Model and
+// Policy hold the read lock, so that the model does not learn while it computes an allocation.
 type Task struct {
 	Open inflight.OpenTries
 
-	name    string // task id
+	name    string       // task id
+	usedAt  atomic.Int64 // memory.clock at the last prediction
+	timeout atomic.Int64 // newest execution timeout of an ask in nanoseconds; 0 if there is none
+	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
 	pool    *pool
-	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing is published, or the model is encoded
-	encoded atomic.Pointer[encodedModel]    // nil: the model is decoded
+	shapes  *shapes
+	ref     atomic.Pointer[sizing.ModelRef] // nil if nothing is published or the model is encoded
+	encoded atomic.Pointer[encodedModel]    // nil if the model is decoded
 	queue   learnQueue
 	loadMu  sync.Mutex // held from reading the stored model until it is installed
 
 	mu          sync.RWMutex
-	model       *taskmodel.Model        // nil: the task has no rows; Model returns emptyModel
+	model       *taskmodel.Model        // nil if the task has no rows or the model is encoded; see Model
 	poolVersion uint64                  // version of the pool that the model uses
 	lastSeq     int64                   // newest row that the model had when it was installed
-	tail        []taskmodel.TrainingRow // newer rows, reported to this replica
+	isLoading   bool                    // a refresh reads the store
+	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
+	outline     *taskmodel.Outline      // of the evicted model; nil if none was evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
 }
 
+// SetTimeout records the execution timeout of the newest ask.
+func (t *Task) SetTimeout(d time.Duration) { t.timeout.Store(int64(d)) }
+
+// Timeout returns the execution timeout of the newest ask with a timeout on this replica, or zero
+// if there was none.
+func (t *Task) Timeout() time.Duration { return time.Duration(t.timeout.Load()) }
+
 // RLock locks t for reading. Predictions use RLockUpdated.
 func (t *Task) RLock() { t.mu.RLock() }
 
-// RLockUpdated locks t for reading, after its model has taken over the newest pool of the DAG.
+// RLockUpdated updates the model to the newest pool of the DAG and the newest shapes of the
+// namespace, and locks t for reading.
 func (t *Task) RLockUpdated() {
 	t.mu.RLock()
-	if t.model == nil || t.poolVersion == t.pool.version.Load() {
+	if t.model == nil || t.poolVersion == t.pool.version.Load() && t.model.Shapes() == t.shapes.set.Load() {
 		return
 	}
 	t.mu.RUnlock()
@@ -57,16 +72,19 @@ func (t *Task) RUnlock() { t.mu.RUnlock() }
 
 // Model returns the model that computes allocations. The caller holds the read lock and only reads.
 func (t *Task) Model() *taskmodel.Model {
-	if t.model == nil {
-		return emptyModel
+	switch {
+	case t.model != nil:
+		return t.model
+	case t.outline != nil && !t.IsDecoded():
+		return t.outline.Model()
 	}
-	return t.model
+	return emptyModel
 }
 
 // Policy returns the policy as it was set, without defaults. The caller holds the read lock.
 func (t *Task) Policy() sizing.Policy { return t.policy }
 
-// Ref identifies the published model; nil if none is published or decoded.
+// Ref identifies the published model. It is nil if no model is published or decoded.
 func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 
 // IsDecoded reports whether the published model, if there is one, is in use.
@@ -78,7 +96,7 @@ func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }
 
-// version returns the active version; 0 if none is published.
+// version returns the active version, or 0 if none is published.
 func (t *Task) version() int {
 	if e := t.encoded.Load(); e != nil {
 		return int(e.version.Load())
@@ -89,8 +107,8 @@ func (t *Task) version() int {
 	return 0
 }
 
-// uses reports whether the stored model m is in use. The training time distinguishes versions
-// of a task that was deleted and created again.
+// uses reports whether the stored model m is the model in use. The training time distinguishes
+// versions of a task that was deleted and created again.
 func (t *Task) uses(m *store.Model) bool {
 	ref := t.ref.Load()
 	return ref != nil && ref.Version == m.Version && ref.TrainedAt.Equal(m.TrainedAt)
@@ -102,8 +120,9 @@ func (t *Task) setPolicy(p sizing.Policy) {
 	t.policy = p
 }
 
-// install puts a loaded model in use that contains every row up to lastSeq, and its published
-// pool share; nil if it is not published. The model first learns newer rows of the tail.
+// install puts a loaded model and its pool share in use. The model contains every row up to
+// lastSeq, and first learns the newer rows of the tail. The share is nil if the model is not
+// published.
 func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,24 +139,29 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 	}
 	clear(t.tail[len(newer):])
 	t.tail = newer
+	t.outline = nil
 	t.model, t.lastSeq = model, lastSeq
 	t.ref.Store(ref)
 	t.encoded.Store(nil)
 	t.updatePool()
 }
 
-// learn adds a row to the tail, and to the model if that is decoded. It ignores a row that the
-// model already contains: a refresh may read the row before this call.
+// learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because
+// the refresh may have read the store before the row was committed. A later refresh reads the row
+// from the store. learn ignores a row that the model already contains, because a refresh may read
+// a row before this call.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isDeleted || row.Seq <= t.lastSeq && !row.Amends {
 		return
 	}
-	if len(t.tail) == maxTail {
-		t.tail = t.tail[maxTail/2:]
+	if t.isLoading {
+		if len(t.tail) == maxTail {
+			t.tail = t.tail[maxTail/2:]
+		}
+		t.tail = append(t.tail, row)
 	}
-	t.tail = append(t.tail, row)
 	if !t.IsDecoded() {
 		return
 	}
@@ -166,12 +190,53 @@ func (t *Task) void(try *sizing.TryKey) {
 	}
 }
 
-// updatePool gives the model the newest pool of its DAG. The caller holds t.mu.
+// updatePool gives the model the newest pool of its DAG and the newest shapes of its namespace.
+// The caller holds t.mu.
 func (t *Task) updatePool() {
 	if t.model == nil {
 		return
 	}
+	t.model.SetShapes(t.shapes.set.Load())
 	sum, version := t.pool.sumWith(t.name, t.model.Pool())
 	t.model.SetPool(&sum)
 	t.poolVersion = version
+}
+
+// beginLoading makes learn collect rows that the store may not return, until endLoading.
+func (t *Task) beginLoading() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.isLoading = true
+}
+
+func (t *Task) endLoading() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.isLoading, t.tail = false, nil
+}
+
+// evict removes the model from memory. The next prediction decodes the stored one, which then
+// learns the rows that arrived since its training.
+func (t *Task) evict() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.model == nil || t.isDeleted {
+		return
+	}
+	e := &encodedModel{}
+	e.version.Store(int64(t.version()))
+	t.outline = t.model.Outline()
+	t.encoded.Store(e)
+	t.ref.Store(nil)
+	t.model = nil
+}
+
+// memoryBytes returns the approximate size of the model in bytes, or zero if it is not in memory.
+func (t *Task) memoryBytes() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.model == nil || t.isDeleted {
+		return 0
+	}
+	return t.model.MemoryBytes()
 }

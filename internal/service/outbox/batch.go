@@ -5,15 +5,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// batch holds up to BatchSize receipts. It stores their features packed, because maps of
-// features would be most of what the garbage collector has to scan.
+// batch holds up to BatchSize receipts. It stores their features in packed form. As maps, the
+// features would be most of the memory that the garbage collector has to scan.
 type batch struct {
 	receipts []sizing.Receipt // without their features
 	features []packed.Reader  // parallel to receipts
 	chunk    []byte           // holds the newest features
+	isThin   bool             // whether thinned returned the batch
 }
 
-const chunkBytes = 64 << 10 // a full chunk is replaced, not grown: a copy would block all predictions
+const chunkBytes = 64 << 10 // a full chunk is replaced and not extended, because a copy would block all predictions
 
 func newBatch() *batch {
 	return &batch{receipts: make([]sizing.Receipt, 0, BatchSize), features: make([]packed.Reader, 0, BatchSize)}
@@ -47,5 +48,24 @@ func (b *batch) all() []sizing.Receipt {
 func (b *batch) clear() {
 	clear(b.receipts)
 	clear(b.features)
-	b.receipts, b.features, b.chunk = b.receipts[:0], b.features[:0], b.chunk[:0]
+	b.receipts, b.features, b.chunk, b.isThin = b.receipts[:0], b.features[:0], b.chunk[:0], false
+}
+
+// thinned returns a batch without the receipts that no report will need. It keeps the newest
+// answer to each try. An answer without a run has no try.
+func (b *batch) thinned() *batch {
+	newest := make(map[sizing.TryKey]int, len(b.receipts))
+	for i := range b.receipts {
+		if try := &b.receipts[i].Ask.Try; try.RunID != "" {
+			newest[*try] = i
+		}
+	}
+	thin := newBatch()
+	thin.isThin = true
+	for i := range b.receipts {
+		if last, hasTry := newest[b.receipts[i].Ask.Try]; hasTry && last == i {
+			thin.add(b.receipts[i], b.features[i])
+		}
+	}
+	return thin
 }

@@ -16,33 +16,44 @@ import (
 )
 
 const (
-	// FlushInterval bounds the receipts that a crash loses.
+	// FlushInterval is the time between writes. A crash loses at most the receipts of this time.
 	FlushInterval = 100 * time.Millisecond
 	// RetryInterval is the pause after a failed write. Each attempt decodes a whole batch.
 	RetryInterval = time.Second
 	// BatchSize is the largest number of receipts in one write.
 	BatchSize = 2_000
 
-	maxQueued    = 50_000 // with more receipts in the queue, the oldest batch is dropped and counted
+	// maxQueued bounds the receipts in memory. A full queue first leaves out the receipts that no
+	// report will need, and then drops the oldest batch. It counts both.
+	maxQueued = 50_000
+	// maxBeforeBatch is the length of the queue beyond which batches of predictions wait. The
+	// remaining space is for single predictions, which never wait.
+	maxBeforeBatch = 20_000
+	// maxWait bounds the wait of a batch of predictions.
+	maxWait = 2 * time.Second
+
 	flushTimeout = 5 * time.Second
 )
 
-// Outbox queues receipts until the store has them. Batches are never copied, so that the cost
+// Outbox queues receipts until they are stored. Batches are never copied, so that the cost
 // of Add does not depend on the length of the queue.
 type Outbox struct {
 	store store.Receipts
 	log   *slog.Logger
 
 	mu        sync.Mutex
-	batches   []*batch // oldest first
-	isWriting bool     // batches[0] is being stored: it must neither grow nor be dropped
-	queued    int
-	dropped   int
-	free      sync.Pool  // empty *batch
-	flushMu   sync.Mutex // one writer at a time keeps the order
+	batches   []*batch      // oldest first
+	isWriting bool          // batches[0] is being stored: it must not change
+	queued    int           // receipts in batches
+	dropped   int           // receipts dropped since the start
+	thinned   int           // receipts left out since the start, because no report will need them
+	isFailing bool          // the last write failed
+	written   chan struct{} // closed by the end of the next write; nil if no caller waits
+	free      sync.Pool     // empty *batch
+	flushMu   sync.Mutex    // one writer at a time keeps the order
 }
 
-// New returns an empty Outbox. Run writes what is added to it.
+// New returns an empty Outbox. Run writes the added receipts.
 func New(st store.Receipts, log *slog.Logger) *Outbox {
 	return &Outbox{store: st, log: log}
 }
@@ -55,10 +66,10 @@ func (o *Outbox) Add(r sizing.Receipt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.queued >= maxQueued {
-		o.dropOldest()
+		o.makeRoom()
 	}
 	last := len(o.batches) - 1
-	if last < 0 || len(o.batches[last].receipts) == BatchSize || last == 0 && o.isWriting {
+	if last < 0 || o.batches[last].isThin || len(o.batches[last].receipts) == BatchSize || last == 0 && o.isWriting {
 		o.batches = append(o.batches, o.emptyBatch())
 		last++
 	}
@@ -73,16 +84,68 @@ func (o *Outbox) emptyBatch() *batch {
 	return newBatch()
 }
 
-// dropOldest discards the oldest batch that is not being written. The caller holds o.mu.
-func (o *Outbox) dropOldest() {
+// makeRoom leaves out the receipts that no report will need, from the oldest batch with such
+// receipts. If there are no such receipts, it drops the oldest batch. It never changes the batch
+// that is being written. Each batch is thinned only once, so the cost of Add stays small. The
+// caller holds o.mu.
+func (o *Outbox) makeRoom() {
 	oldest := 0
 	if o.isWriting {
 		oldest = 1
+	}
+	for i := oldest; i < len(o.batches); i++ {
+		b := o.batches[i]
+		if b.isThin {
+			continue
+		}
+		thin := b.thinned()
+		n := len(b.receipts) - len(thin.receipts)
+		o.batches[i] = thin
+		o.queued -= n
+		o.thinned += n
+		if n > 0 {
+			return
+		}
 	}
 	n := len(o.batches[oldest].receipts)
 	o.batches = slices.Delete(o.batches, oldest, oldest+1)
 	o.queued -= n
 	o.dropped += n
+}
+
+// Wait waits until the queue has space for a batch of n predictions, at most maxWait. It limits
+// batches to the speed of the store. During an outage it returns at once, because waiting would
+// not help.
+func (o *Outbox) Wait(ctx context.Context, n int) {
+	timeout := time.NewTimer(maxWait)
+	defer timeout.Stop()
+	for {
+		written := o.nextWrite(n)
+		if written == nil {
+			return
+		}
+		select {
+		case <-written:
+		case <-timeout.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// nextWrite returns a channel that closes at the end of the next write, or nil if n receipts need
+// not wait.
+func (o *Outbox) nextWrite(n int) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.isFailing || o.queued == 0 || o.queued+n <= maxBeforeBatch {
+		return nil
+	}
+	if o.written == nil {
+		o.written = make(chan struct{})
+	}
+	return o.written
 }
 
 // Find returns a queued receipt.
@@ -99,11 +162,12 @@ func (o *Outbox) Find(predictionID string) (sizing.Receipt, bool) {
 	return sizing.Receipt{}, false
 }
 
-// Stats returns how many receipts are queued, and how many were dropped since the start.
-func (o *Outbox) Stats() (queued, dropped int) {
+// Stats counts the queued receipts, and since the start the dropped receipts and the receipts
+// that were left out because no report will need them (thinned).
+func (o *Outbox) Stats() (queued, dropped, thinned int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.queued, o.dropped
+	return o.queued, o.dropped, o.thinned
 }
 
 // Run writes queued receipts until ctx ends, then drains the queue.
@@ -113,9 +177,9 @@ func (o *Outbox) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+			drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 			defer cancel()
-			o.Flush(drain)
+			o.Flush(drainCtx)
 			return
 		case <-tick.C:
 			wait := FlushInterval
@@ -128,8 +192,8 @@ func (o *Outbox) Run(ctx context.Context) {
 }
 
 // Flush writes the batches that are queued when it starts, and reports whether all were
-// stored. Later batches wait for the next call: under load there is always a small one, and
-// each write costs a commit. A batch that cannot be stored stays in the queue.
+// stored. Later batches wait for the next call, because under load there would always be another
+// small batch, and each write costs a commit. A batch that cannot be stored stays in the queue.
 func (o *Outbox) Flush(ctx context.Context) bool {
 	o.flushMu.Lock()
 	defer o.flushMu.Unlock()
@@ -143,8 +207,8 @@ func (o *Outbox) Flush(ctx context.Context) bool {
 		cancel()
 		o.endWrite(err == nil)
 		if err != nil {
-			queued, dropped := o.Stats()
-			o.log.Warn("receipts wait for the database", "queued", queued, "dropped", dropped, "err", err)
+			queued, dropped, thinned := o.Stats()
+			o.log.Warn("receipts wait for the database", "queued", queued, "dropped", dropped, "thinned", thinned, "err", err)
 			return false
 		}
 	}
@@ -157,7 +221,8 @@ func (o *Outbox) batchCount() int {
 	return len(o.batches)
 }
 
-// startWrite returns the oldest batch and protects it from changes; nil if the queue is empty.
+// startWrite returns the oldest batch and protects it from changes. It returns nil if the queue
+// is empty.
 func (o *Outbox) startWrite() *batch {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,11 +232,16 @@ func (o *Outbox) startWrite() *batch {
 	return o.batches[0]
 }
 
-// endWrite removes the oldest batch if it was stored.
+// endWrite ends a write. It removes the oldest batch if the batch was stored.
 func (o *Outbox) endWrite(isStored bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.isWriting = false; !isStored {
+	if o.written != nil {
+		close(o.written)
+		o.written = nil
+	}
+	o.isWriting, o.isFailing = false, !isStored
+	if !isStored {
 		return
 	}
 	b := o.batches[0]
@@ -182,7 +252,7 @@ func (o *Outbox) endWrite(isStored bool) {
 }
 
 // save writes receipts. If the store rejects them, save halves the batch until it has
-// isolated the invalid receipt, and discards only that one.
+// isolated the invalid receipt, and discards only that receipt.
 func (o *Outbox) save(ctx context.Context, receipts []sizing.Receipt) error {
 	err := o.store.SaveReceipts(ctx, receipts)
 	if err == nil || sizing.KindOf(err) == sizing.Unavailable {

@@ -1,5 +1,5 @@
 // Package packed encodes values as plain bytes. The garbage collector does not scan byte
-// slices for pointers, so 100,000 packed tries do not lengthen its pauses as maps would.
+// slices for pointers, so 100,000 packed tries lengthen its pauses less than maps.
 package packed
 
 import (
@@ -22,7 +22,7 @@ func AppendNumber(b []byte, v float64) []byte {
 // AppendInt appends a signed integer.
 func AppendInt(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
 
-// AppendFeatures appends features. It writes their number plus one, and 0 for nil, so that
+// AppendFeatures appends features. It writes their number plus one first, or 0 for nil, so that
 // unknown features differ from an empty set.
 func AppendFeatures(b []byte, features sizing.Features) []byte {
 	if features == nil {
@@ -81,7 +81,7 @@ func (r *Reader) Text() string {
 }
 
 // Features decodes the features at the start of r and leaves r unchanged. An empty Reader
-// has none.
+// has no features.
 func (r Reader) Features() sizing.Features {
 	if len(r) == 0 {
 		return nil

@@ -86,7 +86,7 @@ func TestRunsYieldsEndedRunsInOrder(t *testing.T) {
 			for _, run := range page.Runs {
 				ids = append(ids, run.ID)
 			}
-			assert.Equal(t, map[string]any{"rows": 100.0, "note": "of nobody's concern"}, page.Runs[0].Conf, version)
+			assert.Equal(t, map[string]any{"rows": 100.0, "note": "not a feature"}, page.Runs[0].Conf, version)
 			assert.Empty(t, page.Runs[7].Conf)
 			assert.True(t, time.Date(2025, 3, 1, 6, 30, 0, 0, time.UTC).Equal(page.Runs[0].EndedAt))
 		}
@@ -97,11 +97,11 @@ func TestRunsYieldsEndedRunsInOrder(t *testing.T) {
 func TestParamsOfTasksAndOfMissingDAG(t *testing.T) {
 	for _, version := range versions {
 		client := replay(t, version)
-		declared, err := client.Params(t.Context(), "history")
+		tasks, err := client.Tasks(t.Context(), "history")
 		require.NoError(t, err)
-		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never told", "depth": 2.0}, declared["work"], version)
-		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never told"}, declared["part"], version)
-		_, err = client.Params(t.Context(), "gone")
+		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never sent", "depth": 2.0}, tasks["work"].Params, version)
+		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never sent"}, tasks["part"].Params, version)
+		_, err = client.Tasks(t.Context(), "gone")
 		assert.ErrorIs(t, err, airflow.ErrNotFound, version)
 	}
 }

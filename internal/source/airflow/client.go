@@ -7,8 +7,11 @@
 //	Runs         ended runs by end date, page by page
 //	Instances    the task instances of runs
 //	Tries        all tries of one instance
-//	Params       the params that the tasks of a DAG declare
-//	Observation  one try as an observation, or the reason why it is none
+//	Tasks        the tasks of a DAG with their declared params
+//	Tags         the tags of a DAG
+//	Observation  one try as an observation, or the reason why there is none
+//	Features     the features of a run
+//	Metadata     the metadata of a task
 //
 // Airflow does not know the memory peak of a try; other sources add it.
 package airflow
@@ -45,7 +48,7 @@ type Config struct {
 	User      string // basic authentication on 2.x; exchanged for a token on 3.x
 	Password  string
 	Token     string        // bearer token; takes precedence over User
-	PerSecond float64       // maximum request rate; 10 if zero
+	PerSecond float64       // maximum number of requests per second; 10 if zero
 	RetryFor  time.Duration // how long to retry while Airflow is unavailable; 1 min if zero
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.

@@ -17,7 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// newClient opens a client of a server that detects as Airflow 3 and otherwise calls f.
+// newClient opens a client of a server that responds like Airflow 3 to version requests and calls f
+// for all others.
 func newClient(t *testing.T, cfg airflow.Config, f http.HandlerFunc) (*airflow.Client, error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/version") {
@@ -56,7 +57,7 @@ func TestExpiredTokenIsFetchedAgain(t *testing.T) {
 		fmt.Fprint(w, `{"dags": [], "tasks": []}`)
 	})
 	require.NoError(t, err)
-	_, err = client.Params(t.Context(), "d")
+	_, err = client.Tasks(t.Context(), "d")
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, fetched.Load())
 }
@@ -105,7 +106,7 @@ func TestClientGivesUpIfRetryAfterExceedsRetryFor(t *testing.T) {
 }
 
 func TestInvalidResponseNamesField(t *testing.T) {
-	for answer, message := range map[string]string{
+	for response, message := range map[string]string{
 		`{"task_instances": [{"dag_id": "d", "task_id": "t", "dag_run_id": "r", "try_number": "two"}], "total_entries": 1}`: "task_instances.try_number is a JSON string, want int",
 		`{"task_instances": [{"dag_id": "d", "task_id": "t"}], "total_entries": 1}`:                                         "task_instances[0].dag_run_id is missing",
 		`{"task_instances": []}`: "total_entries is missing",
@@ -114,11 +115,10 @@ func TestInvalidResponseNamesField(t *testing.T) {
 	} {
 		client, err := newClient(t, airflow.Config{}, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
-				answer := `{}`
-				fmt.Fprint(w, answer)
+				fmt.Fprint(w, `{}`)
 				return
 			}
-			fmt.Fprint(w, answer)
+			fmt.Fprint(w, response)
 		})
 		require.NoError(t, err)
 		for _, err = range client.Instances(t.Context(), "d", []string{"r"}) {
@@ -147,7 +147,7 @@ func TestOpenRejectsOtherServersAndInvalidURLs(t *testing.T) {
 	}
 }
 
-// runTable serves pages of runs like Airflow does.
+// runTable serves pages of runs like Airflow.
 type runTable struct{ runs []airflow.Run }
 
 func (table *runTable) answer(w http.ResponseWriter, r *http.Request) {

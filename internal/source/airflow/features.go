@@ -11,16 +11,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxFeatures limits the features of one try, like the Airflow provider does.
+// maxFeatures limits the features of one try. The Airflow provider has the same limit.
 const maxFeatures = 100
 
-// secretName matches names whose values are never sent. It equals that of the provider.
+// secretName matches names whose values are never sent. It equals the pattern in features.py of the
+// provider.
 var secretName = regexp.MustCompile(`(?i)passw|secret|token|credential|api_?key|private_?key|access_?key|authorization`)
 
 // Features returns the features that the Airflow provider would have sent for a run: the
 // declared params, overridden by the run's conf, and other entries of conf whose names
-// match an allowed glob. Names, kinds and limits must equal those of features.py, because
-// later predictions send the same features.
+// match an allowed glob. Names, kinds and limits must be the same as in features.py of the provider,
+// because later predictions send the same features.
 func Features(declared, conf map[string]any, allowed []string) sizing.Features {
 	found := maps.Clone(declared)
 	if found == nil {
@@ -46,7 +47,7 @@ func Features(declared, conf map[string]any, allowed []string) sizing.Features {
 	return features
 }
 
-// featureValue converts a JSON value into a feature; a missing one if that is impossible.
+// featureValue converts a JSON value into a feature. It returns a missing value if that is impossible.
 func featureValue(value any) sizing.Value {
 	switch v := value.(type) {
 	case bool:

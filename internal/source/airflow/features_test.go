@@ -14,7 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-func TestFeaturesEqualThoseOfTheProvider(t *testing.T) {
+// The rules are those of features.py in the Airflow provider.
+func TestFeaturesOfParamsAndConf(t *testing.T) {
 	declared := map[string]any{"rows": 500.0, "region": "emea", "day": "2020-01-03", "full": false, "none": nil, "list": []any{1.0},
 		"db_password": "x", "API_KEY": "x", "long": strings.Repeat("x", 501), "huge": 1e300, "": 1.0, strings.Repeat("n", 101): 1.0}
 	conf := map[string]any{"rows": 7.0, "note": "n", "size_of_x": 3.0, "my_token": "t", "region": map[string]any{"a": 1.0}}
@@ -34,8 +35,9 @@ func TestFeaturesAreLimitedToAHundred(t *testing.T) {
 	assert.Len(t, airflow.Features(declared, nil, nil), 100)
 }
 
-func TestResourcesOfBothVersions(t *testing.T) {
-	for shown, want := range map[string][2]sizing.Resources{
+// Airflow 3 writes a JSON object, Airflow 2 a quoted Python dict.
+func TestResourcesOfAirflow2And3(t *testing.T) {
+	for rendered, want := range map[string][2]sizing.Resources{
 		`{"claims": null, "limits": {"memory": "4Gi"}, "requests": {"memory": "2Gi", "cpu": "500m"}}`:       {{Memory: 2 * sizing.GiB, CPU: 0.5}, {Memory: 4 * sizing.GiB, CPU: 0.5}},
 		`"{'claims': None,\n 'limits': {'memory': '4Gi'},\n 'requests': {'cpu': '500m', 'memory': '2Gi'}}"`: {{Memory: 2 * sizing.GiB, CPU: 0.5}, {Memory: 4 * sizing.GiB, CPU: 0.5}},
 		`"{'claims': None, 'limits': {'memory': '4Gi', 'nvidia.com/gpu': '1'}, 'requests': None}"`:          {{Memory: 4 * sizing.GiB}, {Memory: 4 * sizing.GiB}},
@@ -46,10 +48,10 @@ func TestResourcesOfBothVersions(t *testing.T) {
 		`[1]`:          {},
 	} {
 		i := airflow.Instance{DAG: "d", Task: "t", Run: "r", MapIndex: -1, Try: 1, State: "success", StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+1, 0)}
-		require.NoError(t, json.Unmarshal([]byte(`{"container_resources": `+shown+`}`), &i.Rendered))
+		require.NoError(t, json.Unmarshal([]byte(`{"container_resources": `+rendered+`}`), &i.Rendered))
 		o, reason := i.Observation("default", nil)
 		assert.Empty(t, reason)
-		assert.Equal(t, want, [2]sizing.Resources{o.Requested, o.Allocated}, shown)
+		assert.Equal(t, want, [2]sizing.Resources{o.Requested, o.Allocated}, rendered)
 	}
 }
 
@@ -69,7 +71,7 @@ func TestObservationReasons(t *testing.T) {
 	}
 	o, reason := ran.Observation("default", nil)
 	assert.Empty(t, reason)
-	assert.Zero(t, o.StartedAt, "an end before the start is invalid")
+	assert.Zero(t, o.StartedAt, "without an end, the start is not stored either")
 	assert.Equal(t, 3*time.Second, o.Duration)
 }
 

@@ -19,15 +19,45 @@ type Instance struct {
 	Try       int       `json:"try_number"`
 	State     string    `json:"state"`
 	Operator  string    `json:"operator"` // class name; empty if the task never ran
+	Pool      string    `json:"pool"`
+	Queue     string    `json:"queue"`
 	StartedAt time.Time `json:"start_date"`
 	EndedAt   time.Time `json:"end_date"`
-	Seconds   float64   `json:"duration"`
+	Seconds   float64   `json:"duration"` // duration; 0 if unknown
 
-	// Rendered holds the rendered template fields. By default Airflow keeps those of the
-	// last try of the last 30 runs.
-	Rendered struct {
-		Resources json.RawMessage `json:"container_resources"`
-	} `json:"rendered_fields"`
+	// Rendered holds the rendered template fields. By default Airflow keeps them for the
+	// last try in each of the newest 30 runs.
+	Rendered Rendered `json:"rendered_fields"`
+}
+
+// Rendered holds the template fields of a pod operator that an import reads.
+type Rendered struct {
+	Resources    json.RawMessage `json:"container_resources"`
+	Image        renderedText    `json:"image"`
+	Namespace    renderedText    `json:"namespace"` // of Kubernetes; empty if the DAG does not set it
+	NodeSelector renderedObject  `json:"node_selector"`
+}
+
+// renderedText is a string. Any other JSON value is empty: a DAG may put anything into a field.
+type renderedText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *renderedText) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(t)) != nil {
+		*t = ""
+	}
+	return nil
+}
+
+// renderedObject is a JSON object. Any other JSON value is empty.
+type renderedObject map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *renderedObject) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*map[string]any)(o)) != nil {
+		*o = nil
+	}
+	return nil
 }
 
 type instanceKey struct {
@@ -100,8 +130,8 @@ func (c *Client) instances(ctx context.Context, method, path string, query any) 
 		return nil, 0, missing(path, "total_entries")
 	}
 	for i := range decoded.Instances {
-		at := &decoded.Instances[i]
-		for _, field := range []struct{ name, value string }{{"dag_id", at.DAG}, {"task_id", at.Task}, {"dag_run_id", at.Run}} {
+		instance := &decoded.Instances[i]
+		for _, field := range []struct{ name, value string }{{"dag_id", instance.DAG}, {"task_id", instance.Task}, {"dag_run_id", instance.Run}} {
 			if field.value == "" {
 				return nil, 0, missing(path, fmt.Sprintf("task_instances[%d].%s", i, field.name))
 			}

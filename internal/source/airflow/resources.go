@@ -14,16 +14,8 @@ import (
 //
 // Without a limit the allocation is the request. Unreadable amounts are unknown.
 func (i *Instance) resources() (requested, allocated sizing.Resources) {
-	var object struct {
-		Requests map[string]any `json:"requests"`
-		Limits   map[string]any `json:"limits"`
-	}
-	var text string
-	switch {
-	case len(i.Rendered.Resources) == 0:
-		return requested, allocated
-	case json.Unmarshal(i.Rendered.Resources, &object) == nil:
-	case json.Unmarshal(i.Rendered.Resources, &text) == nil:
+	object, text := i.renderedResources()
+	if text != "" {
 		object.Requests, object.Limits = pythonMap(text, "requests"), pythonMap(text, "limits")
 	}
 	requested, allocated = amounts(object.Requests), amounts(object.Limits)
@@ -37,6 +29,20 @@ func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	return requested, allocated
 }
 
+// podResources holds the requests and limits of a container by the name of the resource.
+type podResources struct {
+	Requests map[string]any `json:"requests"`
+	Limits   map[string]any `json:"limits"`
+}
+
+// renderedResources returns the rendered container_resources: an object, or its printed form.
+func (i *Instance) renderedResources() (object podResources, text string) {
+	if len(i.Rendered.Resources) > 0 && json.Unmarshal(i.Rendered.Resources, &object) != nil {
+		_ = json.Unmarshal(i.Rendered.Resources, &text) // anything else is unknown
+	}
+	return object, text
+}
+
 func amounts(resources map[string]any) (r sizing.Resources) {
 	if memory, ok := resources["memory"].(string); ok {
 		r.Memory, _ = sizing.ParseMemory(memory) // zero means unknown
@@ -47,17 +53,23 @@ func amounts(resources map[string]any) (r sizing.Resources) {
 	return r
 }
 
-var pair = regexp.MustCompile(`'(memory|cpu)':\s*'([^']*)'`)
+// amountPair matches one amount in a printed dict.
+var amountPair = regexp.MustCompile(`'(memory|cpu)':\s*'([^']*)'`)
 
 // pythonMap extracts the dict after a name from a printed V1ResourceRequirements.
 func pythonMap(text, name string) map[string]any {
-	part := regexp.MustCompile(`'` + name + `':\s*\{([^{}]*)\}`).FindStringSubmatch(text)
-	if part == nil {
-		return nil
-	}
 	found := map[string]any{}
-	for _, p := range pair.FindAllStringSubmatch(part[1], -1) {
+	for _, p := range amountPair.FindAllStringSubmatch(pythonPart(text, name), -1) {
 		found[p[1]] = p[2]
 	}
 	return found
+}
+
+// pythonPart returns the text between the braces of the dict after a name.
+func pythonPart(text, name string) string {
+	part := regexp.MustCompile(`'` + name + `':\s*\{([^{}]*)\}`).FindStringSubmatch(text)
+	if part == nil {
+		return ""
+	}
+	return part[1]
 }

@@ -20,7 +20,7 @@ func (e *transientError) Error() string { return e.cause.Error() }
 func (e *transientError) Unwrap() error { return e.cause }
 
 // sendWithRetry retries transient errors with exponential backoff for at most
-// Config.RetryFor. All requests only read, so a repeated one does no harm.
+// Config.RetryFor. All requests only read, so a repeated request is harmless.
 func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.cfg.RetryFor / 100
 	for waited := time.Duration(0); ; {
@@ -43,11 +43,11 @@ func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []
 	}
 }
 
-// dialRetryFor limits how long Open retries an address that refuses connections.
+// dialRetryFor limits the time for which Open retries an address that refuses connections.
 const dialRetryFor = 3 * time.Second
 
-// retryFor returns how long to retry after err. An address that never accepted a
-// connection is more likely wrong than restarting, so Open gives up early.
+// retryFor returns the time for which to retry after err. If an address has never accepted a
+// connection, it is probably wrong, so Open gives up early.
 func (c *Client) retryFor(err error) time.Duration {
 	var op *net.OpError
 	if c.api == "" && errors.As(err, &op) && op.Op == "dial" {

@@ -23,11 +23,11 @@ type Run struct {
 // RunPage is one page of runs.
 type RunPage struct {
 	Runs      []Run
-	Remaining int // number of runs from the first of this page on
+	Remaining int // number of runs from the first run of this page on
 }
 
 // Runs yields the runs that ended at since or later, by ascending end date, of the given
-// DAGs or of all readable ones. A run that ends during the iteration comes last, so none
+// DAGs or of all readable DAGs. A run that ends during the iteration comes last, so no run
 // is missed, and a caller can resume at the end date of the last run.
 //
 // Pages continue at the end date of the last row (keyset pagination), because clearing a
@@ -99,30 +99,52 @@ func (c *Client) runPage(ctx context.Context, from time.Time, skip int, dags []s
 	return RunPage{Runs: decoded.Runs, Remaining: *decoded.Total - skip}, nil
 }
 
-// Params returns the default values of the params of each task of a DAG, by task id and
-// name. They include the params of the DAG. It returns ErrNotFound if the DAG is gone.
-func (c *Client) Params(ctx context.Context, dag string) (map[string]map[string]any, error) {
+// Task is the current definition of a task. Airflow keeps no older definitions.
+type Task struct {
+	Params map[string]any `json:"params"` // default values by name, including the params of the DAG
+	Owner  string         `json:"owner"`
+	Pool   string         `json:"pool"`
+	Queue  string         `json:"queue"`
+}
+
+// Tasks returns the tasks of a DAG by id. It returns ErrNotFound if the DAG is gone.
+func (c *Client) Tasks(ctx context.Context, dag string) (map[string]Task, error) {
 	path := "/dags/" + url.PathEscape(dag) + "/tasks"
 	var decoded struct {
 		Tasks []struct {
-			ID     string         `json:"task_id"`
-			Params map[string]any `json:"params"`
+			ID string `json:"task_id"`
+			Task
 		} `json:"tasks"`
 	}
 	if err := c.read(ctx, http.MethodGet, path, nil, &decoded); err != nil {
 		return nil, err
 	}
-	declared := make(map[string]map[string]any, len(decoded.Tasks))
+	tasks := make(map[string]Task, len(decoded.Tasks))
 	for i, task := range decoded.Tasks {
 		if task.ID == "" {
 			return nil, missing(path, fmt.Sprintf("tasks[%d].task_id", i))
 		}
 		for name, param := range task.Params {
-			if dumped, ok := param.(map[string]any); ok { // a Param serialised with its schema
-				task.Params[name] = dumped["value"]
+			if serialised, ok := param.(map[string]any); ok { // a Param with its schema
+				task.Params[name] = serialised["value"]
 			}
 		}
-		declared[task.ID] = task.Params
+		tasks[task.ID] = task.Task
 	}
-	return declared, nil
+	return tasks, nil
+}
+
+// Tags returns the tags of a DAG. It returns ErrNotFound if the DAG is gone.
+func (c *Client) Tags(ctx context.Context, dag string) ([]string, error) {
+	var decoded struct {
+		Tags []struct {
+			Name string `json:"name"`
+		} `json:"tags"`
+	}
+	err := c.read(ctx, http.MethodGet, "/dags/"+url.PathEscape(dag), nil, &decoded)
+	tags := make([]string, len(decoded.Tags))
+	for i, tag := range decoded.Tags {
+		tags[i] = tag.Name
+	}
+	return tags, err
 }

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -100,6 +101,38 @@ func parseTime(cell string, t *time.Time) error {
 func isPlausibleYear(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1970 && year < 2200
+}
+
+// parseLoad parses the load of the cluster. The store drops a value out of range.
+func parseLoad(cell string, o *sizing.Observation) error {
+	v, ok := parseNumber(cell)
+	if !ok {
+		return fmt.Errorf("%.40q is not a number from 0 to 1", cell)
+	}
+	o.Placement.ClusterLoad = &v
+	return nil
+}
+
+// parseValues parses a cell of metadata: one value, or a JSON list of strings.
+func parseValues(cell string) []string {
+	if strings.HasPrefix(cell, "[") {
+		var values []string
+		if json.Unmarshal([]byte(cell), &values) == nil && len(values) > 0 {
+			return values
+		}
+	}
+	return []string{cell}
+}
+
+func formatValues(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) == 1 && !strings.HasPrefix(values[0], "[") {
+		return values[0]
+	}
+	text, _ := json.Marshal(values) // strings never fail
+	return string(text)
 }
 
 // parseFeature recognises numbers, bools, dates and categories by their form. A number

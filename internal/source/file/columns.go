@@ -2,26 +2,33 @@ package file
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// featurePrefix is the prefix of the columns that hold features.
-const featurePrefix = "feature."
+// The prefixes of the columns that hold features, metadata and mean usage.
+const (
+	featurePrefix  = "feature."
+	metadataPrefix = "metadata."
+	usagePrefix    = "usage."
+)
 
 // column describes one CSV column: its name, its field in POST /observe, and how its
 // cells are parsed and formatted. set is not called for an empty cell, which means
 // "unknown".
 type column struct {
 	name     string
-	field    string // the field of POST /observe, if its name differs
+	field    string // the field of POST /observe, if it has another name
 	required bool
 	set      func(o *sizing.Observation, cell string) error
 	get      func(o *sizing.Observation) string
 }
 
-// columns lists the CSV columns except features, in the order in which Write writes them.
+// columns lists the CSV columns except features and metadata, in the order in which Write writes them.
 var columns = []column{
 	{name: "namespace",
 		set: func(o *sizing.Observation, cell string) error { o.Try.Namespace = cell; return nil },
@@ -92,15 +99,52 @@ var columns = []column{
 			return nil
 		},
 		get: func(o *sizing.Observation) string { return o.PredictionID }},
+	{name: "node_type",
+		set: func(o *sizing.Observation, cell string) error { o.Placement.NodeType = cell; return nil },
+		get: func(o *sizing.Observation) string { return o.Placement.NodeType }},
+	{name: "cluster_load",
+		set: func(o *sizing.Observation, cell string) error { return parseLoad(cell, o) },
+		get: func(o *sizing.Observation) string {
+			if o.Placement.ClusterLoad == nil {
+				return ""
+			}
+			return strconv.FormatFloat(*o.Placement.ClusterLoad, 'f', -1, 64)
+		}},
+}
+
+func init() {
+	for i, name := range sizing.UsageNames {
+		columns = append(columns, usageColumn(i, name))
+	}
+}
+
+// usageColumn returns the column of one field of the mean usage.
+func usageColumn(field int, name string) column {
+	return column{name: usagePrefix + name,
+		set: func(o *sizing.Observation, cell string) error {
+			v, ok := parseNumber(cell)
+			if !ok {
+				return fmt.Errorf("%.40q is not a number", cell)
+			}
+			o.Usage = o.Usage.Set(field, v)
+			return nil
+		},
+		get: func(o *sizing.Observation) string {
+			v := o.Usage.Get(field)
+			if math.IsNaN(v) {
+				return ""
+			}
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}}
 }
 
 // Columns returns the names of the CSV columns, in the order in which Write writes them.
 func Columns() []string {
-	names := make([]string, 0, len(columns)+1)
+	names := make([]string, 0, len(columns)+2)
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	return append(names, featurePrefix+"<name>")
+	return append(names, featurePrefix+"<name>", metadataPrefix+"<name>")
 }
 
 // blankObservation returns the defaults of a row: the first try of an unmapped task,

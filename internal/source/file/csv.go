@@ -96,6 +96,15 @@ func cellSetter(name string) func(*sizing.Observation, string) error {
 			return nil
 		}
 	}
+	if entry, ok := strings.CutPrefix(name, metadataPrefix); ok && entry != "" {
+		return func(o *sizing.Observation, cell string) error {
+			if o.Metadata == nil {
+				o.Metadata = sizing.Metadata{}
+			}
+			o.Metadata[entry] = parseValues(cell)
+			return nil
+		}
+	}
 	for i := range columns {
 		if columns[i].name == name {
 			return columns[i].set
@@ -124,7 +133,7 @@ func (c *csvReader) read() (Row, error) {
 	return Row{}, rowErrorf(first.number, "", "has %d cells, but the header has %d columns", len(cells), len(c.header))
 }
 
-// join appends the following lines while a quote is open. It also returns these lines.
+// join appends the next lines while a quote is open. It also returns these lines.
 func (c *csvReader) join(text string) (string, []line) {
 	if strings.Count(text, `"`)%2 == 0 {
 		return text, nil
@@ -135,7 +144,7 @@ func (c *csvReader) join(text string) (string, []line) {
 	for len(continuation) < maxRecordLines && record.Len() < maxLine {
 		next, err := c.in.next()
 		if err != nil {
-			continuation = append(continuation, line{err: err}) // the caller puts it back with the lines
+			continuation = append(continuation, line{err: err}) // the caller can unread the error with the lines
 			break
 		}
 		continuation = append(continuation, next)

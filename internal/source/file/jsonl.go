@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (j *jsonReader) read() (Row, error) {
 }
 
 // parse decodes a line exactly as the server decodes a body of POST /observe.
-// internal/httpapi/lines_test.go compares the two.
+// internal/httpapi/import_parity_test.go compares the two.
 func (j *jsonReader) parse(text string) (sizing.Observation, []sizing.FieldError) {
 	var body api.Observation
 	if err := json.Unmarshal([]byte(text), &body, j.strict); err != nil {
@@ -54,7 +55,7 @@ func jsonFieldError(err error) sizing.FieldError {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &semantic):
-		field, detail := api.Meaning(semantic)
+		field, detail := api.DescribeError(semantic)
 		return sizing.FieldError{Field: field, Detail: strings.Replace(detail, "of this request: see /docs", "of POST /observe", 1)}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return sizing.FieldError{Detail: "the JSON object is not closed; write one object per line"}
@@ -102,6 +103,15 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 	if s := b.UsageSeries; s != nil {
 		o.Series = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}
+	metadata, wrong := api.ReadMetadata(b.Metadata) // the server ignores other entries of the wrong type
+	if slices.Contains(wrong, "") {
+		t.add("metadata", "must be an object of strings and lists of strings")
+	}
+	o.Metadata, o.Usage = metadata, api.UsageValues(b.Usage)
+	if b.NodeType != nil {
+		o.Placement.NodeType = *b.NodeType
+	}
+	o.Placement.ClusterLoad = b.ClusterLoad
 	bad := appendMissing(t.bad, o.Validate())
 	o.StartedAt, o.EndedAt = o.StartedAt.UTC().Truncate(time.Microsecond), o.EndedAt.UTC().Truncate(time.Microsecond) // the precision of the store
 	maps.DeleteFunc(o.Features, func(_ string, v sizing.Value) bool { return v.Kind == sizing.Missing })

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Layout describes a CSV whose columns have other names or units than those of Columns.
+// Layout describes a CSV whose columns have other names or units than Columns states.
 // The zero Layout changes nothing.
 type Layout struct {
 	// Fields maps a column of the file to one of Columns, or to "" to ignore it.

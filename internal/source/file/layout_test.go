@@ -11,9 +11,9 @@ import (
 )
 
 func TestLayoutRenamesColumnsAndScalesMemory(t *testing.T) {
-	const text = "dag,task_id,run_id,peak,asked,rows,note\netl,load,r1,0.1,2,7,x\netl,load,r2,,,7,\netl,load,r3,9e9,,,\netl,load,r4,lots,,,\n"
+	const text = "dag,task_id,run_id,peak,request,rows,note\netl,load,r1,0.1,2,7,x\netl,load,r2,,,7,\netl,load,r3,9e9,,,\netl,load,r4,lots,,,\n"
 	layout := Layout{Unit: "GB", Fields: map[string]string{
-		"dag": "dag_id", "peak": "memory_max_bytes", "asked": "memory_requested_bytes", "rows": "feature.rows", "note": "",
+		"dag": "dag_id", "peak": "memory_max_bytes", "request": "memory_requested_bytes", "rows": "feature.rows", "note": "",
 	}}
 	require.NoError(t, layout.Check())
 	in, err := OpenAs(strings.NewReader(text), layout)
@@ -50,19 +50,19 @@ func TestUnitBytes(t *testing.T) {
 func TestLayoutErrors(t *testing.T) {
 	const header = "dag_id,task_id,run_id,peak,\netl,load,r1,1,\n"
 	for claim, c := range map[string]struct {
-		text   string
-		layout Layout
-		says   string
+		text    string
+		layout  Layout
+		message string
 	}{
-		"no such column":        {header, Layout{Fields: map[string]string{"top": "memory_max_bytes"}}, `line 1: map column "top": not in the header, which has dag_id, task_id, run_id, peak`},
-		"no such field":         {header, Layout{Fields: map[string]string{"peak": "memory"}}, `map column "peak": unknown field "memory"`},
-		"a field twice":         {header, Layout{Fields: map[string]string{"peak": "dag_id"}}, "duplicate dag_id"},
-		"a column without name": {header, Layout{Fields: map[string]string{"peak": "memory_max_bytes"}}, `unknown ""`},
-		"a required one left":   {header, Layout{Fields: map[string]string{"run_id": ""}}, "missing run_id, memory_max_bytes"},
-		"JSON lines":            {"{}\n", Layout{Unit: "GB"}, "the file holds JSON lines"},
+		"no such column":            {header, Layout{Fields: map[string]string{"top": "memory_max_bytes"}}, `line 1: map column "top": not in the header, which has dag_id, task_id, run_id, peak`},
+		"no such field":             {header, Layout{Fields: map[string]string{"peak": "memory"}}, `map column "peak": unknown field "memory"`},
+		"a field twice":             {header, Layout{Fields: map[string]string{"peak": "dag_id"}}, "duplicate dag_id"},
+		"a column without name":     {header, Layout{Fields: map[string]string{"peak": "memory_max_bytes"}}, `unknown ""`},
+		"a required field left out": {header, Layout{Fields: map[string]string{"run_id": ""}}, "missing run_id, memory_max_bytes"},
+		"JSON lines":                {"{}\n", Layout{Unit: "GB"}, "the file holds JSON lines"},
 	} {
 		_, err := OpenAs(strings.NewReader(c.text), c.layout)
-		assert.ErrorContains(t, err, c.says, claim)
+		assert.ErrorContains(t, err, c.message, claim)
 		assert.Equal(t, sizing.Invalid, sizing.KindOf(err), claim)
 	}
 }

@@ -6,7 +6,7 @@
 // Files may be gzipped. Reading makes one pass in constant memory and detects the format
 // from the first bytes. After a row that cannot be read it continues with the next row.
 //
-// The package knows the domain types of sizing and nothing of servers, stores or learning.
+// The package depends on the domain types of sizing, not on servers, stores or learning.
 package file
 
 import (

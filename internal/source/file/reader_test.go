@@ -229,23 +229,24 @@ func TestReaderReadsInConstantMemory(t *testing.T) {
 	assert.Less(t, ahead, 64<<10, "bytes read ahead")
 }
 
+// generator is a Reader of a header and many equal rows.
 type generator struct {
 	head, row  string
-	rows, sent int
+	rows, sent int // rows left, bytes sent
 }
 
-func (e *generator) Read(p []byte) (int, error) {
-	if e.head != "" {
-		n := copy(p, e.head)
-		e.head, e.sent = e.head[n:], e.sent+n
+func (g *generator) Read(p []byte) (int, error) {
+	if g.head != "" {
+		n := copy(p, g.head)
+		g.head, g.sent = g.head[n:], g.sent+n
 		return n, nil
 	}
-	if e.rows == 0 {
+	if g.rows == 0 {
 		return 0, io.EOF
 	}
-	e.rows--
-	n := copy(p, e.row)
-	e.sent += n
+	g.rows--
+	n := copy(p, g.row)
+	g.sent += n
 	return n, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -12,17 +13,20 @@ import (
 
 // Write writes observations as CSV, with the required columns and all columns that some
 // observation fills. A category that looks like a number, a bool or white space does not
-// survive the round trip; JSON has no such limit.
+// survive the round trip through CSV. JSON preserves it.
 func Write(w io.Writer, observations []sizing.Observation) error {
 	used := usedColumns(observations)
-	features := featureNames(observations)
+	features, entries := featureNames(observations), metadataNames(observations)
 	out := csv.NewWriter(w)
-	record := make([]string, 0, len(used)+len(features))
+	record := make([]string, 0, len(used)+len(features)+len(entries))
 	for _, c := range used {
 		record = append(record, c.name)
 	}
 	for _, name := range features {
 		record = append(record, featurePrefix+name)
+	}
+	for _, name := range entries {
+		record = append(record, metadataPrefix+name)
 	}
 	_ = out.Write(record) // csv.Writer keeps the error for Error
 	for i := range observations {
@@ -32,6 +36,9 @@ func Write(w io.Writer, observations []sizing.Observation) error {
 		}
 		for _, name := range features {
 			record = append(record, formatFeature(observations[i].Features[name]))
+		}
+		for _, name := range entries {
+			record = append(record, formatValues(observations[i].Metadata[name]))
 		}
 		_ = out.Write(record)
 	}
@@ -55,26 +62,40 @@ func featureNames(observations []sizing.Observation) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+func metadataNames(observations []sizing.Observation) []string {
+	names := map[string]bool{}
+	for i := range observations {
+		for name := range observations[i].Metadata {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 // body is a body of POST /observe. Its numbers are formatted like CSV cells.
 type body struct {
-	Namespace       string         `json:"namespace,omitempty"`
-	DAGID           string         `json:"dag_id"`
-	TaskID          string         `json:"task_id"`
-	RunID           string         `json:"run_id"`
-	MapIndex        json.Number    `json:"map_index,omitempty"`
-	TryNumber       json.Number    `json:"try_number,omitempty"`
-	Outcome         string         `json:"outcome"`
-	MemoryMaxBytes  json.Number    `json:"memory_max_bytes,omitempty"`
-	MemorySampled   json.Number    `json:"memory_sampled_bytes,omitempty"`
-	CPUMaxCores     json.Number    `json:"cpu_max_cores,omitempty"`
-	DurationSeconds json.Number    `json:"duration_seconds,omitempty"`
-	StartedAt       string         `json:"started_at,omitempty"`
-	EndedAt         string         `json:"ended_at,omitempty"`
-	Allocated       *resources     `json:"allocated,omitempty"`
-	Requested       *resources     `json:"requested,omitempty"`
-	Features        map[string]any `json:"features,omitzero"`
-	PredictionID    string         `json:"prediction_id,omitempty"`
-	UsageSeries     *series        `json:"usage_series,omitempty"`
+	Namespace       string             `json:"namespace,omitempty"`
+	DAGID           string             `json:"dag_id"`
+	TaskID          string             `json:"task_id"`
+	RunID           string             `json:"run_id"`
+	MapIndex        json.Number        `json:"map_index,omitempty"`
+	TryNumber       json.Number        `json:"try_number,omitempty"`
+	Outcome         string             `json:"outcome"`
+	MemoryMaxBytes  json.Number        `json:"memory_max_bytes,omitempty"`
+	MemorySampled   json.Number        `json:"memory_sampled_bytes,omitempty"`
+	CPUMaxCores     json.Number        `json:"cpu_max_cores,omitempty"`
+	DurationSeconds json.Number        `json:"duration_seconds,omitempty"`
+	StartedAt       string             `json:"started_at,omitempty"`
+	EndedAt         string             `json:"ended_at,omitempty"`
+	Allocated       *resources         `json:"allocated,omitempty"`
+	Requested       *resources         `json:"requested,omitempty"`
+	Features        map[string]any     `json:"features,omitzero"`
+	PredictionID    string             `json:"prediction_id,omitempty"`
+	UsageSeries     *series            `json:"usage_series,omitempty"`
+	Metadata        sizing.Metadata    `json:"metadata,omitempty"`
+	Usage           map[string]float64 `json:"usage,omitempty"`
+	NodeType        string             `json:"node_type,omitempty"`
+	ClusterLoad     *float64           `json:"cluster_load,omitempty"`
 }
 
 // series is the usage over time, which CSV cannot represent.
@@ -123,6 +144,15 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 	}
 	if s := o.Series; s != nil {
 		b.UsageSeries = &series{StepSeconds: s.Step.Seconds(), MemoryBytes: s.Memory, CPUCores: s.CPU}
+	}
+	b.Metadata, b.NodeType, b.ClusterLoad = o.Metadata, o.Placement.NodeType, o.Placement.ClusterLoad
+	for i, name := range sizing.UsageNames {
+		if v := o.Usage.Get(i); !math.IsNaN(v) {
+			if b.Usage == nil {
+				b.Usage = map[string]float64{}
+			}
+			b.Usage[name] = v
+		}
 	}
 	return json.Marshal(b)
 }

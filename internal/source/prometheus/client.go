@@ -1,7 +1,7 @@
 // Package prometheus reads the memory and CPU usage of pods from a Prometheus server.
 //
-// It knows the metrics of the kubelet (cAdvisor) and of kube-state-metrics, the labels
-// that Airflow's KubernetesPodOperator sets, and the types of sizing. It knows nothing of
+// It depends on the metrics of the kubelet (cAdvisor) and of kube-state-metrics, on the
+// labels that Airflow's KubernetesPodOperator sets, and on the types of sizing, not on
 // storage and learning.
 //
 //	try ──Labels──▶ kube_pod_labels ──▶ pod ──one query──▶ samples ──▶ Usage
@@ -23,8 +23,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/api"
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 )
 
@@ -42,7 +40,7 @@ type Config struct {
 	URL       string        // http or https, with the path before /api/v1 if there is one
 	Token     string        // bearer token; none if empty
 	Timeout   time.Duration // of one query; 10 s if zero
-	PerSecond float64       // maximum query rate; 10 if zero
+	PerSecond float64       // maximum number of queries per second; 10 if zero
 	Namespace string        // Kubernetes namespace of the pods; any if empty
 	Container string        // container of the task; "base" if empty, the default of KubernetesPodOperator
 	Slack     time.Duration // tolerance of the times of a pod; 1 min if zero
@@ -51,8 +49,8 @@ type Config struct {
 // Client queries one server. It is safe for concurrent use; all callers share the rate
 // limit.
 type Client struct {
-	cfg Config
-	api v1.API
+	cfg    Config
+	server server
 
 	mu   sync.Mutex
 	next time.Time // earliest time of the next query
@@ -67,11 +65,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errInvalidURL // not quoted: it may hold a password
 	}
-	client, err := api.NewClient(api.Config{Address: cfg.URL, Client: &http.Client{Transport: bearer(cfg.Token)}})
-	if err != nil {
-		return nil, err
-	}
-	return &Client{cfg: cfg, api: v1.NewAPI(client)}, nil
+	return &Client{cfg: cfg, server: server{base: base, http: &http.Client{Transport: bearer(cfg.Token)}}}, nil
 }
 
 // bearer is a bearer token. As a RoundTripper it adds the token to every request.
@@ -96,13 +90,9 @@ func (c *Client) window(ctx context.Context, selector string, from, to time.Time
 	defer cancel()
 	span := max(to.Sub(from), 0) + 2*c.cfg.Slack
 	query := fmt.Sprintf("%s[%ds]", selector, int(math.Ceil(span.Seconds())))
-	value, _, _, err := c.api.Query(queryCtx, query, to.Add(c.cfg.Slack))
+	matrix, err := c.server.query(queryCtx, query, to.Add(c.cfg.Slack))
 	if err != nil {
 		return nil, classify(ctx, err)
-	}
-	matrix, ok := value.(model.Matrix)
-	if !ok {
-		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that it is a Prometheus server", ErrRejected, query, value.Type())
 	}
 	return matrix, nil
 }
@@ -127,13 +117,16 @@ func (c *Client) wait(ctx context.Context) error {
 	}
 }
 
-// classify wraps err in ErrRejected if a retry cannot help, otherwise in ErrUnavailable.
+// classify returns the error of ctx if ctx has ended. Otherwise it wraps err in ErrRejected if a
+// retry cannot help, or else in ErrUnavailable.
 func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var apiError *v1.Error
-	if errors.As(err, &apiError) && (apiError.Type == v1.ErrBadData || apiError.Type == v1.ErrClient) {
+	if errors.Is(err, ErrRejected) {
+		return err
+	}
+	if reported, ok := errors.AsType[*apiError](err); ok && (reported.kind == badData || reported.kind == clientError) {
 		return fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)

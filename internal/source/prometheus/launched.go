@@ -44,7 +44,7 @@ func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task
 			return nil, err
 		}
 		queryCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-		found, _, _, err := c.api.Series(queryCtx, []string{match}, from, until)
+		found, err := c.server.series(queryCtx, match, from, until)
 		cancel()
 		if err != nil {
 			return nil, classify(ctx, err)

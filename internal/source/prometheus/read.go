@@ -56,7 +56,7 @@ func (c *Client) read(ctx context.Context, pod Pod, from, to time.Time) (Usage, 
 	return u, nil
 }
 
-// add merges one series. Of several series of one kind, from exporter replicas or from
+// add merges one series. If several series have the same metric, because of exporter replicas or
 // container restarts, the largest value wins.
 func (u *Usage) add(s *model.SampleStream) {
 	u.Found = true

@@ -18,7 +18,7 @@ const (
 	mib = float64(sizing.MiB)
 	gib = float64(sizing.GiB)
 
-	almost2 = 1900 * sizing.MiB
+	killedPeak = 1900 * sizing.MiB
 )
 
 var (
@@ -27,11 +27,11 @@ var (
 	scheduled = "scheduled__2026-01-03T02:00:00+00:00"
 )
 
-// The tries of the pods below.
+// The tries of the pods below. The label of shortenedTry does not contain its run id.
 var (
-	fine   = sizing.TryKey{TaskKey: task, RunID: scheduled, MapIndex: sizing.NoMap, Number: 1}
-	killed = sizing.TryKey{TaskKey: task, RunID: scheduled, MapIndex: 4, Number: 2}
-	mine   = sizing.TryKey{TaskKey: task, RunID: "a run of mine", MapIndex: sizing.NoMap, Number: 1}
+	succeededTry = sizing.TryKey{TaskKey: task, RunID: scheduled, MapIndex: sizing.NoMap, Number: 1}
+	killedTry    = sizing.TryKey{TaskKey: task, RunID: scheduled, MapIndex: 4, Number: 2}
+	shortenedTry = sizing.TryKey{TaskKey: task, RunID: "a run of mine", MapIndex: sizing.NoMap, Number: 1}
 )
 
 func executorLabels(labels map[string]string) map[string]string {
@@ -41,12 +41,12 @@ func executorLabels(labels map[string]string) map[string]string {
 
 // pods is the content of the server, scraped every 30 s.
 var pods = []prometheustest.Pod{
-	{Name: "fine", Labels: prometheus.Labels(fine), Start: noon, Request: 2 * gib, Limit: 2 * gib, Reason: "Completed", Phase: "Succeeded",
+	{Name: "fine", Labels: prometheus.Labels(succeededTry), Start: noon, Request: 2 * gib, Limit: 2 * gib, Reason: "Completed", Phase: "Succeeded",
 		Memory: []float64{100 * mib, 700 * mib, 900 * mib, 300 * mib}, CPU: []float64{0, 15, 60, 63}},
-	{Name: "killed", Labels: prometheus.Labels(killed), Start: noon, Request: gib, Limit: 2 * gib, Reason: "OOMKilled", Phase: "Failed", OOMs: 1,
+	{Name: "killed", Labels: prometheus.Labels(killedTry), Start: noon, Request: gib, Limit: 2 * gib, Reason: "OOMKilled", Phase: "Failed", OOMs: 1,
 		Memory: []float64{gib, 1900 * mib}, CPU: []float64{1, 10}},
-	{Name: "launches-fine", Labels: executorLabels(prometheus.Labels(fine)), Start: noon.Add(30 * time.Second), Memory: []float64{3 * gib, 3 * gib, 3 * gib}},
-	{Name: "mine", Labels: prometheus.Labels(mine), Start: noon, Memory: []float64{gib, gib}, Reason: "Error", Phase: "Failed"},
+	{Name: "launches-fine", Labels: executorLabels(prometheus.Labels(succeededTry)), Start: noon.Add(30 * time.Second), Memory: []float64{3 * gib, 3 * gib, 3 * gib}},
+	{Name: "mine", Labels: prometheus.Labels(shortenedTry), Start: noon, Memory: []float64{gib, gib}, Reason: "Error", Phase: "Failed"},
 	{Name: "short", Start: noon, MaxUsage: []float64{300 * mib}, Reason: "Completed"},
 	{Name: "cgroup-v2", Start: noon, MaxUsage: []float64{0}, Reason: "Completed"},
 	{Name: "a.b", Start: noon, Memory: []float64{gib}},
@@ -80,7 +80,7 @@ func TestUsage(t *testing.T) {
 		}
 		named := func(name string) prometheus.Usage { return usage(prometheus.Pod{Name: name}) }
 
-		u := usage(prometheus.Pod{Try: fine})
+		u := usage(prometheus.Pod{Try: succeededTry})
 		assert.True(t, u.Found)
 		assert.Equal(t, "fine", u.Pod, "not the executor pod with the same labels")
 		assert.Equal(t, 900*sizing.MiB, u.PeakMemory, "container base only: the sidecar has 7 GB, the whole pod 9")
@@ -96,12 +96,12 @@ func TestUsage(t *testing.T) {
 		assert.Empty(t, u.Missing)
 		assert.Equal(t, u, named("fine"), "lookup by name and by labels")
 
-		u = usage(prometheus.Pod{Try: killed})
+		u = usage(prometheus.Pod{Try: killedTry})
 		assert.Equal(t, sizing.OOMKilled, u.Outcome)
 		assert.Equal(t, 1, u.OOMEvents)
-		assert.Equal(t, almost2, u.PeakMemory)
-		assert.Equal(t, "mine", usage(prometheus.Pod{Try: mine}).Pod, "a shortened label")
-		assert.Equal(t, sizing.Failed, usage(prometheus.Pod{Try: mine}).Outcome)
+		assert.Equal(t, killedPeak, u.PeakMemory)
+		assert.Equal(t, "mine", usage(prometheus.Pod{Try: shortenedTry}).Pod, "a shortened label")
+		assert.Equal(t, sizing.Failed, usage(prometheus.Pod{Try: shortenedTry}).Outcome)
 
 		u = named("short")
 		assert.Equal(t, 300*sizing.MiB, u.PeakMemory)
@@ -118,9 +118,9 @@ func TestUsage(t *testing.T) {
 		assert.Equal(t, sizing.Cores(1), u.PeakCPU, "30 CPU seconds in 30 s after the restart")
 		assert.Zero(t, named("later").PeakMemory, "it ran one hour later")
 
-		other := fine
+		other := succeededTry
 		other.Number = 2
-		for _, p := range []prometheus.Pod{{Name: "nobody"}, {Try: other}, {Try: fine, Namespace: "elsewhere"}, {Name: "fine", Container: "main"}} {
+		for _, p := range []prometheus.Pod{{Name: "nobody"}, {Try: other}, {Try: succeededTry, Namespace: "elsewhere"}, {Name: "fine", Container: "main"}} {
 			u := usage(p)
 			assert.Zero(t, u.PeakMemory)
 			assert.NotEmpty(t, u.Missing)
@@ -137,7 +137,7 @@ func TestLaunchedPods(t *testing.T) {
 			named[l.Name] = l
 		}
 		require.Len(t, named, 3)
-		want := fine
+		want := succeededTry
 		want.Namespace = "" // labels have no loadaware namespace
 		assert.Equal(t, want, named["fine"].Try)
 		assert.Empty(t, named["fine"].Unidentified)
@@ -152,11 +152,11 @@ func TestLaunchedPods(t *testing.T) {
 
 func TestObservation(t *testing.T) {
 	testServers(t, func(t *testing.T, c *prometheus.Client) {
-		o, found, err := c.Observation(t.Context(), killed, noon, noon.Add(time.Minute))
+		o, found, err := c.Observation(t.Context(), killedTry, noon, noon.Add(time.Minute))
 		require.NoError(t, err)
 		require.True(t, found)
 		assert.Equal(t, sizing.Observation{
-			Try: killed, Outcome: sizing.OOMKilled, MemorySampled: almost2, CPUMax: 0.3, Duration: 30 * time.Second,
+			Try: killedTry, Outcome: sizing.OOMKilled, MemorySampled: killedPeak, CPUMax: 0.3, Duration: 30 * time.Second,
 			StartedAt: o.StartedAt, EndedAt: o.EndedAt,
 			Allocated: sizing.Resources{Memory: 2 * sizing.GiB, CPU: 0.5}, Requested: sizing.Resources{Memory: sizing.GiB, CPU: 0.5},
 		}, o)

@@ -44,7 +44,8 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 	return log, nil
 }
 
-// setField sets the field of a part name=value. It ignores other forms and other names.
+// setField sets a field from a part of the form name=value. It ignores other parts and unknown
+// names. prefix precedes the part in an error.
 func (l *Log) setField(part, prefix string) error {
 	name, value, ok := strings.Cut(part, "=")
 	if !ok {

@@ -10,8 +10,8 @@ import (
 const firstStep = time.Second
 
 // downsampler reduces samples to at most sizing.MaxPoints slots of equal width. A slot
-// keeps the maximum of its samples, so no peak is lost. If a sample lies outside the
-// slots, each pair of slots becomes one:
+// keeps the maximum of its samples, so no peak is lost. If the slots cannot extend to a new
+// sample, each pair of slots becomes one slot:
 //
 //	│2│9│3│3│  4 slots of 1 s   ─▶   │9│3│ │ │  of 2 s
 //

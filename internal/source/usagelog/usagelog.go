@@ -8,8 +8,8 @@
 //	2025-03-01T09:01:00Z,104857600,0.2
 //	2025-03-01T09:01:05Z,734003200,0.98
 //
-// Comments at the top name the try, or the path does, as in the log folders of Airflow:
-// dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Files may be gzipped.
+// Comments at the top name the try. The path can name it instead, in the form of Airflow's log
+// folders: dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Files may be gzipped.
 // Reading makes one pass in constant memory.
 //
 // The largest sample becomes a sampled peak, not a measured one, because samples miss
@@ -46,7 +46,7 @@ type Log struct {
 	CPU     sizing.Cores   // the largest sample; 0 if there is none
 	From    time.Time      // time of the first sample
 	To      time.Time      // time of the last sample
-	Samples int
+	Samples int            // number of samples
 	Series  *sizing.Series // nil if no sample has memory
 }
 

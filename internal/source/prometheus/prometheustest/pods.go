@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pod describes the metrics of one pod of the kubelet and kube-state-metrics. Zero fields
+// Pod describes the metrics that the kubelet and kube-state-metrics export for one pod. Zero fields
 // are not exported.
 type Pod struct {
 	Name     string

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// sheet is a table with a title and a note that explains it.
-type sheet struct {
+// titledTable is a table with a title and a note that explains it.
+type titledTable struct {
 	Title, Note string
-	Texts       int // number of leading text columns; the others are numbers
+	Texts       int // number of leading columns with text; the others contain numbers
 	Header      []string
 	Rows        [][]string
 }
 
-// noFigure marks a figure that does not exist.
+// noFigure stands for a figure that does not exist.
 const noFigure = "–"
 
-// sheets returns the readable tables of the report that have rows.
-func (r *Report) sheets() []sheet {
-	tables := []sheet{r.binningTable(), r.scoreTable(), r.oversamplingTable(), r.estimateTable(), r.taskTable(), r.runTable()}
+// tables returns the readable tables of the report that have rows.
+func (r *Report) tables() []titledTable {
+	tables := []titledTable{r.binningTable(), r.scoreTable(), r.oversamplingTable(), r.estimateTable(), r.taskTable(), r.runTable()}
 	tables = append(tables, r.confusionTables()...)
 	tables = append(tables, r.tunedTable(), r.leftOutTable())
-	return slices.DeleteFunc(tables, func(t sheet) bool { return len(t.Rows) == 0 })
+	return slices.DeleteFunc(tables, func(t titledTable) bool { return len(t.Rows) == 0 })
 }
 
 // headline describes the experiment in one line.
@@ -42,10 +42,10 @@ func (r *Report) headline() string {
 	return line
 }
 
-func (r *Report) binningTable() sheet {
-	t := sheet{
+func (r *Report) binningTable() titledTable {
+	t := titledTable{
 		Title: "Binning", Texts: 3, Header: []string{"task", "bins GB", "found", "optimal %", "time-optimal %"},
-		Note: "Share of the static bill, which is the top edge, that a perfect classifier over the bins would save; time-optimal weighs runs by duration.",
+		Note: "The static cost is the cost if every run gets the top edge. Optimal is the share of it that a perfect classifier over the bins would save; time-optimal weights runs by duration.",
 	}
 	for _, b := range r.Binnings {
 		t.Rows = append(t.Rows, []string{b.Task, bins(b.BinsGB), b.Found, percent(b.Optimal), percent(b.TimeOptimal)})
@@ -53,8 +53,8 @@ func (r *Report) binningTable() sheet {
 	return t
 }
 
-func (r *Report) scoreTable() sheet {
-	t := sheet{
+func (r *Report) scoreTable() titledTable {
+	t := titledTable{
 		Title: "Accuracy and u score by family", Texts: 4,
 		Header: []string{"task", "bins GB", "family", "oversampling", "accuracy %", "range", "u score", "range"},
 		Note:   fmt.Sprintf("Mean and range over the seeds, on held-out rows. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
@@ -68,38 +68,38 @@ func (r *Report) scoreTable() sheet {
 }
 
 // oversamplingTable has a column for each oversampling method if there are several.
-func (r *Report) oversamplingTable() sheet {
-	t := sheet{
+func (r *Report) oversamplingTable() titledTable {
+	t := titledTable{
 		Title: "Oversampling", Texts: 3, Header: []string{"task", "bins GB", "family"},
 		Note: "u score, mean over the seeds.",
 	}
-	var ways []string
+	var methods []string
 	for _, s := range r.Summaries {
-		if !slices.Contains(ways, s.Oversampling) {
-			ways = append(ways, s.Oversampling)
+		if !slices.Contains(methods, s.Oversampling) {
+			methods = append(methods, s.Oversampling)
 		}
 	}
-	if len(ways) < 2 {
+	if len(methods) < 2 {
 		return t
 	}
-	t.Header = append(t.Header, ways...)
+	t.Header = append(t.Header, methods...)
 	var last []string
 	for _, s := range r.Summaries {
 		key := []string{s.Task, bins(s.BinsGB), s.Family}
 		if last == nil || !slices.Equal(last[:len(key)], key) {
 			last = key
-			for range ways {
+			for range methods {
 				last = append(last, noFigure)
 			}
 			t.Rows = append(t.Rows, last)
 		}
-		last[len(key)+slices.Index(ways, s.Oversampling)] = decimals(s.UScore.Mean, 2)
+		last[len(key)+slices.Index(methods, s.Oversampling)] = decimals(s.UScore.Mean, 2)
 	}
 	return t
 }
 
-func (r *Report) estimateTable() sheet {
-	t := sheet{
+func (r *Report) estimateTable() titledTable {
+	t := titledTable{
 		Title: "u rate and estimated improvement", Texts: 4,
 		Header: []string{"task", "bins GB", "family", "oversampling", "u rate %", "range", "optimal %", "estimated %", "range"},
 		Note:   "u rate is the share of under-estimates. Estimated = optimal · accuracy − u rate.",
@@ -112,11 +112,11 @@ func (r *Report) estimateTable() sheet {
 	return t
 }
 
-func (r *Report) taskTable() sheet {
-	t := sheet{
-		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, levelHeader...),
-		Note: "Mean of the held-out tries. GB·h of grants are those of all tries, the killed ones in full. CPU above: share of tries that used more than the grant; " +
-			"the second figure does not count a request of one core of a task that never used more than 1.25, which is one thread.",
+func (r *Report) taskTable() titledTable {
+	t := titledTable{
+		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, savingsHeader...),
+		Note: "Mean of the held-out tries. GB·h include all tries, and killed tries count with their full duration. CPU above: share of tries that used more than the grant; " +
+			"the second figure leaves out grants of one core to tasks that never used more than 1.25 cores, which is one thread.",
 	}
 	for _, l := range r.Tasks {
 		t.Rows = append(t.Rows, append([]string{l.Task}, l.cells()...))
@@ -124,9 +124,9 @@ func (r *Report) taskTable() sheet {
 	return t
 }
 
-func (r *Report) runTable() sheet {
-	t := sheet{
-		Title: "Run level: every task of the DAG run once, at its mean", Texts: 1, Header: append([]string{"dag", "tasks"}, levelHeader...),
+func (r *Report) runTable() titledTable {
+	t := titledTable{
+		Title: "Run level: every task of the DAG run once, at its mean", Texts: 1, Header: append([]string{"dag", "tasks"}, savingsHeader...),
 	}
 	for _, l := range r.Runs {
 		t.Rows = append(t.Rows, append([]string{l.DAG, strconv.Itoa(l.Tasks)}, l.cells()...))
@@ -138,9 +138,9 @@ func (r *Report) runTable() sheet {
 	return t
 }
 
-var levelHeader = []string{"GB before", "after", "saved %", "GB·h before", "after", "saved %", "killed %", "cores before", "after", "saved %", "CPU above %", "but threads %"}
+var savingsHeader = []string{"GB before", "after", "saved %", "GB·h before", "after", "saved %", "killed %", "cores before", "after", "saved %", "CPU above %", "but threads %"}
 
-func (l *Level) cells() []string {
+func (l *Savings) cells() []string {
 	cells := []string{decimals(l.RequestedGB, 1), decimals(l.GrantedGB, 1), percent(l.SavedGB),
 		decimals(l.RequestedGBh, 2), decimals(l.GrantedGBh, 2), percent(l.SavedGBh), decimals(100*l.Killed, 2)}
 	if l.RequestedCores == 0 {
@@ -151,14 +151,14 @@ func (l *Level) cells() []string {
 }
 
 // confusionTables returns one table for each task and binning.
-func (r *Report) confusionTables() []sheet {
-	var tables []sheet
+func (r *Report) confusionTables() []titledTable {
+	var tables []titledTable
 	for _, c := range r.Confusions {
 		title := "Confusion of " + c.Task + " at " + bins(c.BinsGB) + " GB"
 		if len(tables) == 0 || tables[len(tables)-1].Title != title {
-			t := sheet{
+			t := titledTable{
 				Title: title, Texts: 3, Header: []string{"family", "oversampling", "actual"},
-				Note: "Held-out rows over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
+				Note: "Held-out rows over all seeds, by their actual and predicted bins; precision and recall refer to the actual bin.",
 			}
 			for _, edge := range c.BinsGB {
 				t.Header = append(t.Header, "≤ "+number(edge))
@@ -178,8 +178,8 @@ func (r *Report) confusionTables() []sheet {
 	return tables
 }
 
-func (r *Report) tunedTable() sheet {
-	t := sheet{
+func (r *Report) tunedTable() titledTable {
+	t := titledTable{
 		Title: "Parameters that were found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "first trial's", "parameters"},
 	}
 	for _, s := range r.Tuned {
@@ -193,8 +193,8 @@ func (r *Report) tunedTable() sheet {
 	return t
 }
 
-func (r *Report) leftOutTable() sheet {
-	t := sheet{Title: "Left out", Texts: 3, Header: []string{"family", "oversampling", "because"}}
+func (r *Report) leftOutTable() titledTable {
+	t := titledTable{Title: "Left out", Texts: 3, Header: []string{"family", "oversampling", "because"}}
 	for _, l := range r.LeftOut {
 		t.Rows = append(t.Rows, []string{l.Family, l.Oversampling, l.Reason})
 	}

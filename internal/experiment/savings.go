@@ -5,48 +5,49 @@ import (
 	"context"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/cost"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Level compares the requests with the grants of serving at its own fine grid, over
-// held-out rows.
-type Level struct {
+// Savings compares the requests with the grants of the service on held-out rows. The grants are
+// not rounded up to the bins of the experiment.
+type Savings struct {
 	RequestedGB  float64 `json:"requested_gb"`
 	GrantedGB    float64 `json:"granted_gb"` // to first tries
 	SavedGB      float64 `json:"saved_gb"`   // share of the request
 	RequestedGBh float64 `json:"requested_gbh"`
-	GrantedGBh   float64 `json:"granted_gbh"` // to all tries, including the full duration of killed ones
+	GrantedGBh   float64 `json:"granted_gbh"` // to all tries; a killed try counts with the full duration
 	UsedGBh      float64 `json:"used_gbh"`    // peak · duration: the cost of a perfect grant
-	SavedGBh     float64 `json:"saved_gbh"`
-	Killed       float64 `json:"killed"` // share of first tries
+	SavedGBh     float64 `json:"saved_gbh"`   // share of the request
+	Killed       float64 `json:"killed"`      // share of killed first tries
 
 	RequestedCores    float64 `json:"requested_cores"`
 	GrantedCores      float64 `json:"granted_cores"`
-	SavedCores        float64 `json:"saved_cores"`
+	SavedCores        float64 `json:"saved_cores"`             // share of the request
 	OverRequested     float64 `json:"cpu_over_requested"`      // share of tries that used more than the request
-	OverGranted       float64 `json:"cpu_over_granted"`        // … more than the grant
-	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // … not counting single threads on one core
+	OverGranted       float64 `json:"cpu_over_granted"`        // share of tries that used more than the grant
+	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, without single threads on one core
 }
 
-// TaskLevel is the mean over the tries of one task.
-type TaskLevel struct {
+// TaskSavings holds the means over the tries of one task.
+type TaskSavings struct {
 	Task string `json:"task"`
 	Rows int    `json:"rows"` // held-out rows over all seeds
-	Level
+	Savings
 }
 
-// RunLevel is one run of a DAG in which every task runs once, at its mean. Shares of
-// tries refer to all held-out tries.
-type RunLevel struct {
+// RunSavings holds the sums of one run of a DAG, in which every task runs once with its means.
+// Shares of tries are shares of all held-out tries.
+type RunSavings struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`
 	Rows  int    `json:"rows"`
-	Level
-	SavedGBSeeds Spread `json:"saved_gb_seeds"` // SavedGB over the seeds
+	Savings
+	SavedGBSeeds SeedRange `json:"saved_gb_seeds"` // SavedGB over the seeds
 }
 
-// These are the indices of the figures in sums.
+// The indices of sums.
 const (
 	tries = iota
 	kills
@@ -61,11 +62,13 @@ const (
 	overRequested
 	overGranted
 	overGrantedThread
-	summed
+	sumCount // number of sums
 )
 
-type sums [summed]float64
+// sums holds sums over tries.
+type sums [sumCount]float64
 
+// add adds other sums.
 func (s *sums) add(o *sums) {
 	for i := range s {
 		s[i] += o[i]
@@ -80,11 +83,11 @@ func (s *sums) mean() (m sums) {
 	return m
 }
 
-// level builds a Level: the amounts come from the first sums, the shares of tries from
-// the second.
-func level(amounts, all *sums) Level {
+// newSavings returns the savings. The amounts come from the first sums, and the shares of tries
+// from the second.
+func newSavings(amounts, all *sums) Savings {
 	const gb, gbHour = 1e9, 1e9 * 3600
-	return Level{
+	return Savings{
 		RequestedGB: amounts[requestedBytes] / gb, GrantedGB: amounts[grantedBytes] / gb,
 		SavedGB:      saved(amounts[requestedBytes], amounts[grantedBytes]),
 		RequestedGBh: amounts[requestedUse] / gbHour, GrantedGBh: amounts[grantedUse] / gbHour, UsedGBh: amounts[peakUse] / gbHour,
@@ -97,7 +100,7 @@ func level(amounts, all *sums) Level {
 	}
 }
 
-// saved returns the saved share of before, or 0 if before is unknown.
+// saved returns the saved share of the amount before, and 0 if that amount is unknown (zero).
 func saved(before, after float64) float64 {
 	if before == 0 {
 		return 0
@@ -105,10 +108,10 @@ func saved(before, after float64) float64 {
 	return 1 - after/before
 }
 
-// measuredTask is a task of an evaluated DAG with the sums of its tries for each seed.
+// measuredTask is a task of an evaluated DAG with the sums of its tries.
 type measuredTask struct {
 	*taskmodel.Dataset
-	seeds []sums
+	seeds []sums // by seed
 }
 
 // measuredTasks returns the tasks of all evaluated DAGs if the plan includes Serving.
@@ -118,19 +121,20 @@ func (p *Plan) measuredTasks() []*measuredTask {
 		return nil
 	}
 	for _, l := range p.data.datasets {
-		if slices.ContainsFunc(p.trials, func(t *trial) bool { return dagOf(t.dataset) == dagOf(l) }) {
+		if slices.ContainsFunc(p.binned, func(t *binnedTask) bool { return dagOf(t.dataset) == dagOf(l) }) {
 			all = append(all, &measuredTask{l, make([]sums, p.Seeds)})
 		}
 	}
 	return all
 }
 
-func dagOf(l *taskmodel.Dataset) sizing.TaskKey {
-	return sizing.TaskKey{Namespace: l.Task.Namespace, DAG: l.Task.DAG}
+// dagOf returns the key of the DAG of a dataset, without a task.
+func dagOf(dataset *taskmodel.Dataset) sizing.TaskKey {
+	return sizing.TaskKey{Namespace: dataset.Task.Namespace, DAG: dataset.Task.DAG}
 }
 
-// measure fits serving's model on a split of the task and sizes every held-out row that
-// has a request.
+// measure fits the model of the service on a split of the task, sizes every held-out row that has
+// a request, and adds the results to the sums of the seed.
 func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -155,59 +159,63 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
+// memory adds the memory of a try, sized with an answer.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
 	s[requestedUse] += float64(r.Requested.Memory) * seconds
 	s[peakUse] += float64(r.MemoryMax) * seconds
 	s[grantedBytes] += float64(sized.Limit)
-	s[kills] += ones(sized.Limit < r.MemoryMax)
-	for _, grant := range sized.Ladder { // the last rung is the cap, which exceeds every peak
-		s[grantedUse] += float64(grant) * seconds
-		if grant >= r.MemoryMax {
-			break
-		}
+	rungs := []float64{float64(sized.Limit)}
+	for _, grant := range sized.Ladder[min(1, len(sized.Ladder)):] { // the last rung is the cap, which is above every peak
+		rungs = append(rungs, float64(grant))
 	}
+	peak := float64(r.MemoryMax)
+	wasted, killed := cost.LadderWastage(peak, 0, rungs...)
+	s[grantedUse] += (wasted + peak) * seconds
+	s[kills] += oneIf(killed > 0)
 }
 
-func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, thread bool) {
+// cores adds the CPU of a try, if it is measured and requested.
+func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread bool) {
 	if r.CPUMax == 0 || r.Requested.CPU == 0 {
 		return
 	}
 	if granted == 0 {
-		granted = r.Requested.CPU // no CPU history: the request stays
+		granted = r.Requested.CPU // without a CPU history, the request stays in force
 	}
 	s[measuredCPU]++
 	s[requestedCores] += float64(r.Requested.CPU)
 	s[grantedCores] += float64(granted)
-	s[overRequested] += ones(r.CPUMax > r.Requested.CPU)
-	s[overGranted] += ones(r.CPUMax > granted)
-	s[overGrantedThread] += ones(r.CPUMax > granted && !(thread && granted == 1))
+	s[overRequested] += oneIf(r.CPUMax > r.Requested.CPU)
+	s[overGranted] += oneIf(r.CPUMax > granted)
+	s[overGrantedThread] += oneIf(r.CPUMax > granted && !(isSingleThread && granted == 1))
 }
 
-// singleThread reports whether a task never used more CPU than one thread, which
-// measures slightly above one core because of sampling and helper threads. A request of
-// one core does not slow such a task.
-func singleThread(l *taskmodel.Dataset) bool {
+// singleThread reports whether a task never used more CPU than one thread. The measured CPU of one
+// thread may be slightly above one core because of sampling and helper threads. A request of one
+// core does not slow such a task.
+func singleThread(dataset *taskmodel.Dataset) bool {
 	const oneCoreAtMost = 1.25
-	for i := range l.Len() {
-		if l.Row(i).CPUMax > oneCoreAtMost {
+	for i := range dataset.Len() {
+		if dataset.Row(i).CPUMax > oneCoreAtMost {
 			return false
 		}
 	}
 	return true
 }
 
-func ones(yes bool) float64 {
+// oneIf returns 1 for true and 0 for false.
+func oneIf(yes bool) float64 {
 	if yes {
 		return 1
 	}
 	return 0
 }
 
-// taskLevels returns the tasks by descending total request.
-func (p *Plan) taskLevels(all []*measuredTask) []TaskLevel {
-	var levels []TaskLevel
+// taskSavings returns the savings of the tasks by descending total request.
+func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
+	var savings []TaskSavings
 	for _, m := range all {
 		var total sums
 		for seed := range m.seeds {
@@ -215,35 +223,36 @@ func (p *Plan) taskLevels(all []*measuredTask) []TaskLevel {
 		}
 		if total[tries] > 0 {
 			mean := total.mean()
-			levels = append(levels, TaskLevel{p.data.nameOf(m.Task), int(total[tries]), level(&mean, &total)})
+			savings = append(savings, TaskSavings{p.data.nameOf(m.Task), int(total[tries]), newSavings(&mean, &total)})
 		}
 	}
-	slices.SortStableFunc(levels, func(a, b TaskLevel) int {
+	slices.SortStableFunc(savings, func(a, b TaskSavings) int {
 		return cmp.Compare(b.RequestedGBh*float64(b.Rows), a.RequestedGBh*float64(a.Rows))
 	})
-	return levels
+	return savings
 }
 
-// runLevels returns the DAGs ordered by name.
-func (p *Plan) runLevels(all []*measuredTask) []RunLevel {
-	var levels []RunLevel
+// runSavings returns the savings of the DAGs, ordered by name.
+func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
+	var savings []RunSavings
 	for len(all) > 0 {
 		dag := dagOf(all[0].Dataset)
 		n := 0
 		for n < len(all) && dagOf(all[n].Dataset) == dag {
 			n++
 		}
-		if l := runLevel(all[:n], p.Seeds); l.Rows > 0 {
-			l.DAG = dag.DAG
-			levels = append(levels, l)
+		if r := sumRun(all[:n], p.Seeds); r.Rows > 0 {
+			r.DAG = dag.DAG
+			savings = append(savings, r)
 		}
 		all = all[n:]
 	}
-	return levels
+	return savings
 }
 
-func runLevel(tasks []*measuredTask, seeds int) RunLevel {
-	var l RunLevel
+// sumRun returns the savings of one run of the DAG with these tasks, without its name.
+func sumRun(tasks []*measuredTask, seeds int) RunSavings {
+	var r RunSavings
 	var run, all sums
 	bySeed := make([]sums, seeds)
 	for _, m := range tasks {
@@ -259,17 +268,17 @@ func runLevel(tasks []*measuredTask, seeds int) RunLevel {
 			mean := total.mean()
 			run.add(&mean)
 			all.add(&total)
-			l.Tasks++
+			r.Tasks++
 		}
 	}
-	if l.Rows = int(all[tries]); l.Rows == 0 {
-		return l
+	if r.Rows = int(all[tries]); r.Rows == 0 {
+		return r
 	}
-	l.Level = level(&run, &all)
+	r.Savings = newSavings(&run, &all)
 	shares := make([]float64, seeds)
 	for seed := range shares {
 		shares[seed] = saved(bySeed[seed][requestedBytes], bySeed[seed][grantedBytes])
 	}
-	l.SavedGBSeeds = spread(shares)
-	return l
+	r.SavedGBSeeds = seedRange(shares)
+	return r
 }

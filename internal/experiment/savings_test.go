@@ -17,7 +17,7 @@ func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	s.memory(row, &taskmodel.Answer{Limit: 6e9, Ladder: []sizing.Bytes{6e9, 40e9}}, 3600)
 	s.memory(row, &taskmodel.Answer{Limit: 2e9, Ladder: []sizing.Bytes{2e9, 4e9, 8e9, 40e9}}, 3600)
 	mean := s.mean()
-	l := level(&mean, &s)
+	l := newSavings(&mean, &s)
 	assert.InDelta(t, 20, l.RequestedGB, 1e-9)
 	assert.InDelta(t, 4, l.GrantedGB, 1e-9, "the mean of 6 and 2")
 	assert.InDelta(t, 0.8, l.SavedGB, 1e-9)
@@ -30,25 +30,25 @@ func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 	row := &sizing.HistoryRow{CPUMax: 1.1, Requested: sizing.Resources{CPU: 4}}
 	for claim, c := range map[string]struct {
-		granted      sizing.Cores
-		thread       bool
-		over, counts float64
+		granted          sizing.Cores
+		isSingleThread   bool
+		over, overThread float64
 	}{
 		"one core for one thread":          {1, true, 1, 0},
-		"one core for several":             {1, false, 1, 1},
+		"one core for several threads":     {1, false, 1, 1},
 		"half a core for one thread":       {0.5, true, 1, 1},
-		"enough":                           {1.25, false, 0, 0},
+		"more than the use":                {1.25, false, 0, 0},
 		"no grant, so the request remains": {0, false, 0, 0},
 	} {
 		var s sums
-		s.cores(row, c.granted, c.thread)
+		s.cores(row, c.granted, c.isSingleThread)
 		assert.Equal(t, c.over, s[overGranted], claim)
-		assert.Equal(t, c.counts, s[overGrantedThread], claim)
+		assert.Equal(t, c.overThread, s[overGrantedThread], claim)
 	}
 	var s sums
 	s.cores(&sizing.HistoryRow{CPUMax: 1}, 1, true)
 	s.cores(&sizing.HistoryRow{Requested: sizing.Resources{CPU: 1}}, 1, true)
-	assert.Zero(t, s, "unmeasured and unrequested CPU does not count")
+	assert.Zero(t, s, "CPU that is not measured or not requested does not count")
 }
 
 func TestARunHasEveryTaskOnce(t *testing.T) {
@@ -57,10 +57,10 @@ func TestARunHasEveryTaskOnce(t *testing.T) {
 		s[tries], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
 		return &measuredTask{seeds: []sums{s, s}}
 	}
-	l := runLevel([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
+	l := sumRun([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
 	assert.Equal(t, 2, l.Tasks, "a task without a request cannot be compared")
 	assert.Equal(t, 66, l.Rows)
-	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "independent of the number of runs per task")
+	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "the number of runs per task does not matter")
 	assert.InDelta(t, 12, l.GrantedGB, 1e-9)
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }

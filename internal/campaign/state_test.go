@@ -1,0 +1,94 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// TestEveryStateLeadsToProfiled follows all branches, reports and resets from each state.
+func TestEveryStateLeadsToProfiled(t *testing.T) {
+	branches := []campaign.Branch{campaign.TriggerDeploy, campaign.CheckDeploy, campaign.TriggerRun, campaign.CheckRun, campaign.TriggerProfile, campaign.CheckProfile}
+	next := func(s campaign.State) (all []campaign.State) {
+		for _, b := range branches {
+			if rule, err := campaign.RuleOf(b); err == nil && rule.From == s && rule.IsTrigger() {
+				all = append(all, rule.Claimed)
+			}
+		}
+		for _, to := range campaign.States() {
+			if campaign.CheckReport(s, to) == nil || s.IsFailure() && campaign.CheckReset(s, to) == nil {
+				all = append(all, to)
+			}
+		}
+		return all
+	}
+	for _, start := range campaign.States() {
+		reached := []campaign.State{start}
+		for i := 0; i < len(reached); i++ {
+			for _, s := range next(reached[i]) {
+				if !slices.Contains(reached, s) {
+					reached = append(reached, s)
+				}
+			}
+		}
+		assert.Contains(t, reached, campaign.Profiled, "from %d", start)
+	}
+	assert.Len(t, campaign.States(), 13)
+}
+
+func TestOnlyInactiveRunsAreResetToAnEarlierState(t *testing.T) {
+	for step, want := range map[[2]campaign.State]bool{
+		{15, 0}: true, {35, 0}: true, {35, 17}: true, {55, 37}: true, {55, 17}: true, {57, 0}: true, {37, 17}: true, {0, 0}: true,
+		{15, 17}: false, {35, 37}: false, {0, 17}: false, {31, 17}: false, {10, 0}: false, {35, 15}: false,
+	} {
+		assert.Equal(t, want, campaign.CheckReset(step[0], step[1]) == nil, "%v", step)
+	}
+}
+
+func TestCampaignWithoutSandboxIsRejected(t *testing.T) {
+	for conf, want := range map[string]bool{"": false, "{}": false, `{"out": "x"}`: true} {
+		c := campaign.Campaign{Name: "c", Namespace: "default", DAG: "d", Conf: json.RawMessage(conf)}
+		assert.Equal(t, want, len(c.Validate()) == 0, conf)
+		c.Pool = "sandbox"
+		assert.Empty(t, c.Validate(), conf)
+	}
+}
+
+func TestRunIDIsDeterministicAndMarksTheRun(t *testing.T) {
+	date := time.Date(2020, 1, 3, 4, 5, 6, 0, time.FixedZone("", 3600))
+	a := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"a": 1, "b": [2]}`)}
+	b := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"b":[2],"a":1}`)}
+	require.Equal(t, a.Hash(), b.Hash())
+	b.Conf = nil
+	require.NotEqual(t, a.Hash(), b.Hash())
+	long, next := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740993}`)}, campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740992}`)}
+	require.NotEqual(t, long.Hash(), next.Hash(), "numbers that are equal as float64")
+	id := campaign.RunID(7, a.Hash(), date, 2)
+	require.Equal(t, fmt.Sprintf("loadaware_campaign__7__20200103T030506__%s__2", a.Hash()[:12]), id)
+	require.True(t, sizing.IsReproduction(id))
+	at, ok := sizing.ReproducedAt(id)
+	require.True(t, ok)
+	require.True(t, at.Equal(date))
+	for _, other := range []string{"", "scheduled__2020-01-03", "loadaware_campaign__", "loadaware_campaign__x__y"} {
+		_, ok := sizing.ReproducedAt(other)
+		require.False(t, ok, other)
+	}
+	from, to := campaign.RunIDRange(7)
+	require.True(t, from <= id && id < to)
+	otherCampaign := campaign.RunID(70, a.Hash(), date, 1)
+	require.False(t, from <= otherCampaign && otherCampaign < to)
+}
+
+func TestSandboxOverridesTheArchivedConf(t *testing.T) {
+	conf, err := campaign.MergedConf(json.RawMessage(`{"out": "production", "rows": 5}`), json.RawMessage(`{"out": "sandbox"}`))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"out": "sandbox", "rows": 5}`, string(conf))
+}

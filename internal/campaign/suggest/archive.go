@@ -1,0 +1,145 @@
+// Package suggest reads archives of runs and chooses the runs to reproduce: those that most reduce
+// the uncertainty about the peaks of all runs.
+package suggest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
+)
+
+// Archive contains the archived runs of one or more DAGs.
+type Archive struct {
+	Runs  []campaign.Archived // one for each run id, or for each line of a list of runs
+	Rows  []sizing.Observation
+	RunOf []int // index in Runs of the run of each row
+}
+
+// runLine is one line of a list of runs in JSON.
+type runLine struct {
+	Scenario      string          `json:"scenario"`
+	ExecutionDate time.Time       `json:"execution_date"`
+	Conf          json.RawMessage `json:"conf"`
+}
+
+// Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
+// lines with scenario, execution_date and conf. For a run in a history, the features are the conf,
+// and the run id is the scenario.
+func Read(r io.Reader) (*Archive, error) {
+	in := bufio.NewReader(r)
+	if start, _ := in.Peek(4096); strings.Contains(string(start), `"scenario"`) {
+		return readRuns(in)
+	}
+	reader, err := file.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{}
+	known := map[sizing.TaskKey]map[string]int{} // by DAG, then run id
+	for row, err := range reader.All() {
+		if err != nil {
+			return nil, err
+		}
+		if err := a.add(&row, known); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// add adds a row, and the run of the row if it is new.
+func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) error {
+	o := &row.Observation
+	dag := sizing.TaskKey{Namespace: o.Try.Namespace, DAG: o.Try.DAG}
+	if known[dag] == nil {
+		known[dag] = map[string]int{}
+	}
+	n, ok := known[dag][o.Try.RunID]
+	if !ok {
+		at := o.StartedAt
+		if at.IsZero() {
+			at = o.EndedAt
+		}
+		if at.IsZero() {
+			return sizing.Errorf(sizing.Invalid, "line %d: run %q has no started_at; add it, because it is the execution date", row.Line, o.Try.RunID)
+		}
+		n = len(a.Runs)
+		known[dag][o.Try.RunID] = n
+		a.Runs = append(a.Runs, campaign.Archived{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second), Conf: confOf(o.Features)})
+	}
+	a.Rows, a.RunOf = append(a.Rows, *o), append(a.RunOf, n)
+	return nil
+}
+
+// confOf returns features as the conf of a DAG run.
+func confOf(features sizing.Features) json.RawMessage {
+	conf := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(features)) {
+		switch v := features[name]; v.Kind {
+		case sizing.Number:
+			conf[name] = v.Num
+		case sizing.Bool:
+			conf[name] = v.Num != 0
+		case sizing.Date, sizing.Category:
+			conf[name] = v.Text
+		}
+	}
+	text, _ := json.Marshal(conf) // strings, numbers and booleans can be encoded
+	return text
+}
+
+// Candidates returns one candidate for each run, with the features and the largest peak of its tasks.
+func (a *Archive) Candidates() []Candidate {
+	candidates := make([]Candidate, len(a.Runs))
+	for i := range a.Rows {
+		c := &candidates[a.RunOf[i]]
+		if c.Features == nil {
+			c.Features = sizing.Features{}
+		}
+		for name, v := range a.Rows[i].Features {
+			if _, known := c.Features[name]; !known {
+				c.Features[name] = v
+			}
+		}
+		c.Peak = max(c.Peak, a.Rows[i].MemoryMax)
+	}
+	return candidates
+}
+
+// Write writes runs as JSON lines that Read reads.
+func Write(w io.Writer, runs []campaign.Archived) error {
+	encoder := json.NewEncoder(w)
+	for i := range runs {
+		if err := encoder.Encode(runLine{runs[i].Scenario, runs[i].ExecutionDate, runs[i].Conf}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRuns reads a list of runs.
+func readRuns(in io.Reader) (*Archive, error) {
+	a := &Archive{}
+	decoder := json.NewDecoder(in)
+	for n := 1; ; n++ {
+		var line runLine
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return a, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("run %d: %w; write one {\"scenario\", \"execution_date\", \"conf\"} per line", n, err)
+		}
+		a.Runs = append(a.Runs, campaign.Archived{Scenario: line.Scenario, ExecutionDate: line.ExecutionDate, Conf: line.Conf})
+	}
+}

@@ -1,0 +1,179 @@
+package suggest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Candidate is an archived try that a campaign may reproduce.
+type Candidate struct {
+	Features sizing.Features
+	Peak     sizing.Bytes // past peak; 0 if unknown
+}
+
+// ScoredCandidate is a chosen candidate.
+type ScoredCandidate struct {
+	Index int // index in the candidates
+	// Gain is the expected reduction of the summed prediction variance over all candidates, as a
+	// share of the sum before any observation.
+	Gain float64
+}
+
+// Rank chooses up to count candidates, best first, by greedy V-optimal design (transductive
+// experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: each choice has the largest
+// reduction of the summed prediction variance over all candidates. The sum weights each candidate by
+// its past peak, because wastage grows with the peak. A choice reduces the gain of similar
+// candidates, so the chosen candidates are diverse. known are tries whose usage is known already.
+//
+// If there are more than maxCandidates, Rank uses an evenly spaced sample.
+func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
+	if len(candidates) == 0 || count < 1 {
+		return nil
+	}
+	sampled, knownRows := evenly(len(candidates), maxCandidates), evenly(len(known), maxKnown)
+	sample := make([]Candidate, len(sampled))
+	for i, n := range sampled {
+		sample[i] = candidates[n]
+	}
+	d := newDesign(sample)
+	for _, n := range knownRows {
+		d.rows, d.weights = append(d.rows, d.row(&known[n])), append(d.weights, 0)
+	}
+	p := newProcess(d)
+	for i := range knownRows {
+		p.observe(len(sampled) + i)
+	}
+	scored := p.choose(len(sampled), count)
+	for i := range scored {
+		scored[i].Index = sampled[scored[i].Index]
+	}
+	return scored
+}
+
+// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB.
+const (
+	maxCandidates = 2_000
+	maxKnown      = 1_000
+)
+
+// evenly returns at most limit indices below n, evenly spaced.
+func evenly(n, limit int) []int {
+	picked := make([]int, min(n, limit))
+	for i := range picked {
+		picked[i] = i * n / len(picked)
+	}
+	return picked
+}
+
+// design is the design matrix of the candidates: numbers as standardised logarithms, and one indicator
+// for each frequent category value.
+type design struct {
+	columns []column
+	rows    [][]float64
+	weights []float64
+}
+
+// column encodes one number or one value of a category.
+type column struct {
+	name        string
+	category    string // value of an indicator
+	indicator   bool
+	mean, scale float64
+}
+
+// maxCategories bounds the indicators of one feature. Rarer values have no indicator.
+const maxCategories = 20
+
+// newDesign chooses the columns for some candidates and encodes them.
+func newDesign(candidates []Candidate) *design {
+	d := &design{}
+	numbers, categories := map[string][]float64{}, map[string]map[string]int{}
+	for i := range candidates {
+		for name, v := range candidates[i].Features {
+			if x, ok := numberOf(v); ok {
+				numbers[name] = append(numbers[name], x)
+			} else if v.Kind == sizing.Category {
+				if categories[name] == nil {
+					categories[name] = map[string]int{}
+				}
+				categories[name][v.Text]++
+			}
+		}
+	}
+	for _, name := range sortedKeys(numbers) {
+		if mean, scale := meanAndScale(numbers[name]); scale > 0 {
+			d.columns = append(d.columns, column{name: name, mean: mean, scale: scale})
+		}
+	}
+	for _, name := range sortedKeys(categories) {
+		values := sortedKeys(categories[name])
+		slices.SortStableFunc(values, func(a, b string) int { return categories[name][b] - categories[name][a] })
+		for _, value := range values[:min(len(values), maxCategories)] {
+			d.columns = append(d.columns, column{name: name, category: value, indicator: true})
+		}
+	}
+	hasPeaks := false
+	for i := range candidates {
+		d.rows = append(d.rows, d.row(&candidates[i]))
+		d.weights = append(d.weights, float64(candidates[i].Peak))
+		hasPeaks = hasPeaks || candidates[i].Peak > 0
+	}
+	for i := range d.weights {
+		if !hasPeaks {
+			d.weights[i] = 1
+		}
+	}
+	return d
+}
+
+// row encodes a candidate. A missing number counts as the mean; the indicators of a missing category
+// are zero.
+func (d *design) row(c *Candidate) []float64 {
+	row := make([]float64, len(d.columns))
+	for j := range d.columns {
+		col := &d.columns[j]
+		v := c.Features[col.name]
+		switch x, ok := numberOf(v); {
+		case col.indicator && v.Kind == sizing.Category && v.Text == col.category:
+			row[j] = 1
+		case !col.indicator && ok:
+			row[j] = (x - col.mean) / col.scale
+		}
+	}
+	return row
+}
+
+// numberOf returns a value as a number, and numbers as their logarithm, because peaks grow with
+// powers of inputs. ok is false for a category.
+func numberOf(v sizing.Value) (x float64, ok bool) {
+	switch v.Kind {
+	case sizing.Number:
+		return math.Copysign(math.Log1p(math.Abs(v.Num)), v.Num), true
+	case sizing.Date, sizing.Bool:
+		return v.Num, true
+	}
+	return 0, false
+}
+
+// meanAndScale returns the mean and the standard deviation.
+func meanAndScale(values []float64) (mean, scale float64) {
+	for _, x := range values {
+		mean += x / float64(len(values))
+	}
+	for _, x := range values {
+		scale += (x - mean) * (x - mean) / float64(len(values))
+	}
+	return mean, math.Sqrt(scale)
+}
+
+// sortedKeys returns the keys in ascending order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,95 @@
+package suggest_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/campaign/suggest"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// candidate returns a candidate with two features.
+func candidate(rows float64, region string) suggest.Candidate {
+	return suggest.Candidate{Features: sizing.Features{
+		"rows": sizing.NumberValue(rows), "region": {Kind: sizing.Category, Text: region}}}
+}
+
+// mixed returns ninety equal runs, ten other equal runs, and two different ones.
+func mixed() []suggest.Candidate {
+	var all []suggest.Candidate
+	for range 90 {
+		all = append(all, candidate(100, "emea"))
+	}
+	for range 10 {
+		all = append(all, candidate(100_000, "emea"))
+	}
+	return append(all, candidate(100, "apac"), candidate(100_000, "amer"))
+}
+
+func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
+	scored := suggest.Rank(mixed(), nil, 5)
+	require.Len(t, scored, 5)
+	assert.Less(t, scored[0].Index, 90, "the most frequent input comes first")
+	kinds := map[string]bool{}
+	for i, s := range scored {
+		c := mixed()[s.Index]
+		kinds[c.Features["region"].Text+c.Features["rows"].Text] = true
+		if i > 0 {
+			assert.LessOrEqual(t, s.Gain, scored[i-1].Gain+1e-12, "gains fall")
+		}
+		assert.Positive(t, s.Gain)
+	}
+	var frequent int
+	for _, s := range scored {
+		if s.Index < 90 {
+			frequent++
+		}
+	}
+	assert.Less(t, frequent, 5, "a batch is diverse")
+	assert.Equal(t, scored, suggest.Rank(mixed(), nil, 5), "the result is deterministic")
+}
+
+func TestRankWeightsByPastPeaksAndKnownRuns(t *testing.T) {
+	all := mixed()
+	for i := range all {
+		all[i].Peak = sizing.GiB
+		if i >= 90 && i < 100 {
+			all[i].Peak = 100 * sizing.GiB
+		}
+	}
+	first := suggest.Rank(all, nil, 1)[0].Index
+	assert.True(t, first >= 90 && first < 100, "%d is not heavy", first)
+	known := make([]suggest.Candidate, 50)
+	for i := range known {
+		known[i] = candidate(100_000, "emea")
+	}
+	assert.Less(t, suggest.Rank(all, known, 1)[0].Gain, suggest.Rank(all, nil, 1)[0].Gain, "known runs reduce the gain of similar candidates")
+	assert.Empty(t, suggest.Rank(nil, nil, 3))
+	assert.Len(t, suggest.Rank(all[:2], nil, 3), 2)
+}
+
+func TestArchiveHasOneRunPerRunID(t *testing.T) {
+	a, err := suggest.Read(strings.NewReader(`dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows,feature.region
+pricing,load,r1,2020-01-03T02:00:00Z,100,5,emea
+pricing,price,r1,2020-01-03T02:10:00Z,,5,emea
+pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
+`))
+	require.NoError(t, err)
+	require.Len(t, a.Runs, 2)
+	assert.Equal(t, []int{0, 0, 1}, a.RunOf)
+	assert.JSONEq(t, `{"rows": 5, "region": "emea"}`, string(a.Runs[0].Conf))
+	assert.Equal(t, []sizing.Bytes{100, 200}, []sizing.Bytes{a.Candidates()[0].Peak, a.Candidates()[1].Peak})
+
+	var lines bytes.Buffer
+	require.NoError(t, suggest.Write(&lines, a.Runs))
+	again, err := suggest.Read(&lines)
+	require.NoError(t, err)
+	assert.Equal(t, a.Runs, again.Runs)
+
+	_, err = suggest.Read(strings.NewReader("dag_id,task_id,run_id,memory_max_bytes\npricing,load,r1,100\n"))
+	require.ErrorContains(t, err, "has no started_at")
+}

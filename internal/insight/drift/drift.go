@@ -1,0 +1,116 @@
+// Package drift finds the change points of a series, such as the peaks of a task after a release.
+//
+// It splits the series at the most significant change point of Pettitt's test (1979), and then splits
+// each part again (binary segmentation). The test compares ranks, so a few extreme values have no
+// effect.
+package drift
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Change is a change point.
+type Change struct {
+	At     int     // index of the first value after the change
+	Before float64 // median of the values between the previous change and At
+	After  float64 // median of the values from At to the next change
+	P      float64 // probability of such a difference without a change
+}
+
+// Factor returns the new level relative to the old one.
+func (c Change) Factor() float64 { return c.After / c.Before }
+
+// Limits of a change.
+const (
+	minPart   = 15    // smallest number of values in a part
+	maxP      = 0.001 // largest P of a change
+	minFactor = 1.2   // smallest relevant change, up or down
+	maxDepth  = 4     // largest depth of splits, which allows 15 changes
+)
+
+// Find returns the changes of a series of positive values, in order.
+func Find(values []float64) []Change {
+	var changes []Change
+	find(values, 0, maxDepth, &changes)
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	// A part may have been split again, so the medians of the final parts differ.
+	edges := []int{0}
+	for _, c := range changes {
+		edges = append(edges, c.At)
+	}
+	edges = append(edges, len(values))
+	for i := range changes {
+		changes[i].Before, changes[i].After = median(values[edges[i]:edges[i+1]]), median(values[edges[i+1]:edges[i+2]])
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return !c.isRelevant() })
+}
+
+// find appends the changes within values, which start at index from of the series.
+func find(values []float64, from, depth int, changes *[]Change) {
+	if depth == 0 || len(values) < 2*minPart {
+		return
+	}
+	at, p := split(values)
+	if p > maxP {
+		return
+	}
+	c := Change{At: from + at, Before: median(values[:at]), After: median(values[at:]), P: p}
+	if !c.isRelevant() {
+		return
+	}
+	*changes = append(*changes, c)
+	find(values[:at], from, depth-1, changes)
+	find(values[at:], from+at, depth-1, changes)
+}
+
+// isRelevant reports whether the factor is at least minFactor, up or down.
+func (c *Change) isRelevant() bool {
+	return c.Before > 0 && math.Abs(math.Log(c.Factor())) >= math.Log(minFactor)
+}
+
+// split returns the index at which the ranks before and after differ most. p is the probability of
+// such a difference without a change: 2·exp(−6K²/(n³+n²)).
+func split(values []float64) (at int, p float64) {
+	ranks, n := ranksOf(values), float64(len(values))
+	sum, most := 0.0, 0.0
+	for i := range len(values) - minPart {
+		sum += ranks[i]
+		// U = 2·Σ ranks − t·(n+1), where t is the number of values before the split.
+		if u := math.Abs(2*sum - float64(i+1)*(n+1)); i+1 >= minPart && u > most {
+			at, most = i+1, u
+		}
+	}
+	return at, min(1, 2*math.Exp(-6*most*most/(n*n*n+n*n)))
+}
+
+// ranksOf returns the ranks of the values, starting at 1. Equal values get their mean rank.
+func ranksOf(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	ranks := make([]float64, len(values))
+	for from := 0; from < len(order); {
+		to := from
+		for to < len(order) && values[order[to]] == values[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			ranks[i] = float64(from+to+1) / 2
+		}
+		from = to
+	}
+	return ranks
+}
+
+// median returns the median, the upper one of an even number of values; NaN without values.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

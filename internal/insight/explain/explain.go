@@ -1,0 +1,112 @@
+// Package explain turns the factors of an answer into one report for the API, the command line and
+// the pages: the chain from base to grant, similar runs, the ladder, the cause of a kill, and one
+// paragraph of text.
+package explain
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// Explanation explains one answer. Amounts are bytes; nil is not known.
+type Explanation struct {
+	Try     sizing.TryKey
+	Chain   Chain
+	Shadow  *Chain         // in shadow mode: the grant that enforce mode would give
+	Ladder  []sizing.Bytes // the grant, then the lift after each OOM kill
+	Risk    sizing.Risk
+	Source  sizing.Source
+	Mode    sizing.Mode
+	Model   *sizing.ModelRef
+	Reason  string     // the reason in the answer of /predict
+	Nearest []Run      // the most similar past runs, nearest first
+	Killed  *KilledTry // nil if the try was not killed
+	Note    string     // the reason why the chain is incomplete; "" if it is complete
+	Text    string
+}
+
+// Chain leads from a base to the grant: Base · Π Factor = Granted.
+type Chain struct {
+	Granted  sizing.Bytes
+	Base     sizing.Bytes
+	BaseName string
+	Expected sizing.Bytes // the expected peak; zero if no model predicts
+	Terms    []Term
+}
+
+// Term is one factor of a Chain.
+type Term = taskmodel.Term
+
+// Run is a past run.
+type Run struct {
+	RunID     string
+	MapIndex  int
+	TryNumber int
+	At        time.Time
+	Outcome   sizing.Outcome
+	Peak      sizing.Bytes // for an OOM kill a lower bound of the peak
+	Distance  float64      // 0: identical inputs
+}
+
+// KilledTry explains why a try was OOM-killed, and the amount that would have held.
+type KilledTry struct {
+	At        sizing.Bytes // the allocation
+	Needed    sizing.Bytes // peak of a later try of the run; zero: no later try has ended with a measured peak
+	WouldHold sizing.Bytes // smallest whole number of MiB that holds for Needed; zero if unknown
+	Rung      int          // index of the first rung in Ladder that would have held; 0: unknown or none
+	Text      string
+}
+
+// Explainer explains answers of a service.
+type Explainer struct{ svc *service.Service }
+
+// New returns an Explainer.
+func New(svc *service.Service) *Explainer { return &Explainer{svc} }
+
+// Ask explains the answer that /predict would give now. It records nothing.
+func (x *Explainer) Ask(ctx context.Context, ask *sizing.Ask) (*Explanation, error) {
+	explained, err := x.svc.Explain(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	return newExplanation(explained), nil
+}
+
+// Receipt explains a recorded answer.
+func (x *Explainer) Receipt(ctx context.Context, r *sizing.Receipt) (*Explanation, error) {
+	explained, err := x.svc.ExplainReceipt(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return newExplanation(explained), nil
+}
+
+// newExplanation converts an explained answer.
+func newExplanation(s *service.ExplainedAnswer) *Explanation {
+	a := &s.Allocation
+	e := &Explanation{
+		Try: s.Ask.Try, Chain: chainOf(&s.Factors), Ladder: a.Ladder, Risk: a.Risk, Source: a.Source, Mode: a.Mode, Model: a.Model,
+		Reason: a.Reason, Note: s.Note,
+	}
+	if s.Shadow != nil {
+		shadow := chainOf(s.Shadow)
+		e.Shadow = &shadow
+	}
+	for _, near := range s.Nearest {
+		r := near.Row
+		peak, _ := r.Peak()
+		e.Nearest = append(e.Nearest, Run{RunID: r.RunID, MapIndex: r.MapIndex, TryNumber: r.Try, At: r.At, Outcome: r.Outcome, Peak: peak, Distance: near.Distance})
+	}
+	e.Killed = e.killedOf(s.Run.Rows)
+	e.Text = e.text()
+	return e
+}
+
+// chainOf converts the factors of an answer.
+func chainOf(f *taskmodel.Explanation) Chain {
+	return Chain{Granted: f.Granted, Base: f.Base, BaseName: f.BaseName, Expected: f.Expected, Terms: f.Terms}
+}

@@ -1,0 +1,216 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// maxNamedFeatures is the largest number of features in the text. The chain contains all of them.
+const maxNamedFeatures = 3
+
+// text describes the explanation in one paragraph.
+func (e *Explanation) text() string {
+	var s []string
+	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
+	chain := &e.Chain
+	if e.Shadow != nil {
+		addf("Shadow mode: the answer is the static request of %s. Enforce mode would have granted %s.", chain.Granted.Approx(), e.Shadow.Granted.Approx())
+		chain = e.Shadow
+	}
+	s = append(s, chain.text()...)
+	if p := e.Risk.Promised; p != nil {
+		addf("The run needs more than that with a probability of %s %% (the target is %s %%).", percent(*p), percent(e.Risk.Target))
+	}
+	if sentence := e.nearestText(); sentence != "" {
+		addf("%s", sentence)
+	}
+	if len(e.Ladder) > 1 && e.Killed == nil {
+		var rungs []string
+		for _, b := range e.Ladder[1:] {
+			rungs = append(rungs, b.Approx())
+		}
+		addf("After an OOM kill the run gets %s.", strings.Join(rungs, ", then "))
+	}
+	if e.Killed != nil {
+		addf("%s", e.Killed.Text)
+	}
+	if e.Note != "" {
+		addf("Note: %s.", e.Note)
+	}
+	return strings.Join(s, " ")
+}
+
+// text describes the chain in sentences.
+func (c *Chain) text() (s []string) {
+	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
+	if len(c.Terms) == 0 {
+		addf("%s is granted: %s.", c.Granted.Approx(), c.BaseName)
+		return s
+	}
+	addf("%s is granted. It starts from %s, %s.", c.Granted.Approx(), c.Base.Approx(), c.BaseName)
+	var features []string
+	others := 1.0
+	hasFeatures := false
+	for i := range c.Terms {
+		t := &c.Terms[i]
+		switch {
+		case t.Kind != taskmodel.TermFeature:
+		case len(features) < maxNamedFeatures && math.Abs(math.Log(t.Factor)) >= 0.01:
+			features, hasFeatures = append(features, featureText(t)), true
+		default:
+			others *= t.Factor
+			hasFeatures = true
+		}
+	}
+	if math.Abs(math.Log(others)) >= 0.01 {
+		features = append(features, "everything else about it "+change(others))
+	}
+	switch {
+	case len(features) > 0:
+		addf("Of this run, %s: it is expected to need %s.", strings.Join(features, ", "), c.Expected.Approx())
+	case hasFeatures:
+		addf("Nothing about this run changes that much: it is expected to need %s.", c.Expected.Approx())
+	}
+	var steps []string
+	for i := range c.Terms {
+		if t := &c.Terms[i]; t.Kind != taskmodel.TermFeature && (math.Abs(math.Log(t.Factor)) >= 0.001 || t.Kind == taskmodel.TermCap || t.Kind == taskmodel.TermFloor) {
+			steps = append(steps, fmt.Sprintf("the %s (%s) %s, which makes %s", t.Kind, t.Name, change(t.Factor), t.After.Approx()))
+		}
+	}
+	if len(steps) > 0 {
+		addf("Then %s.", strings.Join(steps, "; "))
+	}
+	return s
+}
+
+// featureText describes the effect of a feature.
+func featureText(t *taskmodel.Term) string {
+	if t.Value == "" {
+		return t.Name + " " + change(t.Factor)
+	}
+	return fmt.Sprintf("%s (%s) %s", t.Name, t.Value, change(t.Factor))
+}
+
+// change describes the effect of a factor.
+func change(factor float64) string {
+	switch {
+	case factor >= 2:
+		return fmt.Sprintf("multiplies it by %.1f", factor)
+	case factor > 1:
+		return fmt.Sprintf("adds %s %%", percent(factor-1))
+	case factor < 0.5:
+		return fmt.Sprintf("divides it by %.1f", 1/factor)
+	}
+	return fmt.Sprintf("takes %s %% off", percent(1-factor))
+}
+
+// percent formats a share in percent with two or three significant digits.
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p >= 10:
+		return fmt.Sprintf("%.0f", p)
+	case p >= 1:
+		return fmt.Sprintf("%.1f", p)
+	default:
+		return fmt.Sprintf("%.2g", p)
+	}
+}
+
+// nearestText describes the peaks of the most similar runs.
+func (e *Explanation) nearestText() string {
+	if len(e.Nearest) == 0 {
+		return ""
+	}
+	lowest, highest := e.Nearest[0].Peak, e.Nearest[0].Peak
+	killed := 0
+	for _, r := range e.Nearest {
+		lowest, highest = min(lowest, r.Peak), max(highest, r.Peak)
+		if r.Outcome.OOM() {
+			killed++
+		}
+	}
+	name := fmt.Sprintf("The %d most similar past runs", len(e.Nearest))
+	if len(e.Nearest) == 1 {
+		name = "The only comparable past run"
+	}
+	text := fmt.Sprintf("%s needed %s", name, lowest.Approx())
+	if highest > lowest {
+		text += " to " + highest.Approx()
+	}
+	if killed > 0 {
+		text += fmt.Sprintf(", or more: %d of them ended in an OOM kill", killed)
+	}
+	return text + "."
+}
+
+// killedOf explains the OOM kill of the try; nil if the try was not killed. tries are all tries of
+// the run.
+func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
+	var k *KilledTry
+	for i := range tries {
+		if row := &tries[i]; row.Try == e.Try.Number && row.Outcome.OOM() {
+			at, _ := row.Peak()
+			k = &KilledTry{At: at}
+		}
+	}
+	if k == nil {
+		return nil
+	}
+	killedAgain := 0
+	for i := range tries {
+		row := &tries[i]
+		if row.Try <= e.Try.Number {
+			continue
+		}
+		if peak, censoring := row.Peak(); censoring == sizing.Exact {
+			k.Needed = max(k.Needed, peak)
+		}
+		if row.Outcome.OOM() {
+			killedAgain++
+		}
+	}
+	e.describeKill(k, killedAgain)
+	return k
+}
+
+// describeKill sets the text of a kill and the amount that would have held. killedAgain is the number
+// of later kills of the run.
+func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
+	text := fmt.Sprintf("The try was OOM-killed at %s.", k.At.Approx())
+	above := 0
+	for _, r := range e.Nearest {
+		if r.Peak > k.At {
+			above++
+		}
+	}
+	switch {
+	case len(e.Nearest) == 0:
+		text += " There was no similar run to learn from."
+	case above == 0:
+		text += " No similar run needed as much: nothing in its features announced it."
+	default:
+		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
+	}
+	if killedAgain > 0 {
+		text += fmt.Sprintf(" Later tries were killed %d more times.", killedAgain)
+	}
+	if k.Needed <= k.At {
+		k.Needed = 0
+		k.Text = text + " What would have held is not known: no later try of this run has ended with a measured peak."
+		return
+	}
+	k.WouldHold = k.Needed.RoundUp(sizing.MiB)
+	text += fmt.Sprintf(" A later try peaked at %s, %.2g times the grant, so %s would have held", k.Needed.Approx(), float64(k.Needed)/float64(k.At), k.WouldHold.Approx())
+	for i, rung := range e.Ladder {
+		if i > 0 && rung >= k.WouldHold {
+			k.Rung = i
+			text += fmt.Sprintf(", as step %d of the ladder (%s) does", i, rung.Approx())
+			break
+		}
+	}
+	k.Text = text + "."
+}

@@ -1,0 +1,270 @@
+// Package forecast simulates runs of a DAG to predict the end of a run and the memory that its tasks
+// use at the same time. It draws the run time of every task (Monte Carlo simulation with a seed) and
+// follows the dependencies, like the critical path method for fixed run times.
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Bounds of a simulation.
+const (
+	MaxTasks  = 2000
+	MaxEdges  = 20_000
+	maxDraws  = 1000
+	maxSteps  = 2_000_000 // largest product of draws and tasks
+	timeSteps = 60        // number of times in Result.Footprint
+)
+
+// Task is one task of a DAG.
+type Task struct {
+	ID        string
+	Upstream  []string                // ids of the tasks that must end before this task starts
+	Instances int                     // number of mapped instances, which start together; zero counts as 1
+	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
+	Memory    float64                 // memory of one instance, in bytes
+}
+
+// Result describes a run of the DAG, in seconds from its start.
+type Result struct {
+	Median, P95 float64
+	Tasks       []TaskTime
+	Footprint   []Footprint // at equally spaced times up to P95
+	Peak        Amounts     // largest memory at one time
+	Draws       int
+	ends        []float64 // end of each draw, ascending
+}
+
+// TaskTime describes the times of a task, in seconds from the start of the run.
+type TaskTime struct {
+	ID           string
+	Start, End   float64 // medians
+	EndP95       float64
+	Critical     float64 // share of the draws in which the task is on the critical path
+	Instances    int
+	Memory       float64   // memory of all instances, in bytes
+	starts, ends []float64 // by draw
+	critical     int       // number of draws in which the task is on the critical path
+}
+
+// Footprint is the memory in use at a time.
+type Footprint struct {
+	Seconds float64
+	Amounts
+}
+
+// Amounts are quantiles of an amount of memory, in bytes.
+type Amounts struct{ Median, P95 float64 }
+
+// Quantile returns the q quantile of the end of the run.
+func (r *Result) Quantile(q float64) float64 { return quantile(r.ends, q) }
+
+// CheckStructure returns the indices of the tasks in topological order. It returns an error of kind
+// Invalid unless the tasks form an acyclic graph within the bounds.
+func CheckStructure(tasks []Task) (order []int, err error) {
+	index := make(map[string]int, len(tasks))
+	edges := 0
+	for i, t := range tasks {
+		if _, isDuplicate := index[t.ID]; isDuplicate {
+			return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].task_id", i), "%q is listed twice", t.ID)
+		}
+		index[t.ID] = i
+		edges += len(t.Upstream)
+	}
+	if len(tasks) > MaxTasks || edges > MaxEdges {
+		return nil, sizing.InvalidField("tasks", "has %d tasks and %d dependencies; at most %d and %d", len(tasks), edges, MaxTasks, MaxEdges)
+	}
+	waiting, downstream := make([]int, len(tasks)), make([][]int, len(tasks))
+	for i, t := range tasks {
+		for _, id := range t.Upstream {
+			from, known := index[id]
+			if !known {
+				return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].upstream", i), "%q is not a task of the DAG", id)
+			}
+			waiting[i]++
+			downstream[from] = append(downstream[from], i)
+		}
+	}
+	for i := range tasks {
+		if waiting[i] == 0 {
+			order = append(order, i)
+		}
+	}
+	for at := 0; at < len(order); at++ {
+		for _, i := range downstream[order[at]] {
+			if waiting[i]--; waiting[i] == 0 {
+				order = append(order, i)
+			}
+		}
+	}
+	if len(order) < len(tasks) {
+		cyclic := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
+		return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].upstream", cyclic), "%q depends on itself", tasks[cyclic].ID)
+	}
+	return order, nil
+}
+
+// Simulate simulates runs of a DAG. draws is the number of runs; zero means 1,000. A large DAG gets
+// fewer draws.
+func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
+	order, err := CheckStructure(tasks)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	if len(tasks) == 0 {
+		return &Result{}, nil
+	}
+	s := simulation{tasks: tasks, order: order, draws: max(50, min(cmp.Or(draws, maxDraws), maxSteps/len(tasks))), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
+	return s.run(), nil
+}
+
+// simulation holds the state of one Simulate.
+type simulation struct {
+	tasks    []Task
+	order    []int
+	upstream [][]int // indices of the upstream tasks
+	draws    int
+	rng      *rand.Rand
+	result   Result
+	peaks    []float64 // largest memory of each draw
+	events   []event   // reused by peak
+}
+
+// run draws all runs and returns the result.
+func (s *simulation) run() *Result {
+	index := map[string]int{}
+	for i, t := range s.tasks {
+		index[t.ID] = i
+	}
+	s.upstream = make([][]int, len(s.tasks))
+	s.result.Tasks = make([]TaskTime, len(s.tasks))
+	s.result.Draws = s.draws
+	for i, t := range s.tasks {
+		for _, id := range t.Upstream {
+			s.upstream[i] = append(s.upstream[i], index[id])
+		}
+		instances := max(1, t.Instances)
+		s.result.Tasks[i] = TaskTime{ID: t.ID, Instances: instances, Memory: t.Memory * float64(instances)}
+	}
+	for range s.draws {
+		s.draw()
+	}
+	return s.summarise()
+}
+
+// draw simulates one run.
+func (s *simulation) draw() {
+	times, end, last := s.result.Tasks, 0.0, 0
+	for _, i := range s.order {
+		start := 0.0
+		for _, from := range s.upstream[i] {
+			start = max(start, newest(times[from].ends))
+		}
+		// The longest of n independent instances has the quantile u^(1/n).
+		u := math.Pow(s.rng.Float64(), 1/float64(times[i].Instances))
+		times[i].starts = append(times[i].starts, start)
+		times[i].ends = append(times[i].ends, start+max(0, s.tasks[i].Quantile(u)))
+		if e := newest(times[i].ends); e >= end {
+			end, last = e, i
+		}
+	}
+	s.result.ends = append(s.result.ends, end)
+	s.markCritical(last)
+	s.peaks = append(s.peaks, s.peak())
+}
+
+// newest returns the value of the current draw.
+func newest(list []float64) float64 { return list[len(list)-1] }
+
+// markCritical counts the tasks on the critical path of the newest draw. i is the last task of the
+// path.
+func (s *simulation) markCritical(i int) {
+	times := s.result.Tasks
+	for {
+		times[i].critical++
+		next := -1
+		for _, from := range s.upstream[i] {
+			if newest(times[from].ends) == newest(times[i].starts) {
+				next = from
+				break
+			}
+		}
+		if next < 0 {
+			return
+		}
+		i = next
+	}
+}
+
+// peak returns the largest memory at one time of the newest draw.
+func (s *simulation) peak() float64 {
+	s.events = s.events[:0]
+	for i := range s.result.Tasks {
+		t := &s.result.Tasks[i]
+		s.events = append(s.events, event{newest(t.starts), t.Memory}, event{newest(t.ends), -t.Memory})
+	}
+	// If a task ends when another one starts, its memory is freed first.
+	slices.SortFunc(s.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.bytes, b.bytes)) })
+	sum, most := 0.0, 0.0
+	for _, e := range s.events {
+		sum += e.bytes
+		most = max(most, sum)
+	}
+	return most
+}
+
+// event is a change of the memory in use.
+type event struct{ at, bytes float64 }
+
+// memoryAt returns the memory in use in a draw at a time.
+func (s *simulation) memoryAt(draw int, at float64) float64 {
+	sum := 0.0
+	for i := range s.result.Tasks {
+		if t := &s.result.Tasks[i]; t.starts[draw] <= at && at < t.ends[draw] {
+			sum += t.Memory
+		}
+	}
+	return sum
+}
+
+// summarise computes the quantiles over all draws.
+func (s *simulation) summarise() *Result {
+	r := &s.result
+	used := make([]float64, s.draws)
+	sortedEnds := slices.Sorted(slices.Values(r.ends))
+	r.Median, r.P95 = quantile(sortedEnds, .5), quantile(sortedEnds, .95)
+	for k := range timeSteps {
+		at := r.P95 * float64(k) / timeSteps
+		for d := range used {
+			used[d] = s.memoryAt(d, at)
+		}
+		slices.Sort(used)
+		r.Footprint = append(r.Footprint, Footprint{at, Amounts{quantile(used, .5), quantile(used, .95)}})
+	}
+	slices.Sort(s.peaks)
+	r.Peak = Amounts{quantile(s.peaks, .5), quantile(s.peaks, .95)}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		slices.Sort(t.starts)
+		slices.Sort(t.ends)
+		t.Start, t.End, t.EndP95 = quantile(t.starts, .5), quantile(t.ends, .5), quantile(t.ends, .95)
+		t.Critical = float64(t.critical) / float64(s.draws)
+		t.starts, t.ends = nil, nil
+	}
+	r.ends = sortedEnds
+	return r
+}
+
+// quantile returns the q quantile of ascending values.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}

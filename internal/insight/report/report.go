@@ -1,0 +1,248 @@
+// Package report compares the requested, granted and used memory of each task, the most wasteful
+// task first, and names the obstacles to a better size. Its static form suggests static requests for
+// teams that do not ask for predictions.
+//
+// The usage comes from the ledger of savings, so that it equals the numbers of package savings. A
+// nil number is unknown.
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Source reads the ledger and samples of peaks.
+type Source interface {
+	savings.Source
+	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
+	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
+}
+
+// Severity ranks the tasks of a report.
+type Severity string
+
+// The severities.
+const (
+	Critical Severity = "critical" // the task is killed more often than its target allows, or costs more than its request
+	Warning  Severity = "warning"  // the task uses less than half of its grants, and its waste is noticeable
+	OK       Severity = "ok"
+	Unknown  Severity = "unknown" // no try reports both its grant and its usage
+)
+
+// A task has the severity Warning if it uses less than minUsedShare of its grants and causes at least
+// noticeableShare of all waste: many small tasks use little of their grants, but cost nothing.
+const (
+	minUsedShare    = 0.5
+	noticeableShare = 0.01
+)
+
+// Task is one task of a report. Bytes are means over the run time of the tries, and GB·h are sums
+// over the window.
+type Task struct {
+	Namespace string   `json:"namespace"`
+	DagID     string   `json:"dag_id"`
+	TaskID    string   `json:"task_id"`
+	Group     string   `json:"group"`
+	Severity  Severity `json:"severity"`
+	Tries     int      `json:"tries"`
+	Kills     int      `json:"kills"`
+
+	RequestedBytes *int64 `json:"requested_bytes"` // baseline
+	GrantedBytes   *int64 `json:"granted_bytes"`
+	UsedBytes      *int64 `json:"used_bytes"`
+
+	RequestedGBH *float64 `json:"requested_gbh"`
+	GrantedGBH   *float64 `json:"granted_gbh"`
+	UsedGBH      *float64 `json:"used_gbh"`
+	KilledGBH    *float64 `json:"killed_gbh"`
+	WastedGBH    *float64 `json:"wasted_gbh"`
+	SavedGBH     *float64 `json:"saved_gbh"`
+	SavedMoney   *float64 `json:"saved_money"`
+
+	KilledPercent *float64 `json:"killed_percent"` // kills as a percentage of successes and kills
+	Risk          *float64 `json:"risk"`           // mean promised risk of recent first tries
+	RiskTarget    float64  `json:"risk_target"`
+	Source        *string  `json:"source"`            // source of the next answer
+	WhyNot        *string  `json:"why_not,omitempty"` // obstacles to a better size
+	Static        *Static  `json:"static,omitempty"`
+}
+
+// Report contains the tasks of a window.
+type Report struct {
+	From     *savings.Day  `json:"from"`
+	To       *savings.Day  `json:"to"`
+	FirstDay *savings.Day  `json:"first_day"`
+	LastDay  *savings.Day  `json:"last_day"`
+	Tasks    []Task        `json:"tasks"`
+	Groups   []StaticGroup `json:"groups,omitempty"` // only in a static report
+	Total    savings.Row   `json:"total"`
+	Currency *string       `json:"currency"`
+}
+
+// realisedReceipts is the number of newest answers whose promised risks are averaged.
+const realisedReceipts = 500
+
+// Options select the tasks and the form of a report.
+type Options struct {
+	Filter store.SavingsFilter
+	Prices savings.Prices
+	Static bool
+}
+
+// Read returns the report of the tasks with the given profiles. The caller must pass only tasks of
+// the filter.
+func Read(ctx context.Context, source Source, profiles []sizing.Profile, o Options) (*Report, error) {
+	answer, err := savings.Read(ctx, source, o.Filter, store.ByTask, o.Prices)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{From: answer.From, To: answer.To, FirstDay: answer.FirstDay, LastDay: answer.LastDay,
+		Tasks: make([]Task, 0, len(profiles)), Total: answer.Total, Currency: answer.Currency}
+	rows, baselines := map[sizing.TaskKey]*savings.Row{}, map[sizing.TaskKey]*savings.Baseline{}
+	for i := range answer.Rows {
+		r := &answer.Rows[i]
+		rows[sizing.TaskKey{Namespace: *r.Namespace, DAG: *r.DagID, Task: *r.TaskID}] = r
+	}
+	for i := range answer.Baselines {
+		b := &answer.Baselines[i]
+		baselines[sizing.TaskKey{Namespace: b.Namespace, DAG: b.DagID, Task: b.TaskID}] = b
+	}
+	samples := map[sizing.TaskKey][]store.PeakRow{}
+	for i := range profiles {
+		p := &profiles[i]
+		row := rows[p.Task]
+		if row == nil {
+			continue // no try in the window
+		}
+		realised, err := source.Realised(ctx, p.Task, realisedReceipts)
+		if err != nil {
+			return nil, err
+		}
+		task := newTask(p, row, &answer.Total, baselines[p.Task], realised)
+		if o.Static {
+			if samples[p.Task], err = source.PeakSample(ctx, p.Task, sampleRows); err != nil {
+				return nil, err
+			}
+			task.Static = newStatic(samples[p.Task], &task)
+		}
+		report.Tasks = append(report.Tasks, task)
+	}
+	slices.SortStableFunc(report.Tasks, worstFirst)
+	if o.Static {
+		report.Groups = newStaticGroups(report.Tasks, samples)
+	}
+	return report, nil
+}
+
+// worstFirst orders tasks by descending waste; tasks with unknown waste are last.
+func worstFirst(a, b Task) int {
+	waste := func(t *Task) float64 {
+		if t.WastedGBH == nil {
+			return math.Inf(-1)
+		}
+		return *t.WastedGBH
+	}
+	return cmp.Compare(waste(&b), waste(&a))
+}
+
+// newTask returns the report of one task; total is the sum of all tasks.
+func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Baseline, realised sizing.Realised) Task {
+	t := Task{
+		Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task, Group: string(p.Group), Tries: row.Tries, Kills: row.Kills,
+		RequestedGBH: row.RequestedGBH, GrantedGBH: row.GrantedGBH, UsedGBH: row.UsedGBH, KilledGBH: row.KilledGBH,
+		WastedGBH: row.WastedGBH, SavedGBH: row.SavedGBH, SavedMoney: row.SavedMoney, RiskTarget: p.Policy.WithDefaults().RiskTarget,
+	}
+	if baseline != nil {
+		t.RequestedBytes = baseline.MemoryBytes
+	}
+	t.GrantedBytes, t.UsedBytes = bytesOver(row.GrantedGBH, row.SuccessHours), bytesOver(row.UsedGBH, row.UsedHours)
+	if ended := row.Successes + row.Kills; ended > 0 {
+		percent := 100 * float64(row.Kills) / float64(ended)
+		t.KilledPercent = &percent
+	}
+	if realised.Tries > 0 {
+		risk := realised.Promised / float64(realised.Tries)
+		t.Risk = &risk
+	}
+	t.Source = sourceOf(p, &t)
+	t.Severity = severityOf(&t, row, total.WastedGBH)
+	if obstacles := obstaclesOf(p, &t, row); obstacles != "" {
+		t.WhyNot = &obstacles
+	}
+	return t
+}
+
+// bytesOver returns the mean amount in bytes over hours; nil if it is unknown.
+func bytesOver(gbh, hours *float64) *int64 {
+	if gbh == nil || hours == nil || *hours == 0 {
+		return nil
+	}
+	bytes := int64(math.Round(*gbh * 1e9 / *hours))
+	return &bytes
+}
+
+// sourceOf returns the probable source of the next answer, derived from the profile; nil if unknown.
+func sourceOf(p *sizing.Profile, t *Task) *string {
+	source := ""
+	switch {
+	case p.Champion != nil:
+		source = string(sizing.FromModel)
+	case p.LargestPeak > 0:
+		source = string(sizing.FromProfile)
+	case t.RequestedBytes != nil:
+		source = string(sizing.FromRequested)
+	default:
+		return nil
+	}
+	return &source
+}
+
+// severityOf returns the severity of a task; wasted is the waste of all tasks.
+func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
+	low, _ := sizing.WilsonInterval(row.Kills, row.Successes+row.Kills)
+	switch {
+	case row.Kills > 0 && low > t.RiskTarget, t.SavedGBH != nil && *t.SavedGBH < 0:
+		return Critical
+	case t.GrantedBytes == nil || t.UsedBytes == nil:
+		return Unknown
+	case float64(*t.UsedBytes) < minUsedShare*float64(*t.GrantedBytes) && t.WastedGBH != nil && wasted != nil && *t.WastedGBH >= noticeableShare**wasted:
+		return Warning
+	}
+	return OK
+}
+
+// NoGrantYet is the obstacle that every try ran with its static request, because the history was
+// imported, or because the task does not apply its answers.
+const NoGrantYet = "no grant yet"
+
+// obstaclesOf lists the obstacles to a better size; "" if there are none.
+func obstaclesOf(p *sizing.Profile, t *Task, row *savings.Row) string {
+	var reasons []string
+	switch p.Policy.WithDefaults().Mode {
+	case sizing.Shadow:
+		reasons = append(reasons, "shadow")
+	case sizing.Off:
+		reasons = append(reasons, "off")
+	}
+	if p.Champion == nil {
+		reasons = append(reasons, fmt.Sprintf("too few runs (%d)", p.Observations))
+	}
+	if p.Ambiguous != "" {
+		reasons = append(reasons, "ambiguous features")
+	}
+	if t.RequestedBytes == nil {
+		reasons = append(reasons, "request not known")
+	}
+	if t.SavedGBH != nil && *t.SavedGBH == 0 && row.Kills == 0 && len(reasons) == 0 {
+		reasons = append(reasons, NoGrantYet)
+	}
+	return strings.Join(reasons, ", ")
+}

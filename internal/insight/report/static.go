@@ -1,0 +1,140 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// sampleRows bounds the sample of a task's tries from which a static request is derived.
+const sampleRows = 4000
+
+// Static is a suggested static request for all runs of a task.
+type Static struct {
+	RequestBytes *int64   `json:"request_bytes"` // nil if there are too few runs for the target
+	Request      *string  `json:"request"`       // RequestBytes as a quantity
+	Risk         *float64 `json:"risk"`          // upper bound of the probability that the next run exceeds the request
+	Runs         int      `json:"runs"`          // number of measured successes from which the request is derived
+	RunsNeeded   int      `json:"runs_needed"`   // smallest number of runs for the target
+	SavesGBH     *float64 `json:"saves_gbh"`     // savings against the baseline in the window, minus the cost of kills
+}
+
+// StaticGroup is one suggested request for all tasks of a group.
+type StaticGroup struct {
+	Group        string   `json:"group"`
+	Tasks        int      `json:"tasks"`   // number of tasks with a suggested request
+	Without      int      `json:"without"` // number of tasks with too few runs
+	RequestBytes *int64   `json:"request_bytes"`
+	Request      *string  `json:"request"`
+	Risk         *float64 `json:"risk"` // largest risk of a task
+	SavesGBH     *float64 `json:"saves_gbh"`
+}
+
+// newStatic chooses the smallest observed peak that the next run exceeds with at most the target
+// risk. If n runs and the next run are exchangeable, the next one exceeds the k-th smallest peak
+// with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005).
+func newStatic(sample []store.PeakRow, t *Task) *Static {
+	n := len(sample)
+	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}
+	k := int(math.Ceil((1-t.RiskTarget)*float64(n+1) - 1e-9))
+	if n == 0 || k > n {
+		return s
+	}
+	slices.SortFunc(sample, func(a, b store.PeakRow) int { return int(min(max(a.Peak-b.Peak, -1), 1)) })
+	k = max(k, 1)
+	s.set(sample[k-1].Peak.RoundUp(sizing.MiB), sample, t)
+	return s
+}
+
+// set sets the request with its risk and savings.
+func (s *Static) set(request sizing.Bytes, sample []store.PeakRow, t *Task) {
+	bytes, text := int64(request), request.String()
+	s.RequestBytes, s.Request = &bytes, &text
+	risk := riskOf(request, sample)
+	s.Risk = &risk
+	s.SavesGBH = savesOf(request, sample, t)
+}
+
+// riskOf returns an upper bound of the probability that the next run exceeds a request.
+func riskOf(request sizing.Bytes, sample []store.PeakRow) float64 {
+	above := 1
+	for _, r := range sample {
+		if r.Peak > request {
+			above++
+		}
+	}
+	return float64(above) / float64(len(sample)+1)
+}
+
+// savesOf returns the savings of a request in GB·h; nil if they are unknown. A run that exceeds the
+// request costs the whole killed attempt and then a retry with the old request. The savings of the
+// sample are scaled to all runs of the window.
+func savesOf(request sizing.Bytes, sample []store.PeakRow, t *Task) *float64 {
+	if t.RequestedBytes == nil || t.RequestedGBH == nil {
+		return nil
+	}
+	oldRequest := float64(*t.RequestedBytes)
+	var before, after float64
+	for _, r := range sample {
+		hours := r.Duration.Hours()
+		before += oldRequest * hours
+		after += float64(request) * hours
+		if r.Peak > request {
+			after += oldRequest * hours
+		}
+	}
+	if before == 0 {
+		return nil
+	}
+	saves := *t.RequestedGBH * (1 - after/before)
+	return &saves
+}
+
+// newStaticGroups derives the request of each group from its tasks, the heavy group first.
+func newStaticGroups(tasks []Task, samples map[sizing.TaskKey][]store.PeakRow) []StaticGroup {
+	var groups []StaticGroup
+	for _, name := range []sizing.Group{sizing.Heavy, sizing.Moderate, sizing.Light} {
+		g := StaticGroup{Group: string(name)}
+		var request int64
+		var members []*Task
+		for i := range tasks {
+			t := &tasks[i]
+			switch {
+			case t.Group != g.Group:
+			case t.Static.RequestBytes == nil:
+				g.Without++
+			default:
+				members = append(members, t)
+				request = max(request, *t.Static.RequestBytes)
+			}
+		}
+		if len(members)+g.Without == 0 {
+			continue
+		}
+		if g.Tasks = len(members); g.Tasks > 0 {
+			g.set(sizing.Bytes(request), members, samples)
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// set sets the request of the group with its risk and savings.
+func (g *StaticGroup) set(request sizing.Bytes, members []*Task, samples map[sizing.TaskKey][]store.PeakRow) {
+	bytes, text, risk, saves, known := int64(request), request.String(), 0.0, 0.0, true
+	for _, t := range members {
+		sample := samples[sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}]
+		risk = max(risk, riskOf(request, sample))
+		if s := savesOf(request, sample, t); s != nil {
+			saves += *s
+		} else {
+			known = false
+		}
+	}
+	g.RequestBytes, g.Request, g.Risk = &bytes, &text, &risk
+	if known {
+		g.SavesGBH = &saves
+	}
+}

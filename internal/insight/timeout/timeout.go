@@ -1,0 +1,41 @@
+// Package timeout rates the execution timeout of a task. A tight timeout stops healthy runs; with a
+// loose one, stuck runs occupy memory for hours.
+package timeout
+
+import (
+	"fmt"
+	"math"
+)
+
+// A timeout is too tight if a healthy run exceeds it with more than tightFactor times the accepted
+// risk. It is too loose above looseFactor times the suggested timeout. Run times drift if they change
+// by more than driftFactor.
+const (
+	tightFactor = 2.0
+	looseFactor = 4.0
+	driftFactor = 1.5
+)
+
+// Facts are the known facts about the run times of a task.
+type Facts struct {
+	Risk        float64  // accepted probability that a healthy run exceeds Suggested
+	Suggested   float64  // suggested timeout in seconds
+	Current     *float64 // current timeout in seconds; nil if unknown
+	Probability *float64 // probability that a healthy run exceeds Current; nil if unknown
+	Drift       float64  // change of the newest run times relative to their predictions; 1: none
+}
+
+// Problem describes the worst problem of a task's timeout or run times. severity orders the problems
+// of tasks; it is negative if there is no problem.
+func (f *Facts) Problem() (text string, severity float64) {
+	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
+	switch {
+	case f.Probability != nil && *f.Probability > tightFactor*f.Risk:
+		return fmt.Sprintf("too tight: stops %.1f %%", 100**f.Probability), 100 + *f.Probability
+	case drift > math.Log(driftFactor):
+		return fmt.Sprintf("drifting: %.1fx", f.Drift), 10 + drift
+	case f.Current != nil && *f.Current > looseFactor*f.Suggested:
+		return fmt.Sprintf("too loose: %.0fx", *f.Current/max(1e-9, f.Suggested)), 1 - f.Suggested / *f.Current
+	}
+	return "", -1
+}

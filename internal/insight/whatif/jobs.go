@@ -1,0 +1,190 @@
+package whatif
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// State is the state of a job.
+type State string
+
+// The states.
+const (
+	Running State = "running"
+	Done    State = "done"
+	Failed  State = "failed"
+)
+
+// Job is one question in progress.
+type Job struct {
+	ID   string
+	Task sizing.TaskKey // if its Task is empty: all tasks of the DAG
+
+	done   chan struct{}
+	cancel context.CancelFunc
+
+	mu           sync.Mutex
+	lastStatusAt time.Time // time of the last Status call
+	progress     float64   // share of the work that is done
+	report       *Report
+	err          error
+	ended        time.Time // zero while the job waits or runs
+}
+
+// Status returns the state, the share of the work that is done, and the report or the error.
+func (j *Job) Status() (state State, progress float64, report *Report, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lastStatusAt = time.Now()
+	switch {
+	case j.ended.IsZero():
+		return Running, j.progress, nil, nil
+	case j.err != nil:
+		return Failed, j.progress, nil, j.err
+	}
+	return Done, 1, j.report, nil
+}
+
+// Wait returns when the job has ended, after timeout, or when ctx ends.
+func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Jobs runs questions in the background, one at a time. Results stay in the memory of this
+// replica for resultTTL.
+type Jobs struct {
+	svc  *service.Service
+	slot chan struct{} // holds a token while a job runs
+
+	mu   sync.Mutex
+	jobs map[string]*Job
+}
+
+// NewJobs returns an empty list of jobs.
+func NewJobs(svc *service.Service) *Jobs {
+	return &Jobs{svc: svc, slot: make(chan struct{}, 1), jobs: map[string]*Job{}}
+}
+
+// Start starts a question. The error is NotFound if the task is unknown, and Exhausted if too
+// many questions wait.
+func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
+	if bad := q.Validate(); len(bad) > 0 {
+		return nil, &sizing.Error{Kind: sizing.Invalid, Detail: "what if: some fields are invalid", Fields: bad}
+	}
+	if _, err := s.svc.TasksOf(ctx, q.Task); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the job continues after the request
+	j := &Job{ID: rand.Text(), Task: q.Task, done: make(chan struct{}), cancel: cancel, lastStatusAt: time.Now()}
+	if err := s.add(j); err != nil {
+		cancel()
+		return nil, err
+	}
+	go s.work(ctx, j, q)
+	return j, nil
+}
+
+// add adds a job and drops old results. It returns Exhausted if maxJobs jobs wait or run.
+func (s *Jobs) add(j *Job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unfinished := 0
+	for id, other := range s.jobs {
+		other.mu.Lock()
+		ended := other.ended
+		other.mu.Unlock()
+		switch {
+		case ended.IsZero():
+			unfinished++
+		case time.Since(ended) > resultTTL:
+			delete(s.jobs, id)
+		}
+	}
+	if unfinished >= maxJobs {
+		return sizing.Errorf(sizing.Exhausted, "what if: %d replays wait or run; repeat the request later, or cancel one", unfinished)
+	}
+	s.jobs[j.ID] = j
+	return nil
+}
+
+// work runs a job and stores its result.
+func (s *Jobs) work(ctx context.Context, j *Job, q *Question) {
+	defer j.cancel()
+	report, err := s.replay(ctx, j, q)
+	j.mu.Lock()
+	j.report, j.err, j.ended = report, err, time.Now()
+	j.mu.Unlock()
+	close(j.done)
+}
+
+// replay waits for the slot and answers the question. It recovers from panics, so that a panic does
+// not end the process, which also answers predictions.
+func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			report, err = nil, fmt.Errorf("what if: the replay panicked, please report this: %v", r)
+		}
+	}()
+	select {
+	case s.slot <- struct{}{}:
+		defer func() { <-s.slot }()
+	case <-ctx.Done():
+		return nil, stopped(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime) // it excludes the wait for the slot
+	defer cancel()
+	report, err = run(ctx, s.svc, q, j.advance)
+	if err != nil && ctx.Err() != nil {
+		err = stopped(ctx)
+	}
+	return report, err
+}
+
+// advance records the progress. It cancels a job that no caller has asked about for abandonedAfter.
+func (j *Job) advance(share float64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.progress = share
+	if time.Since(j.lastStatusAt) > abandonedAfter {
+		j.cancel()
+	}
+}
+
+// stopped returns the error of a job that ended early.
+func stopped(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return sizing.Errorf(sizing.Exhausted, "what if: the replay took more than %s; name one task, or fewer settings", maxTime)
+	}
+	return sizing.Errorf(sizing.Conflict, "what if: the replay was cancelled")
+}
+
+// Find returns a job; NotFound if it is unknown to this replica.
+func (s *Jobs) Find(id string) (*Job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.jobs[id]; j != nil {
+		return j, nil
+	}
+	return nil, sizing.Errorf(sizing.NotFound, "no what-if has the id %q; results are kept for %s by the replica that computed them", id, resultTTL)
+}
+
+// Cancel stops a job and removes it.
+func (s *Jobs) Cancel(j *Job) {
+	j.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.jobs, j.ID)
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// maxFailures is the number of failed or stuck runs that are listed.
+const maxFailures = 20
+
+// CreateCampaign stores a campaign.
+func (s *Service) CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
+	if bad := c.Validate(); len(bad) > 0 {
+		return c, invalid(bad)
+	}
+	return s.store.CreateCampaign(ctx, c)
+}
+
+// Campaign returns a campaign.
+func (s *Service) Campaign(ctx context.Context, id int64) (campaign.Campaign, error) {
+	return s.store.Campaign(ctx, id)
+}
+
+// CampaignStatus returns a campaign with its progress and its newest failures.
+func (s *Service) CampaignStatus(ctx context.Context, id int64) (campaign.Status, error) {
+	return s.store.CampaignStatus(ctx, id, maxFailures)
+}
+
+// Campaigns lists campaigns with their progress, newest first.
+func (s *Service) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
+	return s.store.Campaigns(ctx, scopes, before, limit)
+}
+
+// RegisterRuns adds archived runs to a campaign. One invalid run rejects all.
+func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.Archived) (registered, already int, err error) {
+	var bad []sizing.FieldError
+	for i := range runs {
+		for _, f := range runs[i].Validate() {
+			bad = append(bad, sizing.FieldError{Field: fmt.Sprintf("runs[%d].%s", i, f.Field), Detail: f.Detail})
+		}
+	}
+	if len(bad) > 0 {
+		return 0, 0, invalid(bad)
+	}
+	return s.store.RegisterRuns(ctx, id, runs)
+}
+
+// CampaignRuns lists runs of a campaign by number.
+func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error) {
+	return s.store.CampaignRuns(ctx, id, states, after, limit)
+}
+
+// CampaignRunTasks lists what the tasks of a run reported.
+func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error) {
+	return s.store.CampaignRunTasks(ctx, id, number)
+}
+
+// ClaimRuns leases runs to a worker. The conf of each run includes the conf of the campaign,
+// which sets the sandbox.
+func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (store.ClaimedRuns, error) {
+	claimed, err := s.store.ClaimRuns(ctx, id, branch, limit, lease)
+	if err != nil {
+		return store.ClaimedRuns{}, err
+	}
+	for i := range claimed.Runs {
+		run := &claimed.Runs[i].Archived
+		if run.Conf, err = campaign.MergedConf(run.Conf, claimed.Campaign.Conf); err != nil {
+			return claimed, err
+		}
+	}
+	return claimed, err
+}
+
+// ReportRun moves a run to another state if its state is still the reported one.
+func (s *Service) ReportRun(ctx context.Context, id int64, r store.RunReport) (campaign.Run, error) {
+	r.Notes = strings.ReplaceAll(r.Notes, "\x00", "") // PostgreSQL cannot store NUL, but a worker may report any error text
+	if notes := []rune(r.Notes); len(notes) > campaign.MaxNotes {
+		r.Notes = string(notes[:campaign.MaxNotes])
+	}
+	return s.store.ReportRun(ctx, id, r)
+}
+
+// ResetRun moves a run back to an earlier state.
+func (s *Service) ResetRun(ctx context.Context, id int64, number int, to campaign.State, notes string) (campaign.Run, error) {
+	return s.store.ResetRun(ctx, id, number, to, notes)
+}
+
+// PauseCampaign pauses or resumes a campaign.
+func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error) {
+	if budget != nil {
+		if bad := budget.Validate(); len(bad) > 0 {
+			return campaign.Campaign{}, invalid(bad)
+		}
+	}
+	return s.store.PauseCampaign(ctx, id, paused, budget)
+}
+
+// ReleaseRuns ends expired leases and lists stuck runs.
+func (s *Service) ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration) (released int, stuck []campaign.Run, err error) {
+	return s.store.ReleaseRuns(ctx, id, stuckAfter, maxFailures)
+}

@@ -1,0 +1,270 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// SetStructure stores the dependencies of a DAG. They must be acyclic.
+func (s *Service) SetStructure(ctx context.Context, d store.Structure) error {
+	if detail := sizing.CheckID(d.DAG); detail != "" {
+		return invalid([]sizing.FieldError{{Field: "dag_id", Detail: detail}})
+	}
+	if bad := invalidTasks(d.Tasks); len(bad) > 0 {
+		return invalid(bad)
+	}
+	if _, err := forecast.CheckStructure(tasksOf(d.Tasks)); err != nil {
+		return err
+	}
+	d.UpdatedAt = s.cfg.Now()
+	return s.store.SetStructure(ctx, d)
+}
+
+// invalidTasks returns an error for each invalid field of the tasks of a structure.
+func invalidTasks(tasks []store.StructureTask) (bad []sizing.FieldError) {
+	if len(tasks) == 0 {
+		return []sizing.FieldError{{Field: "tasks", Detail: "must list the tasks of the DAG"}}
+	}
+	for i, t := range tasks {
+		if detail := sizing.CheckID(t.TaskID); detail != "" {
+			bad = append(bad, sizing.FieldError{Field: fmt.Sprintf("tasks[%d].task_id", i), Detail: detail})
+		}
+		if t.Upstream == nil {
+			bad = append(bad, sizing.FieldError{Field: fmt.Sprintf("tasks[%d].upstream", i), Detail: "must be a list of task ids, which may be empty"})
+		}
+	}
+	return bad
+}
+
+// Structure returns the dependencies of a DAG, or NotFound if none are stored.
+func (s *Service) Structure(ctx context.Context, namespace, dag string) (store.Structure, error) {
+	return s.store.Structure(ctx, namespace, dag)
+}
+
+// tasksOf converts the tasks of a structure for a forecast.
+func tasksOf(stored []store.StructureTask) []forecast.Task {
+	tasks := make([]forecast.Task, len(stored))
+	for i, t := range stored {
+		tasks[i] = forecast.Task{ID: t.TaskID, Upstream: t.Upstream}
+	}
+	return tasks
+}
+
+// DAGForecast is the forecast of a run of a DAG.
+type DAGForecast struct {
+	*forecast.Result
+	P95       float64  // 95 % quantile of the end in seconds, corrected by past runs
+	PastRuns  int      // number of runs that correct P95
+	Unknown   []string // tasks without a known run time, which count as 0 s
+	UpdatedAt time.Time
+}
+
+const (
+	forecastRows = 200 // newest tries of each task
+	pastRuns     = 40  // newest runs that correct the 95 % quantile
+	pastDraws    = 200 // simulated draws per past run
+	tablePoints  = 200 // points of a table of quantiles
+)
+
+// Forecast simulates a run of a DAG with the features of the run. A task that knows none of these
+// features is simulated with the features of its newest runs.
+func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
+	structure, err := s.store.Structure(ctx, namespace, dag)
+	if err != nil {
+		return nil, err
+	}
+	out := &DAGForecast{UpdatedAt: structure.UpdatedAt}
+	tasks := tasksOf(structure.Tasks)
+	past := pastOfDAG{runs: map[string]*pastRun{}, tasks: len(tasks)}
+	for part := range slices.Chunk(tasks, tasksPerRead) {
+		recent, err := s.recentTriesOf(ctx, namespace, dag, part)
+		if err != nil {
+			return nil, fmt.Errorf("forecast DAG %s: %w", dag, err)
+		}
+		for i := range part {
+			t := &part[i]
+			t.Quantile = func(float64) float64 { return 0 }
+			if tries, known := recent[t.ID]; !known || !s.prepareTask(ctx, &tries, f, t, &past) {
+				out.Unknown = append(out.Unknown, t.ID)
+			}
+		}
+	}
+	if len(out.Unknown) == len(tasks) {
+		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: no task has a known run time yet; report duration_seconds", dag)
+	}
+	if out.Result, err = forecast.Simulate(tasks, seed, 0); err != nil {
+		return nil, err
+	}
+	var calibration forecast.Calibration
+	if len(out.Unknown) == 0 {
+		if calibration, err = past.calibrate(tasks, seed); err != nil {
+			return nil, err
+		}
+	}
+	out.P95, out.PastRuns = calibration.P95(out.Result), calibration.Runs()
+	return out, nil
+}
+
+// tasksPerRead bounds the tries in memory: a DAG may have 2,000 tasks.
+const tasksPerRead = 100
+
+// recentTriesOf reads the newest tries of tasks in one query.
+func (s *Service) recentTriesOf(ctx context.Context, namespace, dag string, tasks []forecast.Task) (map[string]sizing.History, error) {
+	ids := make([]string, len(tasks))
+	for i := range tasks {
+		ids[i] = tasks[i].ID
+	}
+	return s.store.RecentTriesOf(ctx, namespace, dag, ids, forecastRows)
+}
+
+// prepareTask sets the run time and the memory of a task from its model and its newest tries, and
+// adds these tries to the past runs. It returns false if the task has no known run time.
+func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f sizing.Features, t *forecast.Task, past *pastOfDAG) bool {
+	own := knownFeatures(f, &recent.Schema)
+	sample := own
+	if sample == nil && len(recent.Rows) > 0 {
+		sample = recent.Schema.Features(recent.Rows[len(recent.Rows)-1].Features)
+	}
+	tries, successes := likeTries(own, recent), featuresOfSuccesses(recent)
+	r := readForecast(s.models.Get(ctx, recent.Task), sample, tries, successes)
+	if len(r.times) == 0 {
+		return false
+	}
+	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
+	t.Instances = past.add(recent, r.past)
+	return true
+}
+
+// knownFeatures returns the features of a DAG run that are in the schema of a task, or nil if
+// there are none.
+func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Features) {
+	for name, v := range f {
+		if slices.ContainsFunc(schema.Fields, func(field sizing.Field) bool { return field.Name == name }) {
+			if own == nil {
+				own = sizing.Features{}
+			}
+			own[name] = v
+		}
+	}
+	return own
+}
+
+// taskForecast holds the values that a forecast reads from the model of a task.
+type taskForecast struct {
+	times  taskmodel.RunTimes // of the next run
+	past   taskmodel.RunTimes // of past successes, as if predicted before they ran
+	memory float64            // bytes
+}
+
+// readForecast predicts the run times and the memory of a task. Like readRunTimes, it holds the
+// lock of the task only for the predictions.
+func readForecast(task *modelcache.Task, sample sizing.Features, tries, successes []sizing.Features) taskForecast {
+	task.RLockUpdated()
+	defer task.RUnlock()
+	model := task.Model()
+	limit := model.Size(taskmodel.Question{Features: sample, Requested: model.Requested, RiskTarget: sizing.DefaultRiskTarget}).Limit
+	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(successes), memory: float64(limit)}
+}
+
+// shiftedQuantiles returns the quantile function of a run time in seconds. The argument at is
+// log1p of the prediction, and ratios are the quantiles of the log ratio to the prediction.
+func shiftedQuantiles(at float64, ratios []float64) func(float64) float64 {
+	ratio := forecast.Interpolate(ratios)
+	return func(u float64) float64 { return math.Expm1(max(0, at+ratio(u))) }
+}
+
+// pastOfDAG collects the newest runs of a DAG.
+type pastOfDAG struct {
+	runs  map[string]*pastRun
+	tasks int // of the DAG
+	added int // tasks added so far
+}
+
+// pastRun is one run that has ended.
+type pastRun struct {
+	id         string
+	start, end time.Time
+	quantiles  []func(float64) float64 // of each task, in order
+	instances  []int
+}
+
+// add adds the successes of the next task with their predictions. It returns the median number of
+// the task's mapped instances per run.
+func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (instances int) {
+	table := predicted.RatioTable(tablePoints)
+	longest := map[string]float64{}
+	count := map[string]int{}
+	var order []string
+	for i := range recent.Rows {
+		r := &recent.Rows[i]
+		if r.Outcome != sizing.Success {
+			continue
+		}
+		at := predicted[0].LogSeconds()
+		if predicted = predicted[1:]; r.Duration <= 0 {
+			continue
+		}
+		if count[r.RunID]++; count[r.RunID] == 1 {
+			order = append(order, r.RunID)
+		}
+		longest[r.RunID] = max(longest[r.RunID], at)
+		run := p.runs[r.RunID]
+		if run == nil {
+			run = &pastRun{id: r.RunID, start: r.At}
+			p.runs[r.RunID] = run
+		}
+		if started := r.At.Add(-r.Duration); started.Before(run.start) {
+			run.start = started
+		}
+		if r.At.After(run.end) {
+			run.end = r.At
+		}
+	}
+	var counts []int
+	for _, id := range order {
+		if run := p.runs[id]; len(run.quantiles) == p.added {
+			run.quantiles, run.instances = append(run.quantiles, shiftedQuantiles(longest[id], table)), append(run.instances, count[id])
+		}
+		counts = append(counts, count[id])
+	}
+	p.added++
+	if len(counts) == 0 {
+		return 1
+	}
+	slices.Sort(counts)
+	return counts[len(counts)/2]
+}
+
+// calibrate compares forecasts of the newest runs in which all tasks succeeded with their
+// durations.
+func (p *pastOfDAG) calibrate(tasks []forecast.Task, seed uint64) (c forecast.Calibration, err error) {
+	var complete []*pastRun
+	for _, run := range p.runs {
+		if len(run.quantiles) == p.tasks {
+			complete = append(complete, run)
+		}
+	}
+	slices.SortFunc(complete, func(a, b *pastRun) int { return cmp.Or(b.end.Compare(a.end), cmp.Compare(a.id, b.id)) })
+	replayed := slices.Clone(tasks)
+	for _, run := range complete[:min(len(complete), pastRuns)] {
+		for i := range replayed {
+			replayed[i].Quantile, replayed[i].Instances = run.quantiles[i], run.instances[i]
+		}
+		r, err := forecast.Simulate(replayed, seed, pastDraws)
+		if err != nil {
+			return c, err
+		}
+		c.Add(r, run.end.Sub(run.start).Seconds())
+	}
+	return c, nil
+}

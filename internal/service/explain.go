@@ -1,0 +1,212 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// ExplainedAnswer is an answer with the factors whose product is the granted amount.
+type ExplainedAnswer struct {
+	Ask        sizing.Ask
+	Allocation sizing.Allocation // without PredictionID if the answer was not recorded
+	Factors    taskmodel.Explanation
+	Shadow     *taskmodel.Explanation // in shadow mode: the factors of the grant in mode enforce
+	Note       string                 // why the factors are incomplete; "" if they are complete
+	Nearest    []taskmodel.Neighbour  // the most similar runs of the task, nearest first
+	Run        sizing.History         // the ended tries of the same run
+}
+
+const (
+	nearestRuns = 5
+	// comparedTries is the number of newest tries among which Explain searches similar runs.
+	comparedTries = 300
+	maxOwnTries   = 4 // tries of the same run that may be among the most similar ones, and that addRuns drops
+)
+
+// Explain answers an ask like Predict, explains the answer, and records nothing.
+func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswer, error) {
+	if bad := ask.Validate(); len(bad) > 0 {
+		return nil, invalid(bad)
+	}
+	now := s.cfg.Now()
+	run := s.priorKills(ctx, ask)
+	e := &ExplainedAnswer{Allocation: sizing.Allocation{Task: ask.Try.TaskKey, Mode: sizing.Enforce}}
+	task := s.models.Get(ctx, ask.Try.TaskKey)
+
+	isDecoded := s.allocateExplained(task, ask, &run, e, now)
+	if e.Allocation.Memory.Limit == 0 {
+		return nil, noAllocation(ask.Try.TaskKey, isDecoded)
+	}
+	e.Ask = *ask
+	e.answerStatic()
+	return e, s.addRuns(ctx, e, task)
+}
+
+// allocateExplained sets the answer and its factors in e, and reports whether the model is decoded.
+func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (isDecoded bool) {
+	task.RLockUpdated()
+	defer task.RUnlock()
+	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
+	alloc.allocate(ask, run, &e.Allocation)
+	granted := e.Allocation.Memory.Limit
+	if e.Allocation.Shadow != nil {
+		granted = e.Allocation.Shadow.Limit
+	}
+	q := alloc.question(ask, run.HighestKill())
+	q.Lifts = alloc.liftsLeft(len(run.Killed))
+	kind, name := taskmodel.TermLift, "the lift of this run's earlier kill"
+	if e.Allocation.Source == sizing.FromCohort {
+		kind, name = taskmodel.TermCohort, similarTasks
+	}
+	e.Factors = alloc.model.Explain(q)
+	if e.Factors.Base == 0 { // the task has neither a request nor a run
+		e.Factors = taskmodel.Explanation{Granted: granted, Base: granted, BaseName: name}
+	}
+	e.Factors = e.Factors.WithTerm(kind, name, granted)
+	return task.IsDecoded()
+}
+
+// ExplainReceipt explains a recorded answer by the model that gave it.
+func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*ExplainedAnswer, error) {
+	e := &ExplainedAnswer{Ask: r.Ask, Allocation: r.Allocation}
+	key := r.Ask.Try.TaskKey
+	task := s.models.Get(ctx, key)
+	recorded := taskmodel.RecordedAnswer{Granted: r.Allocation.Memory.Limit, Guard: r.Allocation.Guard}
+	if r.Allocation.Shadow != nil {
+		recorded.Granted = r.Allocation.Shadow.Limit
+	}
+	version := 0
+	if r.Allocation.Model != nil {
+		version = r.Allocation.Model.Version
+	}
+	q := s.questionOf(ctx, task, r)
+	ok := false
+	if len(recorded.Guard.Params) > 0 {
+		if e.Factors, ok = explainCurrent(task, version, q, recorded); !ok {
+			model, err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version)
+			if err != nil {
+				return nil, err
+			}
+			if model != nil {
+				e.Factors, ok = model.ExplainRecorded(q, recorded)
+			}
+		}
+	}
+	if !ok {
+		e.explainByReceipt(r, recorded, q.Above)
+	}
+	e.answerStatic()
+	return e, s.addRuns(ctx, e, task)
+}
+
+// explainCurrent explains a recorded answer by the model in memory. It returns false if another
+// model, or another state of the model, gave the answer.
+func explainCurrent(task *modelcache.Task, version int, q taskmodel.Question, recorded taskmodel.RecordedAnswer) (taskmodel.Explanation, bool) {
+	task.RLock()
+	defer task.RUnlock()
+	ref := task.Ref()
+	if version > 0 && (ref == nil || ref.Version != version) || int64(task.Model().Tries) != recorded.Guard.Version {
+		return taskmodel.Explanation{}, false
+	}
+	return task.Model().ExplainRecorded(q, recorded)
+}
+
+// questionOf returns the question of a receipt under the current policy. If the bounds at the time
+// of the answer were different, they appear as a separate term.
+func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizing.Receipt) taskmodel.Question {
+	run := inflight.Run{Killed: map[int]sizing.Bytes{}}
+	if r.Allocation.Source == sizing.FromLift {
+		for number, killed := range s.readKills(ctx, &r.Ask.Try).Killed {
+			if number < r.Ask.Try.Number {
+				run.Killed[number] = killed
+			}
+		}
+	}
+	task.RLock()
+	defer task.RUnlock()
+	alloc := s.allocatorOf(task, r.Ask.Try.Namespace, r.At)
+	q := alloc.question(&r.Ask, run.HighestKill())
+	q.Lifts, q.RiskTarget = alloc.liftsLeft(len(run.Killed)), r.Allocation.Risk.Target
+	return q
+}
+
+// similarTasks names the step from the static request to the answer of a cohort.
+const similarTasks = "the runs of similar tasks"
+
+// explainByReceipt explains an answer whose model is no longer stored, or that no model gave. The
+// argument killed is the largest kill of the run before a lift.
+func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel.RecordedAnswer, killed sizing.Bytes) {
+	from := taskmodel.Explanation{Granted: r.Ask.Requested.Memory, Base: r.Ask.Requested.Memory, BaseName: "the static request"}
+	kind, name := taskmodel.TermFloor, "a lower bound at the time of the answer"
+	switch {
+	case r.Allocation.Source == sizing.FromLift && killed > 0:
+		from = taskmodel.Explanation{Granted: killed, Base: killed, BaseName: "the allocation that was OOM-killed"}
+		kind, name = taskmodel.TermLift, "the next rung of the ladder"
+	case r.Allocation.Source == sizing.FromCohort:
+		kind, name = taskmodel.TermCohort, similarTasks
+	case r.Allocation.Source != sizing.FromRequested:
+		var ok bool
+		if e.Factors, ok = taskmodel.ExplainReceipt(recorded); ok {
+			e.Note = "the model that answered is not stored any more, so the chain has no terms for single features"
+			return
+		}
+	case recorded.Granted < r.Ask.Requested.Memory:
+		kind, name = taskmodel.TermCap, "an upper bound at the time of the answer"
+	}
+	if from.Base == 0 {
+		from = taskmodel.Explanation{Granted: recorded.Granted, Base: recorded.Granted, BaseName: "the amount of the receipt"}
+		e.Note = "the receipt does not record how this amount was computed"
+	}
+	e.Factors = from.WithTerm(kind, name, recorded.Granted)
+}
+
+// answerStatic replaces the factors if the mode of the policy makes the static request the
+// answer. In shadow mode the replaced factors become Shadow.
+func (e *ExplainedAnswer) answerStatic() {
+	limit := e.Allocation.Memory.Limit
+	if e.Allocation.Mode == sizing.Enforce {
+		return
+	}
+	if e.Allocation.Mode == sizing.Shadow {
+		shadow := e.Factors
+		e.Shadow = &shadow
+	}
+	e.Factors = taskmodel.Explanation{Granted: limit, Base: limit, BaseName: "the static request, which the policy leaves unchanged"}
+}
+
+// nearest returns the most similar runs among recent, nearest first.
+func nearest(task *modelcache.Task, f sizing.Features, recent *sizing.History) []taskmodel.Neighbour {
+	task.RLock()
+	defer task.RUnlock()
+	return task.Model().Nearest(f, recent, nearestRuns+maxOwnTries)
+}
+
+// addRuns adds the most similar runs and the tries of the same run.
+func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelcache.Task) error {
+	try := &e.Ask.Try
+	recent, err := s.store.RecentTries(ctx, try.TaskKey, comparedTries)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.Nearest = nearest(task, e.Ask.Features, &recent)
+	others := e.Nearest[:0]
+	for _, near := range e.Nearest {
+		if row := near.Row; row.RunID != try.RunID || row.MapIndex != try.MapIndex {
+			others = append(others, near)
+		}
+	}
+	e.Nearest = others[:min(len(others), nearestRuns)]
+	if try.RunID == "" {
+		return nil
+	}
+	e.Run, err = s.store.TriesOfRun(ctx, try.TaskKey, try.RunID, try.MapIndex)
+	return err
+}

@@ -1,0 +1,155 @@
+package service_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// requireFactors fails unless the factors multiply to the limit of an answer.
+func requireFactors(t *testing.T, limit sizing.Bytes, e taskmodel.Explanation) {
+	t.Helper()
+	product := float64(e.Base)
+	for _, term := range e.Terms {
+		product *= term.Factor
+	}
+	require.Equal(t, limit, e.Granted)
+	require.InEpsilon(t, float64(limit), product, 1e-9, "%+v", e)
+}
+
+func (r *replica) explain(a sizing.Ask) *service.ExplainedAnswer {
+	r.t.Helper()
+	e, err := r.Explain(r.t.Context(), &a)
+	require.NoError(r.t, err)
+	return e
+}
+
+func (r *replica) explainPrediction(id string) *service.ExplainedAnswer {
+	r.t.Helper()
+	receipt, err := r.Receipt(r.t.Context(), id)
+	require.NoError(r.t, err)
+	e, err := r.ExplainReceipt(r.t.Context(), &receipt)
+	require.NoError(r.t, err)
+	return e
+}
+
+func TestAnExplanationMatchesThePrediction(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	unknown := ask("unknown", "")
+	for name, c := range map[string]struct {
+		policy sizing.Policy
+		ask    sizing.Ask
+	}{
+		"model":                {ask: ask("load", "")},
+		"floor":                {policy: sizing.Policy{Floor: 12 * gib}, ask: ask("load", "")},
+		"cap":                  {policy: sizing.Policy{Cap: gib / 4}, ask: ask("load", "")},
+		"limit ratio":          {policy: sizing.Policy{LimitRatio: 2}, ask: ask("load", "")},
+		"shadow":               {policy: sizing.Policy{Mode: sizing.Shadow}, ask: ask("load", "")},
+		"off":                  {policy: sizing.Policy{Mode: sizing.Off}, ask: ask("load", "")},
+		"small risk":           {policy: sizing.Policy{RiskTarget: 0.0001}, ask: ask("load", "")},
+		"a task without a row": {ask: unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, r.SetPolicy(t.Context(), c.ask.Try.TaskKey, c.policy))
+			answer, e := r.predict(c.ask), r.explain(c.ask)
+			assert.Equal(t, answer.Reason, e.Allocation.Reason)
+			requireFactors(t, answer.Memory.Limit, e.Factors)
+			if answer.Shadow != nil {
+				require.NotNil(t, e.Shadow)
+				requireFactors(t, answer.Shadow.Limit, *e.Shadow)
+				assert.Empty(t, e.Factors.Terms)
+			}
+			past := r.explainPrediction(answer.PredictionID)
+			requireFactors(t, answer.Memory.Limit, past.Factors)
+			assert.Equal(t, e.Factors, past.Factors)
+			assert.Empty(t, past.Note)
+		})
+	}
+}
+
+func TestColdStartsWithAddedFeaturesAreExplained(t *testing.T) {
+	r := newReplica(t)
+	for n := range 40 {
+		o := success("load", n, 40)
+		for i := range n / 3 {
+			o.Features[fmt.Sprint("added_", i)] = sizing.NumberValue(float64(n))
+		}
+		r.report(o)
+		question := ask("load", "")
+		question.Features = o.Features
+		requireFactors(t, r.predict(question).Memory.Limit, r.explain(question).Factors)
+	}
+}
+
+func TestAnExplanationRecordsNothing(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	question := ask("load", "explained")
+	r.explain(question)
+	r.report(sizing.Observation{Try: question.Try, Outcome: sizing.Success, MemoryMax: gib})
+	history := r.history("load")
+	last := &history.Rows[len(history.Rows)-1]
+	require.Equal(t, "explained", last.RunID)
+	assert.Empty(t, history.Schema.Features(last.Features), "a prediction would have stored its features")
+}
+
+func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 60)
+	first := r.predict(ask("load", "first"))
+	atOnce := r.explainPrediction(first.PredictionID)
+	for n := range 30 {
+		o := success("load", 100+n, 40)
+		o.MemoryMax = o.MemoryMax.Times(3)
+		r.report(o)
+		if n == 10 {
+			r.predict(ask("load", fmt.Sprint(n)))
+		}
+	}
+	require.NotEqual(t, first.Memory.Limit, r.predict(ask("load", "now")).Memory.Limit, "the model has learned")
+	learned := r.explainPrediction(first.PredictionID)
+	assert.Equal(t, atOnce.Factors, learned.Factors)
+	assert.Empty(t, learned.Note)
+
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	retrained := r.explainPrediction(first.PredictionID)
+	assert.Equal(t, atOnce.Factors, retrained.Factors, "explained by the version that answered")
+
+	r.stop() // writes the receipts
+	r.exec(`UPDATE model SET blob = '\x00' WHERE version = $1`, first.Model.Version)
+	lost := r.explainPrediction(first.PredictionID)
+	assert.Contains(t, lost.Note, "not stored any more")
+	requireFactors(t, first.Memory.Limit, lost.Factors)
+}
+
+func TestTheExplanationOfAKilledTryListsTheTriesOfItsRun(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	question := ask("load", "killed")
+	first := r.predict(question)
+	lift := r.lift(question, first.Memory.Limit)
+	require.True(t, lift.Retry)
+	second := r.predict(nthTry(question, 2))
+	requireFactors(t, second.Memory.Limit, r.explain(nthTry(question, 2)).Factors)
+	requireFactors(t, second.Memory.Limit, r.explainPrediction(second.PredictionID).Factors)
+	requireFactors(t, lift.Memory.Limit, r.explainPrediction(lift.PredictionID).Factors)
+	r.report(sizing.Observation{Try: try("load", "killed", 2), Outcome: sizing.Success, MemoryMax: lift.Memory.Limit - gib/8, Duration: time.Minute})
+
+	e := r.explainPrediction(first.PredictionID)
+	require.Len(t, e.Run.Rows, 2)
+	assert.Equal(t, sizing.OOMKilled, e.Run.Rows[0].Outcome)
+	require.Len(t, e.Nearest, 5)
+	for i, near := range e.Nearest {
+		assert.NotEqual(t, "killed", near.Row.RunID)
+		assert.True(t, i == 0 || near.Distance >= e.Nearest[i-1].Distance)
+	}
+}

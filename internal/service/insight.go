@@ -1,0 +1,60 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/groups"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// groupsTTL is the time for which a clustering of all tasks is reused. Groups change over days.
+const groupsTTL = 15 * time.Second
+
+// taskGroups caches the clustering of all tasks.
+type taskGroups struct {
+	mu      sync.Mutex
+	groups  groups.Groups
+	expires time.Time
+}
+
+// groups returns the groups of all tasks. If they cannot be read, it returns the previous ones.
+func (s *Service) groups(ctx context.Context) groups.Groups {
+	s.grouped.mu.Lock()
+	defer s.grouped.mu.Unlock()
+	now := s.cfg.Now()
+	if now.Before(s.grouped.expires) {
+		return s.grouped.groups
+	}
+	usage, err := s.store.TaskUsage(ctx, "")
+	if err != nil {
+		s.log.WarnContext(ctx, "failed to group tasks by usage; the previous groups stay in use", "err", err)
+		return s.grouped.groups
+	}
+	s.grouped.groups, s.grouped.expires = groups.Cluster(usage), now.Add(groupsTTL)
+	return s.grouped.groups
+}
+
+// SavingsSums adds up the savings ledger. It first stores the queued receipts, which may hold the
+// first static request of a task.
+func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
+	s.outbox.Flush(ctx)
+	return s.store.SavingsSums(ctx, f, by)
+}
+
+// Baselines lists the static requests against which savings are counted.
+func (s *Service) Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error) {
+	return s.store.Baselines(ctx, f)
+}
+
+// PeakSample returns a uniform sample of the peaks of a task's successes.
+func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
+	return s.store.PeakSample(ctx, task, limit)
+}
+
+// Realised compares the promised risks of a task's newest answers with their outcomes.
+func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+	return s.store.Realised(ctx, task, limit)
+}

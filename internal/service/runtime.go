@@ -1,0 +1,118 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service/modelcache"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// RunTimeAsk asks for the run times of a task.
+type RunTimeAsk struct {
+	Task     sizing.TaskKey
+	Features sizing.Features // of one try; if empty, of the task's newest runs
+	Risk     float64         // the share of healthy runs that the suggested timeout may stop
+	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
+	Timeout  time.Duration   // the execution timeout in use; if zero, the one of the newest prediction
+}
+
+// The default and the bounds of RunTimeAsk.Risk. A smaller share cannot be estimated from the
+// runs that a model keeps.
+const (
+	DefaultTimeoutRisk = 0.01
+	MinTimeoutRisk     = 0.001
+	MaxTimeoutRisk     = 0.5
+)
+
+// RunTimeAnswer describes the run times of a task, in seconds.
+type RunTimeAnswer struct {
+	Profile            taskmodel.RunTimeProfile
+	Median, P95, P99   float64
+	SuggestedTimeout   float64
+	LongestSeen        float64       // the longest of the newest successes
+	Timeout            time.Duration // the execution timeout in use; zero if unknown
+	TimeoutProbability *float64      // that a run exceeds Timeout; nil if Timeout is unknown
+	Remaining          *RemainingTime
+}
+
+// RemainingTime is the remaining time of a running try in seconds.
+type RemainingTime struct{ Median, P95 float64 }
+
+// runTimeRows is the number of newest tries from which the next runs are estimated.
+const runTimeRows = 200
+
+// RunTime answers an ask. It returns NotFound if the task has no run time yet.
+func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer, error) {
+	if !(ask.Risk >= MinTimeoutRisk && ask.Risk <= MaxTimeoutRisk) { // or NaN
+		return nil, invalid([]sizing.FieldError{{Field: "risk", Detail: "must be 0.001 to 0.5"}})
+	}
+	recent, err := s.store.RecentTries(ctx, ask.Task, runTimeRows)
+	if err != nil {
+		return nil, err
+	}
+	task := s.models.Get(ctx, ask.Task)
+	profile, times, isDecoded := readRunTimes(task, ask.Features, &recent)
+	switch {
+	case len(times) > 0:
+	case !isDecoded:
+		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", ask.Task)
+	default:
+		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds with two successes", ask.Task)
+	}
+	a := &RunTimeAnswer{Profile: profile, Timeout: cmp.Or(ask.Timeout, task.Timeout())}
+	a.describe(ask, times)
+	for i := range recent.Rows {
+		if r := &recent.Rows[i]; r.Outcome == sizing.Success {
+			a.LongestSeen = max(a.LongestSeen, r.Duration.Seconds())
+		}
+	}
+	return a, nil
+}
+
+// readRunTimes predicts the run time of one try or, without features, of tries like the newest
+// runs. It holds the lock of the task only for the predictions, because learning waits for the
+// lock, and later predictions wait for learning.
+func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
+	tries := likeTries(f, recent)
+	task.RLockUpdated()
+	defer task.RUnlock()
+	p, _ = task.Model().RunTimeProfile()
+	return p, task.Model().RunTimes(tries), task.IsDecoded()
+}
+
+// likeTries returns f as the only element or, if f is empty, the features of the newest successes.
+func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
+	if len(f) == 0 {
+		tries = featuresOfSuccesses(recent)
+	}
+	if len(tries) == 0 {
+		tries = []sizing.Features{f}
+	}
+	return tries
+}
+
+// featuresOfSuccesses returns the features of the successes in a history.
+func featuresOfSuccesses(recent *sizing.History) (all []sizing.Features) {
+	for i := range recent.Rows {
+		if r := &recent.Rows[i]; r.Outcome == sizing.Success {
+			all = append(all, recent.Schema.Features(r.Features))
+		}
+	}
+	return all
+}
+
+// describe sets the quantiles and probabilities of a.
+func (a *RunTimeAnswer) describe(ask *RunTimeAsk, times taskmodel.RunTimes) {
+	a.Median, a.P95, a.P99 = times.Quantile(.5), times.Quantile(.95), times.Quantile(.99)
+	a.SuggestedTimeout = times.Quantile(1 - ask.Risk)
+	if a.Timeout > 0 {
+		p := times.Above(a.Timeout.Seconds())
+		a.TimeoutProbability = &p
+	}
+	if elapsed := ask.Elapsed.Seconds(); elapsed > 0 {
+		a.Remaining = &RemainingTime{Median: times.Remaining(elapsed, .5), P95: times.Remaining(elapsed, .95)}
+	}
+}

@@ -1,0 +1,128 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/usageprofile"
+)
+
+// UsageProfiles are the usage profiles of a namespace.
+type UsageProfiles struct {
+	*usageprofile.Set
+	Namespace string
+	Version   int
+	LearnedAt time.Time
+}
+
+// maxProfileSets bounds the decoded sets in memory. A set has at most a few megabytes.
+const maxProfileSets = 16
+
+// profileSets holds the decoded sets that were read last.
+type profileSets struct {
+	mu   sync.Mutex
+	sets []*UsageProfiles // the least recently used first
+}
+
+// find returns the set of a namespace, and makes it the most recently used; nil if there is none.
+func (p *profileSets) find(namespace string) *UsageProfiles {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, set := range p.sets {
+		if set.Namespace == namespace {
+			p.sets = append(append(p.sets[:i:i], p.sets[i+1:]...), set)
+			return set
+		}
+	}
+	return nil
+}
+
+func (p *profileSets) add(set *UsageProfiles) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := make([]*UsageProfiles, 0, len(p.sets)+1)
+	for _, other := range p.sets {
+		if other.Namespace != set.Namespace {
+			kept = append(kept, other)
+		}
+	}
+	kept = append(kept, set)
+	p.sets = kept[max(0, len(kept)-maxProfileSets):]
+}
+
+// UsageProfiles returns the newest usage profiles of a namespace; NotFound if there are none.
+func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsageProfiles, error) {
+	known := s.profileSets.find(namespace)
+	version := 0
+	if known != nil {
+		version = known.Version
+	}
+	stored, err := s.store.UsageProfiles(ctx, namespace, version)
+	switch {
+	case sizing.KindOf(err) == sizing.NotFound:
+		return nil, sizing.Errorf(sizing.NotFound, "namespace %s has no usage profiles yet: they are found within an hour of %d reports with a peak", namespace, usageprofile.MinRuns)
+	case err != nil:
+		return nil, err
+	case stored.Version == version:
+		return known, nil
+	}
+	set, err := usageprofile.Decode(stored.Format, stored.Content)
+	if err != nil {
+		s.log.WarnContext(ctx, "stored usage profiles cannot be decoded; they are found again", "namespace", namespace, "version", stored.Version, "err", err)
+		return nil, sizing.Errorf(sizing.NotFound, "the usage profiles of namespace %s cannot be read: another release stored them; they are found again within an hour", namespace)
+	}
+	next := &UsageProfiles{Set: set, Namespace: namespace, Version: stored.Version, LearnedAt: stored.LearnedAt}
+	s.profileSets.add(next)
+	return next, nil
+}
+
+// TaskUsage is how a task uses resources beside the other tasks of its namespace.
+type TaskUsage struct {
+	Version int                   // of the usage profiles
+	Profile *usageprofile.Profile // of most of its runs; nil if it has none in the set
+	Share   float64               // of its runs in the profile
+	Runs    int                   // of the task in the set
+	Newest  []usageprofile.Place  // of its newest runs, oldest first
+}
+
+// placedRuns is the number of newest runs of a task that are placed.
+const placedRuns = 10
+
+// TaskUsage places the newest runs of a task; NotFound if its namespace has no usage profiles.
+func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsage, error) {
+	set, err := s.UsageProfiles(ctx, task.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.store.RecentContext(ctx, task, placedRuns)
+	if err != nil {
+		return nil, err
+	}
+	usage := &TaskUsage{Version: set.Version}
+	usage.Profile, usage.Share, usage.Runs = set.OfTask(usageprofile.Task{DAG: task.DAG, Task: task.Task})
+	for i := range rows {
+		if run, ok := usageprofile.RunOf(&rows[i]); ok {
+			usage.Newest = append(usage.Newest, set.Place(&run.Vector))
+		}
+	}
+	if usage.Profile == nil {
+		usage.placeNewTask(set.Set)
+	}
+	return usage, nil
+}
+
+// placeNewTask gives a task that is newer than the set the profile of most of its newest runs.
+func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
+	counts := map[int]int{}
+	for _, place := range u.Newest {
+		counts[place.Profile.ID]++
+		if u.Profile == nil || counts[place.Profile.ID] > counts[u.Profile.ID] {
+			u.Profile = set.Find(place.Profile.ID)
+		}
+	}
+	if u.Profile != nil {
+		u.Share = float64(counts[u.Profile.ID]) / float64(len(u.Newest))
+	}
+}
