@@ -1,4 +1,5 @@
-// Package loadaware embeds openapi.yaml, the contract of the HTTP API.
+// Package loadaware embeds openapi.yaml, the contract of the HTTP API, for tests and scripts. The
+// server embeds the compressed copy in package api.
 package loadaware
 
 import _ "embed" // for openapi.yaml

@@ -15,6 +15,49 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
+)
+
+// Defines values for CampaignBranch.
+const (
+	CampaignBranchCheckDeploy    CampaignBranch = "check_deploy"
+	CampaignBranchCheckProfile   CampaignBranch = "check_profile"
+	CampaignBranchCheckRun       CampaignBranch = "check_run"
+	CampaignBranchTriggerDeploy  CampaignBranch = "trigger_deploy"
+	CampaignBranchTriggerProfile CampaignBranch = "trigger_profile"
+	CampaignBranchTriggerRun     CampaignBranch = "trigger_run"
+)
+
+// Defines values for CampaignState.
+const (
+	CampaignStateN0  CampaignState = 0
+	CampaignStateN10 CampaignState = 10
+	CampaignStateN11 CampaignState = 11
+	CampaignStateN15 CampaignState = 15
+	CampaignStateN17 CampaignState = 17
+	CampaignStateN30 CampaignState = 30
+	CampaignStateN31 CampaignState = 31
+	CampaignStateN35 CampaignState = 35
+	CampaignStateN37 CampaignState = 37
+	CampaignStateN50 CampaignState = 50
+	CampaignStateN51 CampaignState = 51
+	CampaignStateN55 CampaignState = 55
+	CampaignStateN57 CampaignState = 57
+)
+
+// Defines values for ExplanationTermKind.
+const (
+	ExplanationTermKindCap      ExplanationTermKind = "cap"
+	ExplanationTermKindCeiling  ExplanationTermKind = "ceiling"
+	ExplanationTermKindCohort   ExplanationTermKind = "cohort"
+	ExplanationTermKindFeature  ExplanationTermKind = "feature"
+	ExplanationTermKindFloor    ExplanationTermKind = "floor"
+	ExplanationTermKindGuard    ExplanationTermKind = "guard"
+	ExplanationTermKindHeadroom ExplanationTermKind = "headroom"
+	ExplanationTermKindLift     ExplanationTermKind = "lift"
+	ExplanationTermKindMargin   ExplanationTermKind = "margin"
+	ExplanationTermKindPool     ExplanationTermKind = "pool"
+	ExplanationTermKindRounding ExplanationTermKind = "rounding"
 )
 
 // Defines values for FeatureFieldKind.
@@ -83,6 +126,14 @@ const (
 	ReadinessStatusStopping ReadinessStatus = "stopping"
 )
 
+// Defines values for SavingsBy.
+const (
+	SavingsByDag   SavingsBy = "dag"
+	SavingsByDay   SavingsBy = "day"
+	SavingsByOwner SavingsBy = "owner"
+	SavingsByTask  SavingsBy = "task"
+)
+
 // Defines values for Source.
 const (
 	SourceCohort    Source = "cohort"
@@ -90,6 +141,29 @@ const (
 	SourceModel     Source = "model"
 	SourceProfile   Source = "profile"
 	SourceRequested Source = "requested"
+)
+
+// Defines values for TaskReportSeverity.
+const (
+	TaskReportSeverityCritical TaskReportSeverity = "critical"
+	TaskReportSeverityOk       TaskReportSeverity = "ok"
+	TaskReportSeverityUnknown  TaskReportSeverity = "unknown"
+	TaskReportSeverityWarning  TaskReportSeverity = "warning"
+)
+
+// Defines values for WhatIfState.
+const (
+	WhatIfStateDone    WhatIfState = "done"
+	WhatIfStateFailed  WhatIfState = "failed"
+	WhatIfStateRunning WhatIfState = "running"
+)
+
+// Defines values for GetSavingsParamsBy.
+const (
+	GetSavingsParamsByDag   GetSavingsParamsBy = "dag"
+	GetSavingsParamsByDay   GetSavingsParamsBy = "day"
+	GetSavingsParamsByOwner GetSavingsParamsBy = "owner"
+	GetSavingsParamsByTask  GetSavingsParamsBy = "task"
 )
 
 // Activated defines model for Activated.
@@ -100,7 +174,7 @@ type Activated struct {
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
-	// Action `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted` or `task renamed`.
+	// Action `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
 	Action string `json:"action"`
 
 	// After The state after the change.
@@ -125,6 +199,39 @@ type AuditPage struct {
 
 	// NextCursor Null on the last page.
 	NextCursor *string `json:"next_cursor"`
+}
+
+// Baseline defines model for Baseline.
+type Baseline struct {
+	// Changes Later requests, the last one of each day.
+	Changes []StaticRequest `json:"changes"`
+
+	// CPUAt Time of the CPU request.
+	CPUAt *time.Time `json:"cpu_at"`
+
+	// CPUCores First static CPU request seen, frozen.
+	CPUCores *float64 `json:"cpu_cores"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// MemoryAt Time of the memory request.
+	MemoryAt *time.Time `json:"memory_at"`
+
+	// MemoryBytes First static memory request seen, frozen.
+	MemoryBytes *int64 `json:"memory_bytes"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
 }
 
 // Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
@@ -154,13 +261,338 @@ type CPUCores = float64
 // Example: 250m
 type CPUQuantity = string
 
-// Duration defines model for Duration.
+// Campaign defines model for Campaign.
+type Campaign struct {
+	// Budget The budget of a campaign. An omitted field is no bound.
+	Budget    *CampaignBudget `json:"budget"`
+	Conf      json.RawMessage `json:"conf"`
+	CreatedAt time.Time       `json:"created_at"`
+	CreatedBy string          `json:"created_by"`
+	DagID     string          `json:"dag_id"`
+
+	// Failures The newest failed runs, which wait for a reset.
+	Failures         []CampaignRun `json:"failures"`
+	ID               int64         `json:"id"`
+	Name             string        `json:"name"`
+	Namespace        string        `json:"namespace"`
+	Paused           bool          `json:"paused"`
+	Pool             *string       `json:"pool"`
+	ProfiledLastHour int           `json:"profiled_last_hour"`
+
+	// Progress The share of runs that are profiled.
+	Progress float64 `json:"progress"`
+
+	// Runs Registered runs.
+	Runs int `json:"runs"`
+
+	// States The number of runs in every state, in the order of the states.
+	States []CampaignCount `json:"states"`
+
+	// Stopped Why the budget ended the campaign.
+	Stopped *string       `json:"stopped"`
+	Used    CampaignUsage `json:"used"`
+	Version *string       `json:"version"`
+}
+
+// CampaignArchivedRun defines model for CampaignArchivedRun.
+type CampaignArchivedRun struct {
+	// Conf The conf of the archived DAG run.
+	Conf json.RawMessage `json:"conf,omitempty"`
+
+	// ExecutionDate Execution date of the archived run, to the second.
+	ExecutionDate time.Time `json:"execution_date"`
+
+	// Scenario Name of the inputs.
+	Scenario string `json:"scenario"`
+}
+
+// CampaignBranch defines model for CampaignBranch.
+type CampaignBranch string
+
+// CampaignBudget The budget of a campaign. An omitted field is no bound.
+type CampaignBudget struct {
+	// Gbh Allocated GB times hours of the reproduced tries.
+	Gbh *float64 `json:"gbh,omitempty"`
+
+	// Runs Number of DAG runs, repeated attempts included.
+	Runs *int `json:"runs,omitempty"`
+
+	// Until Time after which no run starts.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// CampaignClaim defines model for CampaignClaim.
+type CampaignClaim struct {
+	DagID   string        `json:"dag_id"`
+	Paused  bool          `json:"paused"`
+	Pool    *string       `json:"pool"`
+	Runs    []CampaignRun `json:"runs"`
+	Stopped *string       `json:"stopped"`
+	Version *string       `json:"version"`
+}
+
+// CampaignClaimRequest defines model for CampaignClaimRequest.
+type CampaignClaimRequest struct {
+	Branch CampaignBranch `json:"branch"`
+
+	// LeaseSeconds 300 if omitted.
+	LeaseSeconds *float64 `json:"lease_seconds,omitempty"`
+	Limit        int      `json:"limit"`
+}
+
+// CampaignCount defines model for CampaignCount.
+type CampaignCount struct {
+	// Name The name of the state.
+	Name string `json:"name"`
+	Runs int    `json:"runs"`
+
+	// State 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	State CampaignState `json:"state"`
+}
+
+// CampaignPage defines model for CampaignPage.
+type CampaignPage struct {
+	// Campaigns The campaigns without their failures.
+	Campaigns  []Campaign `json:"campaigns"`
+	NextCursor *string    `json:"next_cursor"`
+}
+
+// CampaignRegistered defines model for CampaignRegistered.
+type CampaignRegistered struct {
+	// Already Number of runs that were registered before.
+	Already int `json:"already"`
+
+	// Registered Number of new runs.
+	Registered int `json:"registered"`
+}
+
+// CampaignRelease defines model for CampaignRelease.
+type CampaignRelease struct {
+	Released int           `json:"released"`
+	Stuck    []CampaignRun `json:"stuck"`
+}
+
+// CampaignReleaseRequest defines model for CampaignReleaseRequest.
+type CampaignReleaseRequest struct {
+	// StuckAfterSeconds 21600 if omitted.
+	StuckAfterSeconds *float64 `json:"stuck_after_seconds,omitempty"`
+}
+
+// CampaignRequest defines model for CampaignRequest.
+type CampaignRequest struct {
+	// Budget The budget of a campaign. An omitted field is no bound.
+	Budget *CampaignBudget `json:"budget,omitempty"`
+
+	// Conf Sandbox settings, which override the conf of each archived run.
+	Conf json.RawMessage `json:"conf,omitempty"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Name Unique for the DAG.
+	Name string `json:"name"`
+
+	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Pool The Airflow pool of the reproduced tasks.
+	Pool *string `json:"pool,omitempty"`
+
+	// Version The version of the DAG that must be deployed.
+	Version *string `json:"version,omitempty"`
+}
+
+// CampaignResetRequest defines model for CampaignResetRequest.
+type CampaignResetRequest struct {
+	Notes *string `json:"notes,omitempty"`
+
+	// To 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	To CampaignState `json:"to"`
+}
+
+// CampaignResultRequest defines model for CampaignResultRequest.
+type CampaignResultRequest struct {
+	// Attempt The attempt that the step belongs to; the answer is 409 if the run is in another attempt.
+	Attempt *int `json:"attempt,omitempty"`
+
+	// From 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	From CampaignState `json:"from"`
+
+	// Notes The cause of a failure, or the result of a check; cut after 2,000 characters.
+	Notes *string `json:"notes,omitempty"`
+
+	// To 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	To CampaignState `json:"to"`
+}
+
+// CampaignResumeRequest defines model for CampaignResumeRequest.
+type CampaignResumeRequest struct {
+	// Budget The budget of a campaign. An omitted field is no bound.
+	Budget *CampaignBudget `json:"budget,omitempty"`
+}
+
+// CampaignRun defines model for CampaignRun.
+type CampaignRun struct {
+	Attempt   int       `json:"attempt"`
+	ChangedAt time.Time `json:"changed_at"`
+
+	// Conf The conf of the archived run. In a claim, the conf of the campaign already overrides it.
+	Conf json.RawMessage `json:"conf"`
+
+	// DagRunID The run id of the DAG run; it does not change if a trigger repeats the attempt.
+	DagRunID      string     `json:"dag_run_id"`
+	ExecutionDate time.Time  `json:"execution_date"`
+	LeasedUntil   *time.Time `json:"leased_until"`
+	N             int        `json:"n"`
+	Notes         *string    `json:"notes"`
+	Scenario      string     `json:"scenario"`
+
+	// State 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	State     CampaignState `json:"state"`
+	StateName string        `json:"state_name"`
+}
+
+// CampaignRunPage defines model for CampaignRunPage.
+type CampaignRunPage struct {
+	NextCursor *string       `json:"next_cursor"`
+	Runs       []CampaignRun `json:"runs"`
+}
+
+// CampaignRunsRequest defines model for CampaignRunsRequest.
+type CampaignRunsRequest struct {
+	Runs []CampaignArchivedRun `json:"runs"`
+}
+
+// CampaignState 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+type CampaignState int
+
+// CampaignTask defines model for CampaignTask.
+type CampaignTask struct {
+	MapIndex int `json:"map_index"`
+
+	// MemoryMaxBytes The peak of the successful try.
+	MemoryMaxBytes *int64 `json:"memory_max_bytes"`
+	Succeeded      bool   `json:"succeeded"`
+	TaskID         string `json:"task_id"`
+
+	// Tries Reported tries.
+	Tries int `json:"tries"`
+}
+
+// CampaignTasks defines model for CampaignTasks.
+type CampaignTasks struct {
+	Tasks []CampaignTask `json:"tasks"`
+}
+
+// CampaignUsage defines model for CampaignUsage.
+type CampaignUsage struct {
+	Gbh  float64 `json:"gbh"`
+	Runs int     `json:"runs"`
+}
+
+// DagFootprint defines model for DagFootprint.
+type DagFootprint struct {
+	// MemoryBytes Median of the memory in use.
+	MemoryBytes    int64   `json:"memory_bytes"`
+	MemoryP95Bytes int64   `json:"memory_p95_bytes"`
+	Seconds        float64 `json:"seconds"`
+}
+
+// DagForecast defines model for DagForecast.
+type DagForecast struct {
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Footprint Memory in use at equally spaced times.
+	Footprint []DagFootprint `json:"footprint"`
+
+	// MedianSeconds Median of the time from the start of the run to its end.
+	MedianSeconds float64 `json:"median_seconds"`
+
+	// MemoryPeakBytes Median of the largest memory in use at one time.
+	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
+
+	// MemoryPeakP95Bytes Memory quota that suffices for 95 % of the runs.
+	MemoryPeakP95Bytes int64 `json:"memory_peak_p95_bytes"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace  ID      `json:"namespace"`
+	P95Seconds float64 `json:"p95_seconds"`
+
+	// PastRuns Number of past runs that correct `p95_seconds`; with fewer than 19, `p95_seconds` comes from the draws alone.
+	PastRuns           int               `json:"past_runs"`
+	StructureUpdatedAt time.Time         `json:"structure_updated_at"`
+	Tasks              []DagTaskForecast `json:"tasks"`
+
+	// UnknownTasks Tasks without a known run time; they count with a run time of 0.
+	UnknownTasks []string `json:"unknown_tasks"`
+}
+
+// DagStructure defines model for DagStructure.
+type DagStructure struct {
+	Tasks []DagTask `json:"tasks"`
+}
+
+// DagTask defines model for DagTask.
+type DagTask struct {
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+
+	// Upstream Tasks that must end before the task starts.
+	Upstream []ID `json:"upstream"`
+}
+
+// DagTaskForecast defines model for DagTaskForecast.
+type DagTaskForecast struct {
+	// Critical Probability that the task is on the critical path.
+	Critical      float64 `json:"critical"`
+	EndP95Seconds float64 `json:"end_p95_seconds"`
+
+	// EndSeconds Median of the end.
+	EndSeconds float64 `json:"end_seconds"`
+
+	// Instances Number of mapped instances in a usual run.
+	Instances int `json:"instances"`
+
+	// MemoryBytes Memory that the instances of the task are granted.
+	MemoryBytes int64 `json:"memory_bytes"`
+
+	// StartSeconds Median of the start.
+	StartSeconds float64 `json:"start_seconds"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+}
+
+// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
 
+	// OutlierProbability Probability of a run of more than three times the median.
+	OutlierProbability *float64 `json:"outlier_probability"`
+
 	// P95Seconds Seconds; at most ten years.
 	P95Seconds Seconds `json:"p95_seconds"`
+
+	// P99Seconds 99 % of the runs take at most this time.
+	P99Seconds *float64 `json:"p99_seconds"`
+
+	// Shape The shape that the run times share with other tasks of the namespace; null if none is known.
+	Shape *string `json:"shape"`
+
+	// TimeoutProbability Probability of a run longer than `execution_timeout_seconds`; null if the request has no timeout.
+	TimeoutProbability *float64 `json:"timeout_probability"`
 }
 
 // Experiment defines model for Experiment.
@@ -250,6 +682,95 @@ type ExperimentSummary struct {
 	Tasks []string `json:"tasks"`
 }
 
+// Explanation defines model for Explanation.
+type Explanation struct {
+	// Base The meaning of `base_bytes`.
+	Base string `json:"base"`
+
+	// BaseBytes The start of the chain. Without terms it equals `granted_bytes`.
+	BaseBytes int64 `json:"base_bytes"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// ExpectedBytes The expected peak, before margins; null if no model predicts it.
+	ExpectedBytes *int64 `json:"expected_bytes"`
+
+	// GrantedBytes The `limit_bytes` of the answer.
+	GrantedBytes int64 `json:"granted_bytes"`
+
+	// Killed Why the try was OOM-killed, and which amount would have held.
+	Killed *KilledTry `json:"killed"`
+
+	// LadderBytes The grant, then the lift after each OOM kill.
+	LadderBytes []int64 `json:"ladder_bytes"`
+
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
+	Mode  Mode   `json:"mode"`
+	Model *Model `json:"model"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
+
+	// Nearest The most similar past runs, nearest first; at most five.
+	Nearest []SimilarRun `json:"nearest"`
+
+	// Note Why the chain is incomplete; null if it is complete.
+	Note *string `json:"note"`
+
+	// Reason The `reason` in the answer of /predict.
+	Reason string `json:"reason"`
+	Risk   Risk   `json:"risk"`
+
+	// Shadow The chain of the grant that enforce mode would give; null except in shadow mode.
+	Shadow *ExplanationChain `json:"shadow"`
+
+	// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+	Source Source `json:"source"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+
+	// Terms Factors in the order in which they apply.
+	Terms []ExplanationTerm `json:"terms"`
+
+	// Text The explanation as one paragraph.
+	Text string `json:"text"`
+}
+
+// ExplanationChain The chain of the grant that enforce mode would give; null except in shadow mode.
+type ExplanationChain struct {
+	Base          string            `json:"base"`
+	BaseBytes     int64             `json:"base_bytes"`
+	ExpectedBytes *int64            `json:"expected_bytes"`
+	GrantedBytes  int64             `json:"granted_bytes"`
+	Terms         []ExplanationTerm `json:"terms"`
+}
+
+// ExplanationTerm defines model for ExplanationTerm.
+type ExplanationTerm struct {
+	// BytesAfter `base_bytes` times all factors up to this one, rounded; at most 8 PiB.
+	BytesAfter int64 `json:"bytes_after"`
+
+	// Factor The factor at full precision.
+	Factor float64             `json:"factor"`
+	Kind   ExplanationTermKind `json:"kind"`
+	Name   string              `json:"name"`
+
+	// Value The value of a feature.
+	Value *string `json:"value"`
+}
+
+// ExplanationTermKind defines model for ExplanationTerm.Kind.
+type ExplanationTermKind string
+
 // FailedMemory Allocation of the killed try, as a number or as a quantity.
 type FailedMemory struct {
 	Memory      *string `json:"memory,omitempty"`
@@ -286,10 +807,18 @@ type FieldProblem struct {
 	Field string `json:"field"`
 }
 
+// GrantQuantiles defines model for GrantQuantiles.
+type GrantQuantiles struct {
+	P25Bytes int64 `json:"p25_bytes"`
+	P50Bytes int64 `json:"p50_bytes"`
+	P75Bytes int64 `json:"p75_bytes"`
+	P95Bytes int64 `json:"p95_bytes"`
+}
+
 // Grid defines model for Grid.
 type Grid string
 
-// Group Potential savings of the task, by its usage statistics.
+// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
 type Group string
 
 // Guard The state of the model's margins at the time of the answer.
@@ -297,7 +826,7 @@ type Guard struct {
 	// Params Parameters in the order that the model family documents.
 	Params []float64 `json:"params"`
 
-	// Version Number of updates of the margins since the training of the model.
+	// Version Number of tries that the model had learned.
 	Version int64 `json:"version"`
 }
 
@@ -318,6 +847,19 @@ type ID = string
 type ItemError struct {
 	// Error An error (RFC 9457).
 	Error Problem `json:"error"`
+}
+
+// KilledTry Why the try was OOM-killed, and which amount would have held.
+type KilledTry struct {
+	// KilledBytes The allocation that was too small.
+	KilledBytes int64 `json:"killed_bytes"`
+
+	// NeededBytes The peak of a later try of the run; null if unknown.
+	NeededBytes *int64 `json:"needed_bytes"`
+	Text        string `json:"text"`
+
+	// WouldHoldBytes `needed_bytes` in whole MiB; null if unknown.
+	WouldHoldBytes *int64 `json:"would_hold_bytes"`
 }
 
 // Lift defines model for Lift.
@@ -425,6 +967,14 @@ type MemoryBytes = int64
 // Example: 350Gi
 type MemoryQuantity = string
 
+// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
+// without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
+// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
+// warning. Do not send secrets.
+//
+// Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
+type Metadata = json.RawMessage
+
 // Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
 type Mode string
 
@@ -462,12 +1012,24 @@ type ModelVersion struct {
 	Withdrawn bool `json:"withdrawn"`
 }
 
+// NewestRun defines model for NewestRun.
+type NewestRun struct {
+	// IsOutlier Whether the run took more than three times its predicted median.
+	IsOutlier bool `json:"is_outlier"`
+
+	// Ratio Run time of the newest run divided by its prediction.
+	Ratio float64 `json:"ratio"`
+}
+
 // Observation The usage and outcome of one try.
 type Observation struct {
 	// Allocated Memory and CPU, each as a number or as a quantity.
 	//
 	// Example: {"cpu":"6","memory":"350Gi"}
 	Allocated *Resources `json:"allocated,omitempty"`
+
+	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1.
+	ClusterLoad *float64 `json:"cluster_load,omitempty"`
 
 	// CPUMaxCores The measured peak of the CPU usage.
 	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
@@ -502,12 +1064,24 @@ type Observation struct {
 	MemoryMaxBytes *int64 `json:"memory_max_bytes,omitempty"`
 
 	// MemorySampledBytes The largest sample of a monitoring system with a sampling interval, such as Prometheus, which misses short peaks.
-	// Together with `memory_max_bytes` it teaches how much samples underestimate the peak; alone it is corrected
-	// upwards by that factor.
+	// Together with `memory_max_bytes` it shows how much samples underestimate the peak; a sample without a measured peak
+	// is corrected upwards by that factor.
 	MemorySampledBytes *int64 `json:"memory_sampled_bytes,omitempty"`
+
+	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
+	// without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
+	// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
+	// warning. Do not send secrets.
+	//
+	//
+	// Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
+	Metadata Metadata `json:"metadata,omitempty"`
 
 	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
+
+	// NodeType Instance type or class of the node, at most 200 characters.
+	NodeType *string `json:"node_type,omitempty"`
 
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
@@ -535,6 +1109,11 @@ type Observation struct {
 
 	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
+
+	// Usage The usage of the try apart from its peaks. A value out of range is ignored with a warning.
+	//
+	// Example: {"cpu_mean_cores":0.8,"memory_mean_bytes":2147483648}
+	Usage *Usage `json:"usage,omitempty"`
 
 	// UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
 	// stores the series with the report and does not learn from it yet.
@@ -580,7 +1159,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted: four times the largest of request, largest peak and floor. The default rises once after a kill at the cap, and for inputs larger than all known ones by their predicted need.
+	// CapBytes Maximum allocation. If omitted, it is four times the largest of request, largest peak and floor. This default rises once after a kill at the cap. For inputs larger than all known ones it is at least their predicted need.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged Returns the requested CPU unchanged.
@@ -621,10 +1200,16 @@ type PredictBatchRequest struct {
 
 // PredictRequest The request before a launch.
 type PredictRequest struct {
+	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1.
+	ClusterLoad *float64 `json:"cluster_load,omitempty"`
+
 	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
+
+	// ExecutionTimeoutSeconds Execution timeout of the task; the answer has the probability that the run exceeds it.
+	ExecutionTimeoutSeconds *float64 `json:"execution_timeout_seconds,omitempty"`
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
@@ -644,8 +1229,20 @@ type PredictRequest struct {
 	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
+	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
+	// without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
+	// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
+	// warning. Do not send secrets.
+	//
+	//
+	// Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
+	Metadata Metadata `json:"metadata,omitempty"`
+
 	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
+
+	// NodeType Instance type or class of the node, at most 200 characters.
+	NodeType *string `json:"node_type,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//
@@ -675,7 +1272,9 @@ type Prediction struct {
 	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	DagID    ID        `json:"dag_id"`
+	DagID ID `json:"dag_id"`
+
+	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
 	Duration *Duration `json:"duration"`
 
 	// LadderBytes Allocation of the first try, then of each lift.
@@ -711,6 +1310,9 @@ type Prediction struct {
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
+
+	// Warnings Parts of the request that were ignored; absent if there are none.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // PredictionID `prediction_id` of a prediction.
@@ -765,9 +1367,14 @@ type Readiness struct {
 	Observe ReadinessObserve `json:"observe"`
 
 	// StaleSeconds Age of this replica's list of stored models and policies: the replica may have missed later changes. Below 2 while
-	// the database is reachable; absent while it is unknown.
+	// the database is reachable; absent while the age is unknown.
 	StaleSeconds *float64        `json:"stale_seconds,omitempty"`
 	Status       ReadinessStatus `json:"status"`
+
+	// Version Version of the program.
+	//
+	// Example: 1.0.0
+	Version *string `json:"version,omitempty"`
 }
 
 // ReadinessObserve Whether the server can store reports.
@@ -820,6 +1427,37 @@ type RecordedOrError struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
+// RemainingTime Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+type RemainingTime struct {
+	MedianSeconds float64 `json:"median_seconds"`
+	P95Seconds    float64 `json:"p95_seconds"`
+}
+
+// Report defines model for Report.
+type Report struct {
+	// Currency Currency of the prices.
+	Currency *string `json:"currency"`
+
+	// FirstDay First day with a try.
+	FirstDay *openapi_types.Date `json:"first_day"`
+
+	// From First day of the window; null for all history.
+	From *openapi_types.Date `json:"from"`
+
+	// Groups Only in a report with `static`.
+	Groups *[]StaticGroup `json:"groups,omitempty"`
+
+	// LastDay Last day with a try.
+	LastDay *openapi_types.Date `json:"last_day"`
+
+	// Tasks Sorted by wasted_gbh, the largest first.
+	Tasks []TaskReport `json:"tasks"`
+
+	// To Day after the window; null for all history.
+	To    *openapi_types.Date `json:"to"`
+	Total SavingsRow          `json:"total"`
+}
+
 // Resources Memory and CPU, each as a number or as a quantity.
 //
 // Example: {"cpu":"6","memory":"350Gi"}
@@ -863,12 +1501,264 @@ type RiskRecord struct {
 // Example: scheduled__2020-01-03T00:00:00+00:00
 type RunID = string
 
+// RunTime defines model for RunTime.
+type RunTime struct {
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Drift Median ratio of run time to prediction of the newest 20 runs, divided by the median ratio of the earlier runs; 1 with fewer than 40 runs.
+	Drift            float64          `json:"drift"`
+	ExecutionTimeout SuggestedTimeout `json:"execution_timeout"`
+
+	// Histogram Ratios of run times to their predictions. The first bin starts at 0; the last one has no upper end.
+	Histogram RunTimeHistogram `json:"histogram"`
+
+	// LongestSeconds Longest success among the newest 200 tries.
+	LongestSeconds float64 `json:"longest_seconds"`
+	MedianSeconds  float64 `json:"median_seconds"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID        `json:"namespace"`
+	Newest    NewestRun `json:"newest"`
+
+	// NoShapeProbability Probability that the task has none of these shapes.
+	NoShapeProbability float64 `json:"no_shape_probability"`
+	P95Seconds         float64 `json:"p95_seconds"`
+	P99Seconds         float64 `json:"p99_seconds"`
+
+	// Remaining Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+	Remaining *RemainingTime `json:"remaining"`
+
+	// Runs Number of runs that were predicted before they ran, at most the newest 500.
+	Runs int `json:"runs"`
+
+	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
+	Shapes []ShapeMembership `json:"shapes"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+
+	// TimeoutProbability Probability of a run longer than the timeout in use; null if the timeout is unknown.
+	TimeoutProbability *float64 `json:"timeout_probability"`
+}
+
+// RunTimeHistogram Ratios of run times to their predictions. The first bin starts at 0; the last one has no upper end.
+type RunTimeHistogram struct {
+	// Counts Number of runs in each bin.
+	Counts []int `json:"counts"`
+
+	// Predicted Probability that the next run falls into each bin.
+	Predicted []float64 `json:"predicted"`
+
+	// Width Width of a bin.
+	Width float64 `json:"width"`
+}
+
+// Savings defines model for Savings.
+type Savings struct {
+	// Baselines Only in savings by task.
+	Baselines *[]Baseline `json:"baselines,omitempty"`
+	By        SavingsBy   `json:"by"`
+
+	// Currency Currency of the prices.
+	Currency *string `json:"currency"`
+
+	// FirstDay First day with a try.
+	FirstDay *openapi_types.Date `json:"first_day"`
+
+	// From First day of the window; null for all history.
+	From *openapi_types.Date `json:"from"`
+
+	// LastDay Last day with a try.
+	LastDay *openapi_types.Date `json:"last_day"`
+
+	// PriceCoreHour Price of a core hour; null if not set.
+	PriceCoreHour *float64 `json:"price_core_hour"`
+
+	// PriceGbHour Price of a GB·h; null if not set.
+	PriceGbHour *float64     `json:"price_gb_hour"`
+	Rows        []SavingsRow `json:"rows"`
+
+	// To Day after the window; null for all history.
+	To    *openapi_types.Date `json:"to"`
+	Total SavingsRow          `json:"total"`
+}
+
+// SavingsBy defines model for Savings.By.
+type SavingsBy string
+
+// SavingsRow defines model for SavingsRow.
+type SavingsRow struct {
+	// DagID Only in rows by DAG or task.
+	DagID *string `json:"dag_id,omitempty"`
+
+	// Day UTC day; only in rows by day.
+	Day *openapi_types.Date `json:"day,omitempty"`
+
+	// GrantedGbh GB·h of the allocations of successful tries.
+	GrantedGbh *float64 `json:"granted_gbh"`
+
+	// KilledGbh GB·h of the whole allocations of OOM-killed attempts.
+	KilledGbh *float64 `json:"killed_gbh"`
+
+	// Kills OOM-killed tries.
+	Kills int `json:"kills"`
+
+	// Namespace Only in rows by DAG or task.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// NoRequestGbh GB·h granted to, or killed in, tasks whose static request is unknown; they count in no saving.
+	NoRequestGbh float64 `json:"no_request_gbh"`
+
+	// Owner Only in rows by owner; absent if the owner is unknown.
+	Owner *string `json:"owner,omitempty"`
+
+	// RequestedGbh GB·h of the accounted successes with the static request of their task.
+	RequestedGbh *float64 `json:"requested_gbh"`
+
+	// SavedCoreH Core hours saved, of tries whose CPU request and allocation are known.
+	SavedCoreH *float64 `json:"saved_core_h"`
+
+	// SavedGbh GB·h saved; negative if more was spent than requested.
+	SavedGbh *float64 `json:"saved_gbh"`
+
+	// SavedMoney Value of the savings; null without a price.
+	SavedMoney *float64 `json:"saved_money"`
+
+	// SuccessHours Duration of the accounted successes in hours.
+	SuccessHours *float64 `json:"success_hours"`
+
+	// Successes Successful tries.
+	Successes int `json:"successes"`
+
+	// TaskID Only in rows by task.
+	TaskID *string `json:"task_id,omitempty"`
+
+	// Tries All reported tries.
+	Tries int `json:"tries"`
+
+	// UnaccountedTries Successes and kills without a duration or an allocation; they count in used_gbh only.
+	UnaccountedTries int `json:"unaccounted_tries"`
+
+	// UnmeasuredTries Successes without a duration or a peak; they do not count in used_gbh.
+	UnmeasuredTries int `json:"unmeasured_tries"`
+
+	// UsedGbh GB·h of the peaks of successful tries.
+	UsedGbh *float64 `json:"used_gbh"`
+
+	// UsedHours Duration of the tries in used_gbh in hours.
+	UsedHours *float64 `json:"used_hours"`
+
+	// WastedGbh Unused GB·h of grants, plus killed_gbh.
+	WastedGbh *float64 `json:"wasted_gbh"`
+}
+
 // Seconds Seconds; at most ten years.
 type Seconds = float64
+
+// ShapeMembership defines model for ShapeMembership.
+type ShapeMembership struct {
+	// Density Probability of each bin of the histogram.
+	Density []float64 `json:"density"`
+
+	// Name Number of the shape and its 95 % quantile, as a multiple of the median.
+	Name        string  `json:"name"`
+	Probability float64 `json:"probability"`
+}
+
+// SimilarRun defines model for SimilarRun.
+type SimilarRun struct {
+	// Distance 0 for identical inputs. The weight of a feature is the share of the variance of the peak that it explains.
+	Distance float64   `json:"distance"`
+	EndedAt  time.Time `json:"ended_at"`
+	MapIndex int       `json:"map_index"`
+
+	// MemoryMaxBytes The peak; of an OOM kill the allocation that was too small.
+	MemoryMaxBytes int64 `json:"memory_max_bytes"`
+
+	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
+	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
+	// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+	Outcome   Outcome `json:"outcome"`
+	RunID     string  `json:"run_id"`
+	TryNumber int     `json:"try_number"`
+}
 
 // Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
 // `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 type Source string
+
+// StaticAdvice defines model for StaticAdvice.
+type StaticAdvice struct {
+	// Request The same as a quantity.
+	Request *string `json:"request"`
+
+	// RequestBytes One request for all runs; null with too few runs for the risk target.
+	RequestBytes *int64 `json:"request_bytes"`
+
+	// Risk Upper bound of the probability that the next run exceeds the request.
+	Risk *float64 `json:"risk"`
+
+	// Runs Number of measured runs that the request is derived from.
+	Runs int `json:"runs"`
+
+	// RunsNeeded Fewest runs for the risk target.
+	RunsNeeded int `json:"runs_needed"`
+
+	// SavesGbh GB·h that the request would have saved in the window, with every kill charged.
+	SavesGbh *float64 `json:"saves_gbh"`
+}
+
+// StaticGroup defines model for StaticGroup.
+type StaticGroup struct {
+	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	Group Group `json:"group"`
+
+	// Request The same as a quantity.
+	Request *string `json:"request"`
+
+	// RequestBytes One request for every run of these tasks.
+	RequestBytes *int64 `json:"request_bytes"`
+
+	// Risk Largest bound of the risk of a task.
+	Risk *float64 `json:"risk"`
+
+	// SavesGbh GB·h that the request would have saved in the window.
+	SavesGbh *float64 `json:"saves_gbh"`
+
+	// Tasks Number of tasks that the request is derived from.
+	Tasks int `json:"tasks"`
+
+	// Without Number of tasks with too few runs.
+	Without int `json:"without"`
+}
+
+// StaticRequest defines model for StaticRequest.
+type StaticRequest struct {
+	At time.Time `json:"at"`
+
+	// CPUCores CPU in cores.
+	CPUCores *float64 `json:"cpu_cores"`
+
+	// MemoryBytes Memory in bytes.
+	MemoryBytes *int64 `json:"memory_bytes"`
+}
+
+// SuggestedTimeout defines model for SuggestedTimeout.
+type SuggestedTimeout struct {
+	// CurrentSeconds The timeout in use: `execution_timeout_seconds` of this request, or of the newest prediction request that this replica answered; null if unknown.
+	CurrentSeconds *float64 `json:"current_seconds"`
+	Risk           float64  `json:"risk"`
+
+	// Seconds The timeout; a healthy run exceeds it with the probability `risk`.
+	Seconds float64 `json:"seconds"`
+}
 
 // TaskKey A task, the unit of learning.
 type TaskKey struct {
@@ -901,6 +1791,9 @@ type TaskProfile struct {
 	// Ambiguous Runs with equal features differ so much that the features cannot explain the difference.
 	Ambiguous bool `json:"ambiguous"`
 
+	// Anomaly How unusual the newest runs of the task are beside the runs of the namespace; absent before the namespace has profiles.
+	Anomaly *UsageAnomaly `json:"anomaly,omitempty"`
+
 	// BinsBytes Optimised upper edges of the bins of the task; null before the first training.
 	BinsBytes []int64 `json:"bins_bytes"`
 	Champion  *Model  `json:"champion"`
@@ -915,7 +1808,7 @@ type TaskProfile struct {
 	Exam     json.RawMessage `json:"exam"`
 	Features []FeatureField  `json:"features"`
 
-	// Group Potential savings of the task, by its usage statistics.
+	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -934,6 +1827,9 @@ type TaskProfile struct {
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
 
+	// Profile The usage profile of most runs of the task; absent before the namespace has profiles.
+	Profile *TaskUsageProfile `json:"profile,omitempty"`
+
 	// Quarantined Reports that change no prediction unless another report confirms them; absent if there are none.
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
@@ -949,6 +1845,85 @@ type TaskProfile struct {
 	TaskID ID `json:"task_id"`
 }
 
+// TaskReport defines model for TaskReport.
+type TaskReport struct {
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// GrantedBytes Mean grant over time.
+	GrantedBytes *int64 `json:"granted_bytes"`
+
+	// GrantedGbh As in GET /savings.
+	GrantedGbh *float64 `json:"granted_gbh"`
+
+	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	Group Group `json:"group"`
+
+	// KilledGbh As in GET /savings.
+	KilledGbh *float64 `json:"killed_gbh"`
+
+	// KilledPercent Kills as a percentage of successes and kills.
+	KilledPercent *float64 `json:"killed_percent"`
+
+	// Kills OOM-killed tries.
+	Kills int `json:"kills"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
+
+	// RequestedBytes The first static request of the task.
+	RequestedBytes *int64 `json:"requested_bytes"`
+
+	// RequestedGbh As in GET /savings.
+	RequestedGbh *float64 `json:"requested_gbh"`
+
+	// Risk Mean promised probability of a kill of recent first tries.
+	Risk *float64 `json:"risk"`
+
+	// RiskTarget Accepted probability of a kill.
+	RiskTarget float64 `json:"risk_target"`
+
+	// SavedGbh As in GET /savings.
+	SavedGbh *float64 `json:"saved_gbh"`
+
+	// SavedMoney As in GET /savings.
+	SavedMoney *float64 `json:"saved_money"`
+
+	// Severity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+	Severity TaskReportSeverity `json:"severity"`
+
+	// Source Source of the next answer.
+	Source *string       `json:"source"`
+	Static *StaticAdvice `json:"static,omitempty"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+
+	// Tries Reported tries.
+	Tries int `json:"tries"`
+
+	// UsedBytes Mean peak over time.
+	UsedBytes *int64 `json:"used_bytes"`
+
+	// UsedGbh As in GET /savings.
+	UsedGbh *float64 `json:"used_gbh"`
+
+	// WastedGbh As in GET /savings.
+	WastedGbh *float64 `json:"wasted_gbh"`
+
+	// WhyNot What prevents a better size; absent if nothing does.
+	WhyNot *string `json:"why_not,omitempty"`
+}
+
+// TaskReportSeverity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+type TaskReportSeverity string
+
 // TaskSummary defines model for TaskSummary.
 type TaskSummary struct {
 	Champion *Model `json:"champion"`
@@ -958,7 +1933,7 @@ type TaskSummary struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Group Potential savings of the task, by its usage statistics.
+	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -979,6 +1954,18 @@ type TaskSummary struct {
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
+}
+
+// TaskUsageProfile The usage profile of most runs of the task; absent before the namespace has profiles.
+type TaskUsageProfile struct {
+	// ID Id for `GET /profiles/{profile_id}`; 0 is the outlier group.
+	ID int `json:"id"`
+
+	// Share Share of the runs of the task in the profile.
+	Share float64 `json:"share"`
+
+	// Version Version of the profiles of the namespace.
+	Version int `json:"version"`
 }
 
 // Training defines model for Training.
@@ -1024,6 +2011,175 @@ type Try struct {
 // TryNumber Airflow's try number.
 type TryNumber = int
 
+// Usage The usage of the try apart from its peaks. A value out of range is ignored with a warning.
+//
+// Example: {"cpu_mean_cores":0.8,"memory_mean_bytes":2147483648}
+type Usage struct {
+	// CPUMeanCores Mean CPU.
+	CPUMeanCores *float64 `json:"cpu_mean_cores,omitempty"`
+
+	// GPUMemoryMaxBytes Peak GPU memory.
+	GPUMemoryMaxBytes *float64 `json:"gpu_memory_max_bytes,omitempty"`
+
+	// GPUUtilisationMean Mean GPU utilisation; 1 is one GPU in full use.
+	GPUUtilisationMean *float64 `json:"gpu_utilisation_mean,omitempty"`
+
+	// MemoryMeanBytes Mean memory.
+	MemoryMeanBytes *float64 `json:"memory_mean_bytes,omitempty"`
+
+	// ReadBytes Bytes read.
+	ReadBytes *float64 `json:"read_bytes,omitempty"`
+
+	// WrittenBytes Bytes written.
+	WrittenBytes *float64 `json:"written_bytes,omitempty"`
+}
+
+// UsageAnomaly How unusual the newest runs of the task are beside the runs of the namespace; absent before the namespace has profiles.
+type UsageAnomaly struct {
+	// IsOutlier The newest run has no profile.
+	IsOutlier bool `json:"is_outlier"`
+
+	// MeanScore Mean outlier score of these runs.
+	MeanScore float64 `json:"mean_score"`
+
+	// Outliers Number of these runs that have no profile.
+	Outliers int `json:"outliers"`
+
+	// Runs Newest runs with a peak, at most 10.
+	Runs int `json:"runs"`
+
+	// Score Outlier score of the newest run (GLOSH): 0 is typical of its profile.
+	Score float64 `json:"score"`
+
+	// ShareAbove Share of the runs of the namespace that are at least as unusual as the newest run.
+	ShareAbove float64 `json:"share_above"`
+}
+
+// UsageProfile defines model for UsageProfile.
+type UsageProfile struct {
+	// ID Stays the same in later versions as long as the profile holds mostly the same runs; 0 is the outlier group.
+	ID int `json:"id"`
+
+	// Killed OOM-killed runs.
+	Killed int `json:"killed"`
+
+	// PreviousShare Share of the profile in the version before; null if it is new.
+	PreviousShare *float64 `json:"previous_share"`
+	Runs          int      `json:"runs"`
+
+	// Share Share of all runs.
+	Share float64 `json:"share"`
+
+	// Spreads Quantities that a run of the profile reports.
+	Spreads []UsageSpread `json:"spreads"`
+
+	// Tasks Tasks with a run in the profile.
+	Tasks int `json:"tasks"`
+}
+
+// UsageProfileDetail defines model for UsageProfileDetail.
+type UsageProfileDetail struct {
+	LearnedAt time.Time `json:"learned_at"`
+
+	// Members Tasks with runs in the profile, those with most runs first.
+	Members []UsageProfileMember `json:"members"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID           `json:"namespace"`
+	Profile   UsageProfile `json:"profile"`
+	Version   int          `json:"version"`
+}
+
+// UsageProfileField defines model for UsageProfileField.
+type UsageProfileField struct {
+	// Alone Accuracy with this field only.
+	Alone float64 `json:"alone"`
+
+	// Name Such as `metadata.owner`, `dag_id`, `task_id` or `requested.memory`.
+	Name string `json:"name"`
+
+	// Tasks Tasks that have it.
+	Tasks int `json:"tasks"`
+
+	// Without Accuracy with all other fields.
+	Without float64 `json:"without"`
+}
+
+// UsageProfileMember defines model for UsageProfileMember.
+type UsageProfileMember struct {
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Runs Runs of the task in the profile.
+	Runs int `json:"runs"`
+
+	// Share Share of the runs of the task in the profile.
+	Share float64 `json:"share"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+}
+
+// UsageProfileMetadata How well facts that are known before the first run predict the profile of a task, so how much a field is worth sending. Each task is
+// predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
+type UsageProfileMetadata struct {
+	// Accuracy Share of the tasks whose profile is predicted from all fields.
+	Accuracy float64 `json:"accuracy"`
+
+	// Fields The 24 fields that most tasks have, the most useful first.
+	Fields []UsageProfileField `json:"fields"`
+
+	// Majority Share of the most frequent profile: the accuracy without any fact.
+	Majority float64 `json:"majority"`
+	Tasks    int     `json:"tasks"`
+}
+
+// UsageProfileSet defines model for UsageProfileSet.
+type UsageProfileSet struct {
+	// Coverage Share of the runs with a profile.
+	Coverage float64 `json:"coverage"`
+
+	// DaviesBouldin Spread of the profiles over their distance; 0 is best.
+	DaviesBouldin float64 `json:"davies_bouldin"`
+
+	// Hopkins Tendency of the runs to cluster: 0.5 is none.
+	Hopkins   float64   `json:"hopkins"`
+	LearnedAt time.Time `json:"learned_at"`
+
+	// Metadata How well facts that are known before the first run predict the profile of a task, so how much a field is worth sending. Each task is
+	// predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
+	Metadata *UsageProfileMetadata `json:"metadata,omitempty"`
+
+	// MinRuns Smallest number of runs of a profile; 0 if the runs show no structure, so that there is one profile.
+	MinRuns int `json:"min_runs"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID             `json:"namespace"`
+	Outliers  UsageProfile   `json:"outliers"`
+	Profiles  []UsageProfile `json:"profiles"`
+
+	// Quantities What runs are compared by, such as `memory_peak_bytes`: quantities that most runs report.
+	Quantities []string `json:"quantities"`
+
+	// Runs Runs that the profiles were found in: the newest 50 of each task, at most 10,000.
+	Runs int `json:"runs"`
+
+	// Silhouette How far apart the profiles are; above 0.5 is distinct. 0 for one profile.
+	Silhouette float64 `json:"silhouette"`
+
+	// Tasks Tasks with one of these runs.
+	Tasks   int `json:"tasks"`
+	Version int `json:"version"`
+}
+
 // UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
 // stores the series with the report and does not learn from it yet.
 type UsageSeries struct {
@@ -1035,6 +2191,19 @@ type UsageSeries struct {
 
 	// StepSeconds Width of a step.
 	StepSeconds float64 `json:"step_seconds"`
+}
+
+// UsageSpread defines model for UsageSpread.
+type UsageSpread struct {
+	P10 float64 `json:"p10"`
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+
+	// Quantity `memory_peak_bytes`, `duration_seconds`, `cpu_peak_cores`, `cpu_mean_cores`, `peak_over_request`, `mean_over_peak`, `io_bytes` or `memory_gbh`. The peak of a killed run is at least its allocation.
+	Quantity string `json:"quantity"`
+
+	// Runs Runs that report it.
+	Runs int `json:"runs"`
 }
 
 // Voided defines model for Voided.
@@ -1050,6 +2219,108 @@ type Warning struct {
 	// Field The field as the client wrote it: `memory_max_bytes`, `observations[3].features`.
 	Field string `json:"field"`
 }
+
+// WhatIf defines model for WhatIf.
+type WhatIf struct {
+	// Current The results of a replay with these settings. GB is 1e9 bytes.
+	Current *WhatIfResult `json:"current,omitempty"`
+
+	// Error Why the replay failed.
+	Error *string `json:"error,omitempty"`
+	ID    string  `json:"id"`
+
+	// LeftOut Tries that cannot be replayed because they have no measured peak or duration.
+	LeftOut *int `json:"left_out,omitempty"`
+
+	// Progress Share of the work that is done.
+	Progress float64 `json:"progress"`
+
+	// Results One result for each of `settings`.
+	Results []WhatIfResult `json:"results,omitempty"`
+
+	// Rows Replayed runs.
+	Rows *int `json:"rows,omitempty"`
+
+	// Set Grants of the newest tries that the model expects before and after features are replaced.
+	Set   *WhatIfShift `json:"set,omitempty"`
+	State WhatIfState  `json:"state"`
+}
+
+// WhatIfState defines model for WhatIf.State.
+type WhatIfState string
+
+// WhatIfRequest defines model for WhatIfRequest.
+type WhatIfRequest struct {
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Set Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+	// missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	//
+	//
+	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
+	Set      Features          `json:"set,omitempty"`
+	Settings []*WhatIfSettings `json:"settings,omitempty"`
+
+	// TaskID All tasks of the DAG if omitted.
+	TaskID *string `json:"task_id,omitempty"`
+}
+
+// WhatIfResult The results of a replay with these settings. GB is 1e9 bytes.
+type WhatIfResult struct {
+	// GaveUp Number of runs that never got enough memory.
+	GaveUp int `json:"gave_up"`
+
+	// KilledPercent Percentage of runs with an OOM kill.
+	KilledPercent float64 `json:"killed_percent"`
+
+	// Lifts Number of tries after an OOM kill.
+	Lifts int `json:"lifts"`
+
+	// PromisedPercent Mean promised risk of the first tries; null if none was promised.
+	PromisedPercent *float64 `json:"promised_percent"`
+
+	// RealisedPercent Share of those first tries that were killed.
+	RealisedPercent *float64 `json:"realised_percent"`
+	Rows            int      `json:"rows"`
+
+	// Settings Replaces parts of the policies. An omitted field does not change the policy of a task.
+	Settings WhatIfSettings `json:"settings"`
+	UsedGbh  float64        `json:"used_gbh"`
+
+	// UtilisationPercent Used GB·h as a percentage of used and wasted GB·h.
+	UtilisationPercent float64 `json:"utilisation_percent"`
+
+	// WastedGbh GB·h that were granted and not used; a killed try wastes its whole allocation.
+	WastedGbh float64 `json:"wasted_gbh"`
+}
+
+// WhatIfSettings Replaces parts of the policies. An omitted field does not change the policy of a task.
+type WhatIfSettings struct {
+	// Bins Ascending amounts to which grants are rounded up.
+	Bins       []int64  `json:"bins,omitempty"`
+	CapBytes   *int64   `json:"cap_bytes,omitempty"`
+	FloorBytes *int64   `json:"floor_bytes,omitempty"`
+	MaxLifts   *int     `json:"max_lifts,omitempty"`
+	RiskTarget *float64 `json:"risk_target,omitempty"`
+}
+
+// WhatIfShift Grants of the newest tries that the model expects before and after features are replaced.
+type WhatIfShift struct {
+	After  GrantQuantiles `json:"after"`
+	Before GrantQuantiles `json:"before"`
+	Runs   int            `json:"runs"`
+}
+
+// CampaignID defines model for CampaignID.
+type CampaignID = int64
 
 // DagID 1 to 250 characters except control characters and '/'.
 //
@@ -1090,6 +2361,42 @@ type ListAuditParams struct {
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListCampaignsParams defines parameters for ListCampaigns.
+type ListCampaignsParams struct {
+	// Limit Maximum number of entries.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the previous page.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListCampaignRunsParams defines parameters for ListCampaignRuns.
+type ListCampaignRunsParams struct {
+	// State Only this state.
+	State *CampaignState `form:"state,omitempty" json:"state,omitempty"`
+
+	// Limit Maximum number of entries.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the previous page.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// GetDagForecastParams defines parameters for GetDagForecast.
+type GetDagForecastParams struct {
+	// Seed Seed of the draws; equal seeds give equal answers.
+	Seed *int `form:"seed,omitempty" json:"seed,omitempty"`
+
+	// Namespace `default` if omitted.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
+// PutDagStructureParams defines parameters for PutDagStructure.
+type PutDagStructureParams struct {
+	// Namespace `default` if omitted.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
 // ListExperimentsParams defines parameters for ListExperiments.
 type ListExperimentsParams struct {
 	// Limit Maximum number of entries.
@@ -1113,16 +2420,77 @@ type GetExperimentParams struct {
 
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
-	DagID     ID              `form:"dag_id" json:"dag_id"`
-	TaskID    ID              `form:"task_id" json:"task_id"`
-	Namespace *ID             `form:"namespace,omitempty" json:"namespace,omitempty"`
-	RunID     *RunID          `form:"run_id,omitempty" json:"run_id,omitempty"`
-	MapIndex  *MapIndex       `form:"map_index,omitempty" json:"map_index,omitempty"`
-	TryNumber *TryNumber      `form:"try_number,omitempty" json:"try_number,omitempty"`
-	Memory    *MemoryQuantity `form:"memory,omitempty" json:"memory,omitempty"`
-	CPU       *CPUQuantity    `form:"cpu,omitempty" json:"cpu,omitempty"`
-	MaxMemory *MemoryQuantity `form:"max_memory,omitempty" json:"max_memory,omitempty"`
+	DagID                   ID              `form:"dag_id" json:"dag_id"`
+	TaskID                  ID              `form:"task_id" json:"task_id"`
+	Namespace               *ID             `form:"namespace,omitempty" json:"namespace,omitempty"`
+	RunID                   *RunID          `form:"run_id,omitempty" json:"run_id,omitempty"`
+	MapIndex                *MapIndex       `form:"map_index,omitempty" json:"map_index,omitempty"`
+	TryNumber               *TryNumber      `form:"try_number,omitempty" json:"try_number,omitempty"`
+	Memory                  *MemoryQuantity `form:"memory,omitempty" json:"memory,omitempty"`
+	CPU                     *CPUQuantity    `form:"cpu,omitempty" json:"cpu,omitempty"`
+	MaxMemory               *MemoryQuantity `form:"max_memory,omitempty" json:"max_memory,omitempty"`
+	ExecutionTimeoutSeconds *float64        `form:"execution_timeout_seconds,omitempty" json:"execution_timeout_seconds,omitempty"`
 }
+
+// ListUsageProfilesParams defines parameters for ListUsageProfiles.
+type ListUsageProfilesParams struct {
+	// Namespace If omitted, the only namespace of the token, or else `default`.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
+// GetUsageProfileParams defines parameters for GetUsageProfile.
+type GetUsageProfileParams struct {
+	// Limit Largest number of members.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Namespace If omitted, the only namespace of the token, or else `default`.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
+// GetReportParams defines parameters for GetReport.
+type GetReportParams struct {
+	// From The first UTC day, as in `GET /savings`.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The UTC day after the last one, as in `GET /savings`.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Static Add static requests.
+	Static *bool `form:"static,omitempty" json:"static,omitempty"`
+
+	// Namespace Only this namespace; all if omitted.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+
+	// DagID Only this DAG.
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+
+	// TaskID Only tasks of this name.
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+}
+
+// GetSavingsParams defines parameters for GetSavings.
+type GetSavingsParams struct {
+	// From The first UTC day: a date, or a time within it (RFC 3339).
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The UTC day after the last one: a date; or a time, whose day is included unless it is midnight.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// By Key of the rows. The owner of a task is the `owner` of its newest metadata; null for tasks without an owner.
+	By *GetSavingsParamsBy `form:"by,omitempty" json:"by,omitempty"`
+
+	// Namespace Only this namespace; all if omitted.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+
+	// DagID Only this DAG.
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+
+	// TaskID Only tasks of this name.
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+}
+
+// GetSavingsParamsBy defines parameters for GetSavings.
+type GetSavingsParamsBy string
 
 // ListTasksParams defines parameters for ListTasks.
 type ListTasksParams struct {
@@ -1184,6 +2552,21 @@ type RenameTaskParams struct {
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
+// GetTaskRunTimeParams defines parameters for GetTaskRunTime.
+type GetTaskRunTimeParams struct {
+	// Risk Share of healthy runs that the suggested timeout may stop.
+	Risk *float64 `form:"risk,omitempty" json:"risk,omitempty"`
+
+	// ElapsedSeconds Time for which a try has run; adds its remaining time to the answer.
+	ElapsedSeconds *float64 `form:"elapsed_seconds,omitempty" json:"elapsed_seconds,omitempty"`
+
+	// ExecutionTimeoutSeconds The timeout in use; adds the probability that a run exceeds it to the answer.
+	ExecutionTimeoutSeconds *float64 `form:"execution_timeout_seconds,omitempty" json:"execution_timeout_seconds,omitempty"`
+
+	// Namespace `default` if omitted.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
 // GetSeriesParams defines parameters for GetSeries.
 type GetSeriesParams struct {
 	RunID     RunID      `form:"run_id" json:"run_id"`
@@ -1200,8 +2583,35 @@ type TrainTaskParams struct {
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
+// CreateCampaignJSONRequestBody defines body for CreateCampaign for application/json ContentType.
+type CreateCampaignJSONRequestBody = CampaignRequest
+
+// ClaimCampaignRunsJSONRequestBody defines body for ClaimCampaignRuns for application/json ContentType.
+type ClaimCampaignRunsJSONRequestBody = CampaignClaimRequest
+
+// ReleaseCampaignRunsJSONRequestBody defines body for ReleaseCampaignRuns for application/json ContentType.
+type ReleaseCampaignRunsJSONRequestBody = CampaignReleaseRequest
+
+// ResumeCampaignJSONRequestBody defines body for ResumeCampaign for application/json ContentType.
+type ResumeCampaignJSONRequestBody = CampaignResumeRequest
+
+// RegisterCampaignRunsJSONRequestBody defines body for RegisterCampaignRuns for application/json ContentType.
+type RegisterCampaignRunsJSONRequestBody = CampaignRunsRequest
+
+// ResetCampaignRunJSONRequestBody defines body for ResetCampaignRun for application/json ContentType.
+type ResetCampaignRunJSONRequestBody = CampaignResetRequest
+
+// ReportCampaignRunJSONRequestBody defines body for ReportCampaignRun for application/json ContentType.
+type ReportCampaignRunJSONRequestBody = CampaignResultRequest
+
+// PutDagStructureJSONRequestBody defines body for PutDagStructure for application/json ContentType.
+type PutDagStructureJSONRequestBody = DagStructure
+
 // SaveExperimentJSONRequestBody defines body for SaveExperiment for application/json ContentType.
 type SaveExperimentJSONRequestBody = ExperimentRequest
+
+// ExplainJSONRequestBody defines body for Explain for application/json ContentType.
+type ExplainJSONRequestBody = PredictRequest
 
 // ObserveJSONRequestBody defines body for Observe for application/json ContentType.
 type ObserveJSONRequestBody = Observation
@@ -1227,11 +2637,56 @@ type PutPolicyJSONRequestBody = PolicyRequest
 // RenameTaskJSONRequestBody defines body for RenameTask for application/json ContentType.
 type RenameTaskJSONRequestBody = TaskKey
 
+// StartWhatIfJSONRequestBody defines body for StartWhatIf for application/json ContentType.
+type StartWhatIfJSONRequestBody = WhatIfRequest
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// ListAudit List the audit trail, newest first
 	// (GET /audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
+	// ListCampaigns List campaigns with their progress, newest first
+	// (GET /campaigns)
+	ListCampaigns(w http.ResponseWriter, r *http.Request, params ListCampaignsParams)
+	// CreateCampaign Create a campaign
+	// (POST /campaigns)
+	CreateCampaign(w http.ResponseWriter, r *http.Request)
+	// GetCampaign Get a campaign with its progress and failures
+	// (GET /campaigns/{campaign})
+	GetCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// ClaimCampaignRuns Lease runs of one branch to a worker
+	// (POST /campaigns/{campaign}/claim)
+	ClaimCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// PauseCampaign Pause a campaign
+	// (POST /campaigns/{campaign}/pause)
+	PauseCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// ReleaseCampaignRuns Release lost leases and list stuck runs
+	// (POST /campaigns/{campaign}/release)
+	ReleaseCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// ResumeCampaign Resume a campaign, with another budget if one is sent
+	// (POST /campaigns/{campaign}/resume)
+	ResumeCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// ListCampaignRuns List the runs of a campaign by number
+	// (GET /campaigns/{campaign}/runs)
+	ListCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID, params ListCampaignRunsParams)
+	// RegisterCampaignRuns Register archived runs
+	// (POST /campaigns/{campaign}/runs)
+	RegisterCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID)
+	// ResetCampaignRun Reset a run to an earlier state
+	// (POST /campaigns/{campaign}/runs/{n}/reset)
+	ResetCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int)
+	// ReportCampaignRun Report the step of a claimed run
+	// (POST /campaigns/{campaign}/runs/{n}/result)
+	ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int)
+	// ListCampaignRunTasks List the tasks of a reproduced run with their reported peaks
+	// (GET /campaigns/{campaign}/runs/{n}/tasks)
+	ListCampaignRunTasks(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int)
+	// GetDagForecast Forecast a run of a DAG
+	// (GET /dags/{dag_id}/forecast)
+	GetDagForecast(w http.ResponseWriter, r *http.Request, dagID DagID, params GetDagForecastParams)
+	// PutDagStructure Store the dependencies between the tasks of a DAG
+	// (PUT /dags/{dag_id}/structure)
+	PutDagStructure(w http.ResponseWriter, r *http.Request, dagID DagID, params PutDagStructureParams)
 	// Docs Get this document as HTML
 	// (GET /docs)
 	Docs(w http.ResponseWriter, r *http.Request)
@@ -1244,6 +2699,9 @@ type ServerInterface interface {
 	// GetExperiment Get a stored experiment
 	// (GET /experiments/{experiment})
 	GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams)
+	// Explain Explain what /predict would answer
+	// (POST /explain)
+	Explain(w http.ResponseWriter, r *http.Request)
 	// Health Liveness probe (does not access the database)
 	// (GET /healthz)
 	Health(w http.ResponseWriter, r *http.Request)
@@ -1271,12 +2729,27 @@ type ServerInterface interface {
 	// GetReceipt Get the receipt of a prediction
 	// (GET /predictions/{prediction_id})
 	GetReceipt(w http.ResponseWriter, r *http.Request, predictionID PredictionID)
+	// ExplainPrediction Explain a recorded answer
+	// (GET /predictions/{prediction_id}/explanation)
+	ExplainPrediction(w http.ResponseWriter, r *http.Request, predictionID PredictionID)
+	// ListUsageProfiles List the usage profiles of a namespace
+	// (GET /profiles)
+	ListUsageProfiles(w http.ResponseWriter, r *http.Request, params ListUsageProfilesParams)
+	// GetUsageProfile Describe a usage profile and list its tasks
+	// (GET /profiles/{profile_id})
+	GetUsageProfile(w http.ResponseWriter, r *http.Request, profileID int, params GetUsageProfileParams)
 	// Ready Readiness probe
 	// (GET /readyz)
 	Ready(w http.ResponseWriter, r *http.Request)
+	// GetReport Compare the requested, granted and used memory of every task, worst first
+	// (GET /report)
+	GetReport(w http.ResponseWriter, r *http.Request, params GetReportParams)
 	// RetryLift Predict the allocation after a kill
 	// (POST /retry-lift)
 	RetryLift(w http.ResponseWriter, r *http.Request)
+	// GetSavings Get the savings from the ledger of all reports
+	// (GET /savings)
+	GetSavings(w http.ResponseWriter, r *http.Request, params GetSavingsParams)
 	// ListTasks List the tasks by namespace, DAG and task
 	// (GET /tasks)
 	ListTasks(w http.ResponseWriter, r *http.Request, params ListTasksParams)
@@ -1304,12 +2777,24 @@ type ServerInterface interface {
 	// RenameTask Rename a task
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams)
+	// GetTaskRunTime Describe the run times of a task and suggest an execution timeout
+	// (GET /tasks/{dag_id}/{task_id}/runtime)
+	GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams)
 	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams)
 	// TrainTask Train the task now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams)
+	// StartWhatIf Replay history with other settings
+	// (POST /whatif)
+	StartWhatIf(w http.ResponseWriter, r *http.Request)
+	// CancelWhatIf Cancel a replay
+	// (DELETE /whatif/{whatif_id})
+	CancelWhatIf(w http.ResponseWriter, r *http.Request, whatifID string)
+	// GetWhatIf Get the state or the result of a replay
+	// (GET /whatif/{whatif_id})
+	GetWhatIf(w http.ResponseWriter, r *http.Request, whatifID string)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -1319,6 +2804,90 @@ type Unimplemented struct{}
 // ListAudit List the audit trail, newest first
 // (GET /audit)
 func (_ Unimplemented) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListCampaigns List campaigns with their progress, newest first
+// (GET /campaigns)
+func (_ Unimplemented) ListCampaigns(w http.ResponseWriter, r *http.Request, params ListCampaignsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateCampaign Create a campaign
+// (POST /campaigns)
+func (_ Unimplemented) CreateCampaign(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetCampaign Get a campaign with its progress and failures
+// (GET /campaigns/{campaign})
+func (_ Unimplemented) GetCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ClaimCampaignRuns Lease runs of one branch to a worker
+// (POST /campaigns/{campaign}/claim)
+func (_ Unimplemented) ClaimCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PauseCampaign Pause a campaign
+// (POST /campaigns/{campaign}/pause)
+func (_ Unimplemented) PauseCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ReleaseCampaignRuns Release lost leases and list stuck runs
+// (POST /campaigns/{campaign}/release)
+func (_ Unimplemented) ReleaseCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ResumeCampaign Resume a campaign, with another budget if one is sent
+// (POST /campaigns/{campaign}/resume)
+func (_ Unimplemented) ResumeCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListCampaignRuns List the runs of a campaign by number
+// (GET /campaigns/{campaign}/runs)
+func (_ Unimplemented) ListCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID, params ListCampaignRunsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RegisterCampaignRuns Register archived runs
+// (POST /campaigns/{campaign}/runs)
+func (_ Unimplemented) RegisterCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ResetCampaignRun Reset a run to an earlier state
+// (POST /campaigns/{campaign}/runs/{n}/reset)
+func (_ Unimplemented) ResetCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ReportCampaignRun Report the step of a claimed run
+// (POST /campaigns/{campaign}/runs/{n}/result)
+func (_ Unimplemented) ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListCampaignRunTasks List the tasks of a reproduced run with their reported peaks
+// (GET /campaigns/{campaign}/runs/{n}/tasks)
+func (_ Unimplemented) ListCampaignRunTasks(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDagForecast Forecast a run of a DAG
+// (GET /dags/{dag_id}/forecast)
+func (_ Unimplemented) GetDagForecast(w http.ResponseWriter, r *http.Request, dagID DagID, params GetDagForecastParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PutDagStructure Store the dependencies between the tasks of a DAG
+// (PUT /dags/{dag_id}/structure)
+func (_ Unimplemented) PutDagStructure(w http.ResponseWriter, r *http.Request, dagID DagID, params PutDagStructureParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1343,6 +2912,12 @@ func (_ Unimplemented) SaveExperiment(w http.ResponseWriter, r *http.Request, pa
 // GetExperiment Get a stored experiment
 // (GET /experiments/{experiment})
 func (_ Unimplemented) GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// Explain Explain what /predict would answer
+// (POST /explain)
+func (_ Unimplemented) Explain(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1400,15 +2975,45 @@ func (_ Unimplemented) GetReceipt(w http.ResponseWriter, r *http.Request, predic
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ExplainPrediction Explain a recorded answer
+// (GET /predictions/{prediction_id}/explanation)
+func (_ Unimplemented) ExplainPrediction(w http.ResponseWriter, r *http.Request, predictionID PredictionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListUsageProfiles List the usage profiles of a namespace
+// (GET /profiles)
+func (_ Unimplemented) ListUsageProfiles(w http.ResponseWriter, r *http.Request, params ListUsageProfilesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetUsageProfile Describe a usage profile and list its tasks
+// (GET /profiles/{profile_id})
+func (_ Unimplemented) GetUsageProfile(w http.ResponseWriter, r *http.Request, profileID int, params GetUsageProfileParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // Ready Readiness probe
 // (GET /readyz)
 func (_ Unimplemented) Ready(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetReport Compare the requested, granted and used memory of every task, worst first
+// (GET /report)
+func (_ Unimplemented) GetReport(w http.ResponseWriter, r *http.Request, params GetReportParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // RetryLift Predict the allocation after a kill
 // (POST /retry-lift)
 func (_ Unimplemented) RetryLift(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSavings Get the savings from the ledger of all reports
+// (GET /savings)
+func (_ Unimplemented) GetSavings(w http.ResponseWriter, r *http.Request, params GetSavingsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1466,6 +3071,12 @@ func (_ Unimplemented) RenameTask(w http.ResponseWriter, r *http.Request, dagID 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetTaskRunTime Describe the run times of a task and suggest an execution timeout
+// (GET /tasks/{dag_id}/{task_id}/runtime)
+func (_ Unimplemented) GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // GetSeries Get the usage series of a try
 // (GET /tasks/{dag_id}/{task_id}/series)
 func (_ Unimplemented) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
@@ -1475,6 +3086,24 @@ func (_ Unimplemented) GetSeries(w http.ResponseWriter, r *http.Request, dagID D
 // TrainTask Train the task now
 // (POST /tasks/{dag_id}/{task_id}/train)
 func (_ Unimplemented) TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// StartWhatIf Replay history with other settings
+// (POST /whatif)
+func (_ Unimplemented) StartWhatIf(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CancelWhatIf Cancel a replay
+// (DELETE /whatif/{whatif_id})
+func (_ Unimplemented) CancelWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetWhatIf Get the state or the result of a replay
+// (GET /whatif/{whatif_id})
+func (_ Unimplemented) GetWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1563,6 +3192,492 @@ func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAudit(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListCampaigns operation middleware
+func (siw *ServerInterfaceWrapper) ListCampaigns(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCampaignsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListCampaigns(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateCampaign operation middleware
+func (siw *ServerInterfaceWrapper) CreateCampaign(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateCampaign(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCampaign operation middleware
+func (siw *ServerInterfaceWrapper) GetCampaign(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCampaign(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ClaimCampaignRuns operation middleware
+func (siw *ServerInterfaceWrapper) ClaimCampaignRuns(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ClaimCampaignRuns(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PauseCampaign operation middleware
+func (siw *ServerInterfaceWrapper) PauseCampaign(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PauseCampaign(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReleaseCampaignRuns operation middleware
+func (siw *ServerInterfaceWrapper) ReleaseCampaignRuns(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReleaseCampaignRuns(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ResumeCampaign operation middleware
+func (siw *ServerInterfaceWrapper) ResumeCampaign(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ResumeCampaign(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListCampaignRuns operation middleware
+func (siw *ServerInterfaceWrapper) ListCampaignRuns(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCampaignRunsParams
+
+	// ------------- Optional query parameter "state" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "state", r.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "state"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "state", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListCampaignRuns(w, r, campaign, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RegisterCampaignRuns operation middleware
+func (siw *ServerInterfaceWrapper) RegisterCampaignRuns(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RegisterCampaignRuns(w, r, campaign)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ResetCampaignRun operation middleware
+func (siw *ServerInterfaceWrapper) ResetCampaignRun(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "n" -------------
+	var n int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "n", chi.URLParam(r, "n"), &n, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "n", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ResetCampaignRun(w, r, campaign, n)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReportCampaignRun operation middleware
+func (siw *ServerInterfaceWrapper) ReportCampaignRun(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "n" -------------
+	var n int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "n", chi.URLParam(r, "n"), &n, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "n", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReportCampaignRun(w, r, campaign, n)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListCampaignRunTasks operation middleware
+func (siw *ServerInterfaceWrapper) ListCampaignRunTasks(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "campaign" -------------
+	var campaign CampaignID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "campaign", chi.URLParam(r, "campaign"), &campaign, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "campaign", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "n" -------------
+	var n int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "n", chi.URLParam(r, "n"), &n, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "n", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListCampaignRunTasks(w, r, campaign, n)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDagForecast operation middleware
+func (siw *ServerInterfaceWrapper) GetDagForecast(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDagForecastParams
+
+	// ------------- Optional query parameter "seed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "seed", r.URL.Query(), &params.Seed, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "seed"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "seed", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDagForecast(w, r, dagID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutDagStructure operation middleware
+func (siw *ServerInterfaceWrapper) PutDagStructure(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutDagStructureParams
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutDagStructure(w, r, dagID, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1698,6 +3813,20 @@ func (siw *ServerInterfaceWrapper) GetExperiment(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetExperiment(w, r, experiment, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Explain operation middleware
+func (siw *ServerInterfaceWrapper) Explain(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Explain(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1903,6 +4032,19 @@ func (siw *ServerInterfaceWrapper) PredictByQuery(w http.ResponseWriter, r *http
 		return
 	}
 
+	// ------------- Optional query parameter "execution_timeout_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "execution_timeout_seconds", r.URL.Query(), &params.ExecutionTimeoutSeconds, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "execution_timeout_seconds"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "execution_timeout_seconds", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PredictByQuery(w, r, params)
 	}))
@@ -1968,6 +4110,120 @@ func (siw *ServerInterfaceWrapper) GetReceipt(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ExplainPrediction operation middleware
+func (siw *ServerInterfaceWrapper) ExplainPrediction(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prediction_id" -------------
+	var predictionID PredictionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prediction_id", chi.URLParam(r, "prediction_id"), &predictionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prediction_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExplainPrediction(w, r, predictionID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListUsageProfiles operation middleware
+func (siw *ServerInterfaceWrapper) ListUsageProfiles(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListUsageProfilesParams
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListUsageProfiles(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetUsageProfile operation middleware
+func (siw *ServerInterfaceWrapper) GetUsageProfile(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "profile_id" -------------
+	var profileID int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "profile_id", chi.URLParam(r, "profile_id"), &profileID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "profile_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetUsageProfileParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsageProfile(w, r, profileID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Ready operation middleware
 func (siw *ServerInterfaceWrapper) Ready(w http.ResponseWriter, r *http.Request) {
 
@@ -1982,11 +4238,207 @@ func (siw *ServerInterfaceWrapper) Ready(w http.ResponseWriter, r *http.Request)
 	handler.ServeHTTP(w, r)
 }
 
+// GetReport operation middleware
+func (siw *ServerInterfaceWrapper) GetReport(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetReportParams
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "static" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "static", r.URL.Query(), &params.Static, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "static"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "static", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "dag_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dag_id", r.URL.Query(), &params.DagID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "dag_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "task_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "task_id", r.URL.Query(), &params.TaskID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "task_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetReport(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RetryLift operation middleware
 func (siw *ServerInterfaceWrapper) RetryLift(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RetryLift(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSavings operation middleware
+func (siw *ServerInterfaceWrapper) GetSavings(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSavingsParams
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "by", r.URL.Query(), &params.By, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "by"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "by", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "dag_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dag_id", r.URL.Query(), &params.DagID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "dag_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "task_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "task_id", r.URL.Query(), &params.TaskID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "task_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSavings(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2472,6 +4924,96 @@ func (siw *ServerInterfaceWrapper) RenameTask(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// GetTaskRunTime operation middleware
+func (siw *ServerInterfaceWrapper) GetTaskRunTime(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "task_id" -------------
+	var taskID TaskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "task_id", chi.URLParam(r, "task_id"), &taskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetTaskRunTimeParams
+
+	// ------------- Optional query parameter "risk" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "risk", r.URL.Query(), &params.Risk, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "risk"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "risk", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "elapsed_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "elapsed_seconds", r.URL.Query(), &params.ElapsedSeconds, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "elapsed_seconds"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "elapsed_seconds", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "execution_timeout_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "execution_timeout_seconds", r.URL.Query(), &params.ExecutionTimeoutSeconds, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "execution_timeout_seconds"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "execution_timeout_seconds", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetTaskRunTime(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetSeries operation middleware
 func (siw *ServerInterfaceWrapper) GetSeries(w http.ResponseWriter, r *http.Request) {
 
@@ -2604,6 +5146,72 @@ func (siw *ServerInterfaceWrapper) TrainTask(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TrainTask(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StartWhatIf operation middleware
+func (siw *ServerInterfaceWrapper) StartWhatIf(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StartWhatIf(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CancelWhatIf operation middleware
+func (siw *ServerInterfaceWrapper) CancelWhatIf(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "whatif_id" -------------
+	var whatifID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "whatif_id", chi.URLParam(r, "whatif_id"), &whatifID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "whatif_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelWhatIf(w, r, whatifID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetWhatIf operation middleware
+func (siw *ServerInterfaceWrapper) GetWhatIf(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "whatif_id" -------------
+	var whatifID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "whatif_id", chi.URLParam(r, "whatif_id"), &whatifID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "whatif_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetWhatIf(w, r, whatifID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2781,10 +5389,31 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Put(options.BaseURL+"/tasks/{dag_id}/{task_id}/policy", wrapper.PutPolicy)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/savings", wrapper.GetSavings)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/report", wrapper.GetReport)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/audit", wrapper.ListAudit)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/predictions/{prediction_id}", wrapper.GetReceipt)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/predictions/{prediction_id}/explanation", wrapper.ExplainPrediction)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/explain", wrapper.Explain)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/whatif", wrapper.StartWhatIf)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/whatif/{whatif_id}", wrapper.CancelWhatIf)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/whatif/{whatif_id}", wrapper.GetWhatIf)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/experiments", wrapper.ListExperiments)
@@ -2794,6 +5423,21 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/experiments/{experiment}", wrapper.GetExperiment)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/profiles", wrapper.ListUsageProfiles)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/profiles/{profile_id}", wrapper.GetUsageProfile)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/runtime", wrapper.GetTaskRunTime)
+	})
+	r.Group(func(r chi.Router) {
+		r.Put(options.BaseURL+"/dags/{dag_id}/structure", wrapper.PutDagStructure)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/dags/{dag_id}/forecast", wrapper.GetDagForecast)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/healthz", wrapper.Health)
@@ -2806,6 +5450,42 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/docs", wrapper.Docs)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/campaigns", wrapper.ListCampaigns)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns", wrapper.CreateCampaign)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/campaigns/{campaign}", wrapper.GetCampaign)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/claim", wrapper.ClaimCampaignRuns)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/pause", wrapper.PauseCampaign)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/release", wrapper.ReleaseCampaignRuns)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/resume", wrapper.ResumeCampaign)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/campaigns/{campaign}/runs", wrapper.ListCampaignRuns)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/runs", wrapper.RegisterCampaignRuns)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/runs/{n}/reset", wrapper.ResetCampaignRun)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/campaigns/{campaign}/runs/{n}/result", wrapper.ReportCampaignRun)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/campaigns/{campaign}/runs/{n}/tasks", wrapper.ListCampaignRunTasks)
 	})
 
 	return r
@@ -2862,6 +5542,1027 @@ type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignsRequestObject struct {
+	Params ListCampaignsParams
+}
+
+type ListCampaignsResponseObject interface {
+	VisitListCampaignsResponse(w http.ResponseWriter) error
+}
+
+type ListCampaigns200JSONResponse CampaignPage
+
+func (response ListCampaigns200JSONResponse) VisitListCampaignsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaigns4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaigns4XXApplicationProblemPlusJSONResponse) VisitListCampaignsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaignsdefaultApplicationProblemPlusJSONResponse) VisitListCampaignsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCampaignRequestObject struct {
+	Body *CreateCampaignJSONRequestBody
+}
+
+type CreateCampaignResponseObject interface {
+	VisitCreateCampaignResponse(w http.ResponseWriter) error
+}
+
+type CreateCampaign200JSONResponse Campaign
+
+func (response CreateCampaign200JSONResponse) VisitCreateCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCampaign409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response CreateCampaign409ApplicationProblemPlusJSONResponse) VisitCreateCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCampaign4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateCampaign4XXApplicationProblemPlusJSONResponse) VisitCreateCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCampaigndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateCampaigndefaultApplicationProblemPlusJSONResponse) VisitCreateCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCampaignRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+}
+
+type GetCampaignResponseObject interface {
+	VisitGetCampaignResponse(w http.ResponseWriter) error
+}
+
+type GetCampaign200JSONResponse Campaign
+
+func (response GetCampaign200JSONResponse) VisitGetCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCampaign404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetCampaign404ApplicationProblemPlusJSONResponse) VisitGetCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCampaign4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetCampaign4XXApplicationProblemPlusJSONResponse) VisitGetCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCampaigndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetCampaigndefaultApplicationProblemPlusJSONResponse) VisitGetCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClaimCampaignRunsRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	Body     *ClaimCampaignRunsJSONRequestBody
+}
+
+type ClaimCampaignRunsResponseObject interface {
+	VisitClaimCampaignRunsResponse(w http.ResponseWriter) error
+}
+
+type ClaimCampaignRuns200JSONResponse CampaignClaim
+
+func (response ClaimCampaignRuns200JSONResponse) VisitClaimCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClaimCampaignRuns404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ClaimCampaignRuns404ApplicationProblemPlusJSONResponse) VisitClaimCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClaimCampaignRuns4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ClaimCampaignRuns4XXApplicationProblemPlusJSONResponse) VisitClaimCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClaimCampaignRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ClaimCampaignRunsdefaultApplicationProblemPlusJSONResponse) VisitClaimCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseCampaignRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+}
+
+type PauseCampaignResponseObject interface {
+	VisitPauseCampaignResponse(w http.ResponseWriter) error
+}
+
+type PauseCampaign200JSONResponse Campaign
+
+func (response PauseCampaign200JSONResponse) VisitPauseCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseCampaign404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response PauseCampaign404ApplicationProblemPlusJSONResponse) VisitPauseCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseCampaign4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PauseCampaign4XXApplicationProblemPlusJSONResponse) VisitPauseCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseCampaigndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PauseCampaigndefaultApplicationProblemPlusJSONResponse) VisitPauseCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseCampaignRunsRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	Body     *ReleaseCampaignRunsJSONRequestBody
+}
+
+type ReleaseCampaignRunsResponseObject interface {
+	VisitReleaseCampaignRunsResponse(w http.ResponseWriter) error
+}
+
+type ReleaseCampaignRuns200JSONResponse CampaignRelease
+
+func (response ReleaseCampaignRuns200JSONResponse) VisitReleaseCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseCampaignRuns404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ReleaseCampaignRuns404ApplicationProblemPlusJSONResponse) VisitReleaseCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseCampaignRuns4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReleaseCampaignRuns4XXApplicationProblemPlusJSONResponse) VisitReleaseCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseCampaignRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReleaseCampaignRunsdefaultApplicationProblemPlusJSONResponse) VisitReleaseCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeCampaignRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	Body     *ResumeCampaignJSONRequestBody
+}
+
+type ResumeCampaignResponseObject interface {
+	VisitResumeCampaignResponse(w http.ResponseWriter) error
+}
+
+type ResumeCampaign200JSONResponse Campaign
+
+func (response ResumeCampaign200JSONResponse) VisitResumeCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeCampaign404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ResumeCampaign404ApplicationProblemPlusJSONResponse) VisitResumeCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeCampaign4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResumeCampaign4XXApplicationProblemPlusJSONResponse) VisitResumeCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeCampaigndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResumeCampaigndefaultApplicationProblemPlusJSONResponse) VisitResumeCampaignResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunsRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	Params   ListCampaignRunsParams
+}
+
+type ListCampaignRunsResponseObject interface {
+	VisitListCampaignRunsResponse(w http.ResponseWriter) error
+}
+
+type ListCampaignRuns200JSONResponse CampaignRunPage
+
+func (response ListCampaignRuns200JSONResponse) VisitListCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRuns404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ListCampaignRuns404ApplicationProblemPlusJSONResponse) VisitListCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRuns4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaignRuns4XXApplicationProblemPlusJSONResponse) VisitListCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaignRunsdefaultApplicationProblemPlusJSONResponse) VisitListCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterCampaignRunsRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	Body     *RegisterCampaignRunsJSONRequestBody
+}
+
+type RegisterCampaignRunsResponseObject interface {
+	VisitRegisterCampaignRunsResponse(w http.ResponseWriter) error
+}
+
+type RegisterCampaignRuns200JSONResponse CampaignRegistered
+
+func (response RegisterCampaignRuns200JSONResponse) VisitRegisterCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterCampaignRuns404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response RegisterCampaignRuns404ApplicationProblemPlusJSONResponse) VisitRegisterCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterCampaignRuns4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RegisterCampaignRuns4XXApplicationProblemPlusJSONResponse) VisitRegisterCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterCampaignRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RegisterCampaignRunsdefaultApplicationProblemPlusJSONResponse) VisitRegisterCampaignRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetCampaignRunRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	N        int        `json:"n"`
+	Body     *ResetCampaignRunJSONRequestBody
+}
+
+type ResetCampaignRunResponseObject interface {
+	VisitResetCampaignRunResponse(w http.ResponseWriter) error
+}
+
+type ResetCampaignRun200JSONResponse CampaignRun
+
+func (response ResetCampaignRun200JSONResponse) VisitResetCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetCampaignRun404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ResetCampaignRun404ApplicationProblemPlusJSONResponse) VisitResetCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetCampaignRun409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response ResetCampaignRun409ApplicationProblemPlusJSONResponse) VisitResetCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetCampaignRun4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResetCampaignRun4XXApplicationProblemPlusJSONResponse) VisitResetCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetCampaignRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResetCampaignRundefaultApplicationProblemPlusJSONResponse) VisitResetCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportCampaignRunRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	N        int        `json:"n"`
+	Body     *ReportCampaignRunJSONRequestBody
+}
+
+type ReportCampaignRunResponseObject interface {
+	VisitReportCampaignRunResponse(w http.ResponseWriter) error
+}
+
+type ReportCampaignRun200JSONResponse CampaignRun
+
+func (response ReportCampaignRun200JSONResponse) VisitReportCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportCampaignRun404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ReportCampaignRun404ApplicationProblemPlusJSONResponse) VisitReportCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportCampaignRun409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response ReportCampaignRun409ApplicationProblemPlusJSONResponse) VisitReportCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportCampaignRun4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReportCampaignRun4XXApplicationProblemPlusJSONResponse) VisitReportCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportCampaignRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReportCampaignRundefaultApplicationProblemPlusJSONResponse) VisitReportCampaignRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunTasksRequestObject struct {
+	Campaign CampaignID `json:"campaign"`
+	N        int        `json:"n"`
+}
+
+type ListCampaignRunTasksResponseObject interface {
+	VisitListCampaignRunTasksResponse(w http.ResponseWriter) error
+}
+
+type ListCampaignRunTasks200JSONResponse CampaignTasks
+
+func (response ListCampaignRunTasks200JSONResponse) VisitListCampaignRunTasksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunTasks404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ListCampaignRunTasks404ApplicationProblemPlusJSONResponse) VisitListCampaignRunTasksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunTasks4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaignRunTasks4XXApplicationProblemPlusJSONResponse) VisitListCampaignRunTasksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCampaignRunTasksdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCampaignRunTasksdefaultApplicationProblemPlusJSONResponse) VisitListCampaignRunTasksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDagForecastRequestObject struct {
+	DagID  DagID `json:"dag_id"`
+	Params GetDagForecastParams
+}
+
+type GetDagForecastResponseObject interface {
+	VisitGetDagForecastResponse(w http.ResponseWriter) error
+}
+
+type GetDagForecast200JSONResponse DagForecast
+
+func (response GetDagForecast200JSONResponse) VisitGetDagForecastResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDagForecast404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetDagForecast404ApplicationProblemPlusJSONResponse) VisitGetDagForecastResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDagForecast4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDagForecast4XXApplicationProblemPlusJSONResponse) VisitGetDagForecastResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDagForecastdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDagForecastdefaultApplicationProblemPlusJSONResponse) VisitGetDagForecastResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDagStructureRequestObject struct {
+	DagID  DagID `json:"dag_id"`
+	Params PutDagStructureParams
+	Body   *PutDagStructureJSONRequestBody
+}
+
+type PutDagStructureResponseObject interface {
+	VisitPutDagStructureResponse(w http.ResponseWriter) error
+}
+
+type PutDagStructure200JSONResponse DagStructure
+
+func (response PutDagStructure200JSONResponse) VisitPutDagStructureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDagStructure4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutDagStructure4XXApplicationProblemPlusJSONResponse) VisitPutDagStructureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDagStructuredefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutDagStructuredefaultApplicationProblemPlusJSONResponse) VisitPutDagStructureResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3091,6 +6792,78 @@ type GetExperimentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetExperimentdefaultApplicationProblemPlusJSONResponse) VisitGetExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequestObject struct {
+	Body *ExplainJSONRequestBody
+}
+
+type ExplainResponseObject interface {
+	VisitExplainResponse(w http.ResponseWriter) error
+}
+
+type Explain200JSONResponse Explanation
+
+func (response Explain200JSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Explain404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response Explain404ApplicationProblemPlusJSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Explain4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response Explain4XXApplicationProblemPlusJSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplaindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExplaindefaultApplicationProblemPlusJSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3622,6 +7395,223 @@ func (response GetReceiptdefaultApplicationProblemPlusJSONResponse) VisitGetRece
 	return err
 }
 
+type ExplainPredictionRequestObject struct {
+	PredictionID PredictionID `json:"prediction_id"`
+}
+
+type ExplainPredictionResponseObject interface {
+	VisitExplainPredictionResponse(w http.ResponseWriter) error
+}
+
+type ExplainPrediction200JSONResponse Explanation
+
+func (response ExplainPrediction200JSONResponse) VisitExplainPredictionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainPrediction404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ExplainPrediction404ApplicationProblemPlusJSONResponse) VisitExplainPredictionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainPrediction4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExplainPrediction4XXApplicationProblemPlusJSONResponse) VisitExplainPredictionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainPredictiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExplainPredictiondefaultApplicationProblemPlusJSONResponse) VisitExplainPredictionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageProfilesRequestObject struct {
+	Params ListUsageProfilesParams
+}
+
+type ListUsageProfilesResponseObject interface {
+	VisitListUsageProfilesResponse(w http.ResponseWriter) error
+}
+
+type ListUsageProfiles200JSONResponse UsageProfileSet
+
+func (response ListUsageProfiles200JSONResponse) VisitListUsageProfilesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageProfiles404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ListUsageProfiles404ApplicationProblemPlusJSONResponse) VisitListUsageProfilesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageProfiles4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListUsageProfiles4XXApplicationProblemPlusJSONResponse) VisitListUsageProfilesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageProfilesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListUsageProfilesdefaultApplicationProblemPlusJSONResponse) VisitListUsageProfilesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsageProfileRequestObject struct {
+	ProfileID int `json:"profile_id"`
+	Params    GetUsageProfileParams
+}
+
+type GetUsageProfileResponseObject interface {
+	VisitGetUsageProfileResponse(w http.ResponseWriter) error
+}
+
+type GetUsageProfile200JSONResponse UsageProfileDetail
+
+func (response GetUsageProfile200JSONResponse) VisitGetUsageProfileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsageProfile404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetUsageProfile404ApplicationProblemPlusJSONResponse) VisitGetUsageProfileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsageProfile4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetUsageProfile4XXApplicationProblemPlusJSONResponse) VisitGetUsageProfileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsageProfiledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetUsageProfiledefaultApplicationProblemPlusJSONResponse) VisitGetUsageProfileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadyRequestObject struct {
 }
 
@@ -3653,6 +7643,62 @@ func (response Ready503JSONResponse) VisitReadyResponse(w http.ResponseWriter) e
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReportRequestObject struct {
+	Params GetReportParams
+}
+
+type GetReportResponseObject interface {
+	VisitGetReportResponse(w http.ResponseWriter) error
+}
+
+type GetReport200JSONResponse Report
+
+func (response GetReport200JSONResponse) VisitGetReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReport4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReport4XXApplicationProblemPlusJSONResponse) VisitGetReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReportdefaultApplicationProblemPlusJSONResponse) VisitGetReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3702,6 +7748,62 @@ type RetryLiftdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RetryLiftdefaultApplicationProblemPlusJSONResponse) VisitRetryLiftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSavingsRequestObject struct {
+	Params GetSavingsParams
+}
+
+type GetSavingsResponseObject interface {
+	VisitGetSavingsResponse(w http.ResponseWriter) error
+}
+
+type GetSavings200JSONResponse Savings
+
+func (response GetSavings200JSONResponse) VisitGetSavingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSavings4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSavings4XXApplicationProblemPlusJSONResponse) VisitGetSavingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSavingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSavingsdefaultApplicationProblemPlusJSONResponse) VisitGetSavingsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4368,6 +8470,80 @@ func (response RenameTaskdefaultApplicationProblemPlusJSONResponse) VisitRenameT
 	return err
 }
 
+type GetTaskRunTimeRequestObject struct {
+	DagID  DagID  `json:"dag_id"`
+	TaskID TaskID `json:"task_id"`
+	Params GetTaskRunTimeParams
+}
+
+type GetTaskRunTimeResponseObject interface {
+	VisitGetTaskRunTimeResponse(w http.ResponseWriter) error
+}
+
+type GetTaskRunTime200JSONResponse RunTime
+
+func (response GetTaskRunTime200JSONResponse) VisitGetTaskRunTimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTime404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetTaskRunTime404ApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTime4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskRunTime4XXApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTimedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskRunTimedefaultApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSeriesRequestObject struct {
 	DagID  DagID  `json:"dag_id"`
 	TaskID TaskID `json:"task_id"`
@@ -4516,11 +8692,287 @@ func (response TrainTaskdefaultApplicationProblemPlusJSONResponse) VisitTrainTas
 	return err
 }
 
+type StartWhatIfRequestObject struct {
+	Body *StartWhatIfJSONRequestBody
+}
+
+type StartWhatIfResponseObject interface {
+	VisitStartWhatIfResponse(w http.ResponseWriter) error
+}
+
+type StartWhatIf200JSONResponse WhatIf
+
+func (response StartWhatIf200JSONResponse) VisitStartWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartWhatIf202ResponseHeaders struct {
+	Location *string
+}
+
+type StartWhatIf202JSONResponse struct {
+	Body    WhatIf
+	Headers StartWhatIf202ResponseHeaders
+}
+
+func (response StartWhatIf202JSONResponse) VisitStartWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartWhatIf404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response StartWhatIf404ApplicationProblemPlusJSONResponse) VisitStartWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartWhatIf4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StartWhatIf4XXApplicationProblemPlusJSONResponse) VisitStartWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartWhatIfdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StartWhatIfdefaultApplicationProblemPlusJSONResponse) VisitStartWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelWhatIfRequestObject struct {
+	WhatifID string `json:"whatif_id"`
+}
+
+type CancelWhatIfResponseObject interface {
+	VisitCancelWhatIfResponse(w http.ResponseWriter) error
+}
+
+type CancelWhatIf204Response struct {
+}
+
+func (response CancelWhatIf204Response) VisitCancelWhatIfResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type CancelWhatIf404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response CancelWhatIf404ApplicationProblemPlusJSONResponse) VisitCancelWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelWhatIf4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelWhatIf4XXApplicationProblemPlusJSONResponse) VisitCancelWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelWhatIfdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelWhatIfdefaultApplicationProblemPlusJSONResponse) VisitCancelWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWhatIfRequestObject struct {
+	WhatifID string `json:"whatif_id"`
+}
+
+type GetWhatIfResponseObject interface {
+	VisitGetWhatIfResponse(w http.ResponseWriter) error
+}
+
+type GetWhatIf200JSONResponse WhatIf
+
+func (response GetWhatIf200JSONResponse) VisitGetWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWhatIf404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetWhatIf404ApplicationProblemPlusJSONResponse) VisitGetWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWhatIf4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetWhatIf4XXApplicationProblemPlusJSONResponse) VisitGetWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWhatIfdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetWhatIfdefaultApplicationProblemPlusJSONResponse) VisitGetWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAudit List the audit trail, newest first
 	// (GET /audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
+	// ListCampaigns List campaigns with their progress, newest first
+	// (GET /campaigns)
+	ListCampaigns(ctx context.Context, request ListCampaignsRequestObject) (ListCampaignsResponseObject, error)
+	// CreateCampaign Create a campaign
+	// (POST /campaigns)
+	CreateCampaign(ctx context.Context, request CreateCampaignRequestObject) (CreateCampaignResponseObject, error)
+	// GetCampaign Get a campaign with its progress and failures
+	// (GET /campaigns/{campaign})
+	GetCampaign(ctx context.Context, request GetCampaignRequestObject) (GetCampaignResponseObject, error)
+	// ClaimCampaignRuns Lease runs of one branch to a worker
+	// (POST /campaigns/{campaign}/claim)
+	ClaimCampaignRuns(ctx context.Context, request ClaimCampaignRunsRequestObject) (ClaimCampaignRunsResponseObject, error)
+	// PauseCampaign Pause a campaign
+	// (POST /campaigns/{campaign}/pause)
+	PauseCampaign(ctx context.Context, request PauseCampaignRequestObject) (PauseCampaignResponseObject, error)
+	// ReleaseCampaignRuns Release lost leases and list stuck runs
+	// (POST /campaigns/{campaign}/release)
+	ReleaseCampaignRuns(ctx context.Context, request ReleaseCampaignRunsRequestObject) (ReleaseCampaignRunsResponseObject, error)
+	// ResumeCampaign Resume a campaign, with another budget if one is sent
+	// (POST /campaigns/{campaign}/resume)
+	ResumeCampaign(ctx context.Context, request ResumeCampaignRequestObject) (ResumeCampaignResponseObject, error)
+	// ListCampaignRuns List the runs of a campaign by number
+	// (GET /campaigns/{campaign}/runs)
+	ListCampaignRuns(ctx context.Context, request ListCampaignRunsRequestObject) (ListCampaignRunsResponseObject, error)
+	// RegisterCampaignRuns Register archived runs
+	// (POST /campaigns/{campaign}/runs)
+	RegisterCampaignRuns(ctx context.Context, request RegisterCampaignRunsRequestObject) (RegisterCampaignRunsResponseObject, error)
+	// ResetCampaignRun Reset a run to an earlier state
+	// (POST /campaigns/{campaign}/runs/{n}/reset)
+	ResetCampaignRun(ctx context.Context, request ResetCampaignRunRequestObject) (ResetCampaignRunResponseObject, error)
+	// ReportCampaignRun Report the step of a claimed run
+	// (POST /campaigns/{campaign}/runs/{n}/result)
+	ReportCampaignRun(ctx context.Context, request ReportCampaignRunRequestObject) (ReportCampaignRunResponseObject, error)
+	// ListCampaignRunTasks List the tasks of a reproduced run with their reported peaks
+	// (GET /campaigns/{campaign}/runs/{n}/tasks)
+	ListCampaignRunTasks(ctx context.Context, request ListCampaignRunTasksRequestObject) (ListCampaignRunTasksResponseObject, error)
+	// GetDagForecast Forecast a run of a DAG
+	// (GET /dags/{dag_id}/forecast)
+	GetDagForecast(ctx context.Context, request GetDagForecastRequestObject) (GetDagForecastResponseObject, error)
+	// PutDagStructure Store the dependencies between the tasks of a DAG
+	// (PUT /dags/{dag_id}/structure)
+	PutDagStructure(ctx context.Context, request PutDagStructureRequestObject) (PutDagStructureResponseObject, error)
 	// Docs Get this document as HTML
 	// (GET /docs)
 	Docs(ctx context.Context, request DocsRequestObject) (DocsResponseObject, error)
@@ -4533,6 +8985,9 @@ type StrictServerInterface interface {
 	// GetExperiment Get a stored experiment
 	// (GET /experiments/{experiment})
 	GetExperiment(ctx context.Context, request GetExperimentRequestObject) (GetExperimentResponseObject, error)
+	// Explain Explain what /predict would answer
+	// (POST /explain)
+	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
 	// Health Liveness probe (does not access the database)
 	// (GET /healthz)
 	Health(ctx context.Context, request HealthRequestObject) (HealthResponseObject, error)
@@ -4560,12 +9015,27 @@ type StrictServerInterface interface {
 	// GetReceipt Get the receipt of a prediction
 	// (GET /predictions/{prediction_id})
 	GetReceipt(ctx context.Context, request GetReceiptRequestObject) (GetReceiptResponseObject, error)
+	// ExplainPrediction Explain a recorded answer
+	// (GET /predictions/{prediction_id}/explanation)
+	ExplainPrediction(ctx context.Context, request ExplainPredictionRequestObject) (ExplainPredictionResponseObject, error)
+	// ListUsageProfiles List the usage profiles of a namespace
+	// (GET /profiles)
+	ListUsageProfiles(ctx context.Context, request ListUsageProfilesRequestObject) (ListUsageProfilesResponseObject, error)
+	// GetUsageProfile Describe a usage profile and list its tasks
+	// (GET /profiles/{profile_id})
+	GetUsageProfile(ctx context.Context, request GetUsageProfileRequestObject) (GetUsageProfileResponseObject, error)
 	// Ready Readiness probe
 	// (GET /readyz)
 	Ready(ctx context.Context, request ReadyRequestObject) (ReadyResponseObject, error)
+	// GetReport Compare the requested, granted and used memory of every task, worst first
+	// (GET /report)
+	GetReport(ctx context.Context, request GetReportRequestObject) (GetReportResponseObject, error)
 	// RetryLift Predict the allocation after a kill
 	// (POST /retry-lift)
 	RetryLift(ctx context.Context, request RetryLiftRequestObject) (RetryLiftResponseObject, error)
+	// GetSavings Get the savings from the ledger of all reports
+	// (GET /savings)
+	GetSavings(ctx context.Context, request GetSavingsRequestObject) (GetSavingsResponseObject, error)
 	// ListTasks List the tasks by namespace, DAG and task
 	// (GET /tasks)
 	ListTasks(ctx context.Context, request ListTasksRequestObject) (ListTasksResponseObject, error)
@@ -4593,12 +9063,24 @@ type StrictServerInterface interface {
 	// RenameTask Rename a task
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(ctx context.Context, request RenameTaskRequestObject) (RenameTaskResponseObject, error)
+	// GetTaskRunTime Describe the run times of a task and suggest an execution timeout
+	// (GET /tasks/{dag_id}/{task_id}/runtime)
+	GetTaskRunTime(ctx context.Context, request GetTaskRunTimeRequestObject) (GetTaskRunTimeResponseObject, error)
 	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(ctx context.Context, request GetSeriesRequestObject) (GetSeriesResponseObject, error)
 	// TrainTask Train the task now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(ctx context.Context, request TrainTaskRequestObject) (TrainTaskResponseObject, error)
+	// StartWhatIf Replay history with other settings
+	// (POST /whatif)
+	StartWhatIf(ctx context.Context, request StartWhatIfRequestObject) (StartWhatIfResponseObject, error)
+	// CancelWhatIf Cancel a replay
+	// (DELETE /whatif/{whatif_id})
+	CancelWhatIf(ctx context.Context, request CancelWhatIfRequestObject) (CancelWhatIfResponseObject, error)
+	// GetWhatIf Get the state or the result of a replay
+	// (GET /whatif/{whatif_id})
+	GetWhatIf(ctx context.Context, request GetWhatIfRequestObject) (GetWhatIfResponseObject, error)
 }
 
 // Decode reads the body of r into a pointer to a request type.
@@ -4626,6 +9108,233 @@ func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, param
 	response, err := sh.ssi.ListAudit(r.Context(), request)
 	if err == nil {
 		err = response.VisitListAuditResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ListCampaigns reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListCampaigns(w http.ResponseWriter, r *http.Request, params ListCampaignsParams) {
+	var request ListCampaignsRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListCampaigns(r.Context(), request)
+	if err == nil {
+		err = response.VisitListCampaignsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// CreateCampaign reads the request, calls, and writes the answer.
+func (sh *strictHandler) CreateCampaign(w http.ResponseWriter, r *http.Request) {
+	var request CreateCampaignRequestObject
+	request.Body = new(CreateCampaignJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.CreateCampaign(r.Context(), request)
+	if err == nil {
+		err = response.VisitCreateCampaignResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetCampaign reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request GetCampaignRequestObject
+	request.Campaign = campaign
+	response, err := sh.ssi.GetCampaign(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetCampaignResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ClaimCampaignRuns reads the request, calls, and writes the answer.
+func (sh *strictHandler) ClaimCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request ClaimCampaignRunsRequestObject
+	request.Campaign = campaign
+	request.Body = new(ClaimCampaignRunsJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ClaimCampaignRuns(r.Context(), request)
+	if err == nil {
+		err = response.VisitClaimCampaignRunsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// PauseCampaign reads the request, calls, and writes the answer.
+func (sh *strictHandler) PauseCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request PauseCampaignRequestObject
+	request.Campaign = campaign
+	response, err := sh.ssi.PauseCampaign(r.Context(), request)
+	if err == nil {
+		err = response.VisitPauseCampaignResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ReleaseCampaignRuns reads the request, calls, and writes the answer.
+func (sh *strictHandler) ReleaseCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request ReleaseCampaignRunsRequestObject
+	request.Campaign = campaign
+	request.Body = new(ReleaseCampaignRunsJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ReleaseCampaignRuns(r.Context(), request)
+	if err == nil {
+		err = response.VisitReleaseCampaignRunsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ResumeCampaign reads the request, calls, and writes the answer.
+func (sh *strictHandler) ResumeCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request ResumeCampaignRequestObject
+	request.Campaign = campaign
+	request.Body = new(ResumeCampaignJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ResumeCampaign(r.Context(), request)
+	if err == nil {
+		err = response.VisitResumeCampaignResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ListCampaignRuns reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID, params ListCampaignRunsParams) {
+	var request ListCampaignRunsRequestObject
+	request.Campaign = campaign
+	request.Params = params
+	response, err := sh.ssi.ListCampaignRuns(r.Context(), request)
+	if err == nil {
+		err = response.VisitListCampaignRunsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// RegisterCampaignRuns reads the request, calls, and writes the answer.
+func (sh *strictHandler) RegisterCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
+	var request RegisterCampaignRunsRequestObject
+	request.Campaign = campaign
+	request.Body = new(RegisterCampaignRunsJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.RegisterCampaignRuns(r.Context(), request)
+	if err == nil {
+		err = response.VisitRegisterCampaignRunsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ResetCampaignRun reads the request, calls, and writes the answer.
+func (sh *strictHandler) ResetCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	var request ResetCampaignRunRequestObject
+	request.Campaign = campaign
+	request.N = n
+	request.Body = new(ResetCampaignRunJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ResetCampaignRun(r.Context(), request)
+	if err == nil {
+		err = response.VisitResetCampaignRunResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ReportCampaignRun reads the request, calls, and writes the answer.
+func (sh *strictHandler) ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	var request ReportCampaignRunRequestObject
+	request.Campaign = campaign
+	request.N = n
+	request.Body = new(ReportCampaignRunJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ReportCampaignRun(r.Context(), request)
+	if err == nil {
+		err = response.VisitReportCampaignRunResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ListCampaignRunTasks reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListCampaignRunTasks(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
+	var request ListCampaignRunTasksRequestObject
+	request.Campaign = campaign
+	request.N = n
+	response, err := sh.ssi.ListCampaignRunTasks(r.Context(), request)
+	if err == nil {
+		err = response.VisitListCampaignRunTasksResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetDagForecast reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetDagForecast(w http.ResponseWriter, r *http.Request, dagID DagID, params GetDagForecastParams) {
+	var request GetDagForecastRequestObject
+	request.DagID = dagID
+	request.Params = params
+	response, err := sh.ssi.GetDagForecast(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetDagForecastResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// PutDagStructure reads the request, calls, and writes the answer.
+func (sh *strictHandler) PutDagStructure(w http.ResponseWriter, r *http.Request, dagID DagID, params PutDagStructureParams) {
+	var request PutDagStructureRequestObject
+	request.DagID = dagID
+	request.Params = params
+	request.Body = new(PutDagStructureJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.PutDagStructure(r.Context(), request)
+	if err == nil {
+		err = response.VisitPutDagStructureResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)
@@ -4683,6 +9392,23 @@ func (sh *strictHandler) GetExperiment(w http.ResponseWriter, r *http.Request, e
 	response, err := sh.ssi.GetExperiment(r.Context(), request)
 	if err == nil {
 		err = response.VisitGetExperimentResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// Explain reads the request, calls, and writes the answer.
+func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request) {
+	var request ExplainRequestObject
+	request.Body = new(ExplainJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.Explain(r.Context(), request)
+	if err == nil {
+		err = response.VisitExplainResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)
@@ -4824,12 +9550,65 @@ func (sh *strictHandler) GetReceipt(w http.ResponseWriter, r *http.Request, pred
 	}
 }
 
+// ExplainPrediction reads the request, calls, and writes the answer.
+func (sh *strictHandler) ExplainPrediction(w http.ResponseWriter, r *http.Request, predictionID PredictionID) {
+	var request ExplainPredictionRequestObject
+	request.PredictionID = predictionID
+	response, err := sh.ssi.ExplainPrediction(r.Context(), request)
+	if err == nil {
+		err = response.VisitExplainPredictionResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ListUsageProfiles reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListUsageProfiles(w http.ResponseWriter, r *http.Request, params ListUsageProfilesParams) {
+	var request ListUsageProfilesRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListUsageProfiles(r.Context(), request)
+	if err == nil {
+		err = response.VisitListUsageProfilesResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetUsageProfile reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetUsageProfile(w http.ResponseWriter, r *http.Request, profileID int, params GetUsageProfileParams) {
+	var request GetUsageProfileRequestObject
+	request.ProfileID = profileID
+	request.Params = params
+	response, err := sh.ssi.GetUsageProfile(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetUsageProfileResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
 // Ready reads the request, calls, and writes the answer.
 func (sh *strictHandler) Ready(w http.ResponseWriter, r *http.Request) {
 	var request ReadyRequestObject
 	response, err := sh.ssi.Ready(r.Context(), request)
 	if err == nil {
 		err = response.VisitReadyResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetReport reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetReport(w http.ResponseWriter, r *http.Request, params GetReportParams) {
+	var request GetReportRequestObject
+	request.Params = params
+	response, err := sh.ssi.GetReport(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetReportResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)
@@ -4847,6 +9626,19 @@ func (sh *strictHandler) RetryLift(w http.ResponseWriter, r *http.Request) {
 	response, err := sh.ssi.RetryLift(r.Context(), request)
 	if err == nil {
 		err = response.VisitRetryLiftResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetSavings reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetSavings(w http.ResponseWriter, r *http.Request, params GetSavingsParams) {
+	var request GetSavingsRequestObject
+	request.Params = params
+	response, err := sh.ssi.GetSavings(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetSavingsResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)
@@ -4997,6 +9789,21 @@ func (sh *strictHandler) RenameTask(w http.ResponseWriter, r *http.Request, dagI
 	}
 }
 
+// GetTaskRunTime reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams) {
+	var request GetTaskRunTimeRequestObject
+	request.DagID = dagID
+	request.TaskID = taskID
+	request.Params = params
+	response, err := sh.ssi.GetTaskRunTime(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetTaskRunTimeResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
 // GetSeries reads the request, calls, and writes the answer.
 func (sh *strictHandler) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
 	var request GetSeriesRequestObject
@@ -5021,6 +9828,49 @@ func (sh *strictHandler) TrainTask(w http.ResponseWriter, r *http.Request, dagID
 	response, err := sh.ssi.TrainTask(r.Context(), request)
 	if err == nil {
 		err = response.VisitTrainTaskResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// StartWhatIf reads the request, calls, and writes the answer.
+func (sh *strictHandler) StartWhatIf(w http.ResponseWriter, r *http.Request) {
+	var request StartWhatIfRequestObject
+	request.Body = new(StartWhatIfJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.StartWhatIf(r.Context(), request)
+	if err == nil {
+		err = response.VisitStartWhatIfResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// CancelWhatIf reads the request, calls, and writes the answer.
+func (sh *strictHandler) CancelWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
+	var request CancelWhatIfRequestObject
+	request.WhatifID = whatifID
+	response, err := sh.ssi.CancelWhatIf(r.Context(), request)
+	if err == nil {
+		err = response.VisitCancelWhatIfResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetWhatIf reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
+	var request GetWhatIfRequestObject
+	request.WhatifID = whatifID
+	response, err := sh.ssi.GetWhatIf(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetWhatIfResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

@@ -1,13 +1,40 @@
 package api
 
-import _ "embed" // for the page
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // for the page and the contract
+	"fmt"
+	"io"
+	"sync"
+)
 
-// DocsPage is openapi.yaml as an HTML page, whose only style is DocsStyle.
-//
-//go:embed docs.gen.html
-var DocsPage []byte
+//go:embed docs.gen.html.gz
+var compressedPage []byte
+
+//go:embed openapi.gen.yaml.gz
+var compressedContract []byte
+
+// DocsPage returns openapi.yaml as an HTML page, whose only style is DocsStyle. The first call
+// decompresses it.
+var DocsPage = sync.OnceValues(func() ([]byte, error) { return decompress(compressedPage) })
+
+// OpenAPI returns the text of openapi.yaml. The first call decompresses it.
+var OpenAPI = sync.OnceValues(func() ([]byte, error) { return decompress(compressedContract) })
 
 // DocsStyle is the style sheet in DocsPage.
 //
 //go:embed docspage/docs.css
 var DocsStyle string
+
+func decompress(compressed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, fmt.Errorf("decompress an embedded document: %w; run make gen", err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("decompress an embedded document: %w; run make gen", err)
+	}
+	return text, nil
+}

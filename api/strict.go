@@ -19,7 +19,7 @@ import (
 func Strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readInt64), json.UnmarshalFromFunc(readInt), json.UnmarshalFromFunc(rejectNullNumber), json.UnmarshalFromFunc(rejectNullPolicy))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readInt64), json.UnmarshalFromFunc(readInt), json.UnmarshalFromFunc(readState), json.UnmarshalFromFunc(rejectNullNumber), json.UnmarshalFromFunc(rejectNullAmounts))),
 	)
 }
 
@@ -49,10 +49,19 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	return nil
 }
 
+// readInt reads integers like readInt64.
 func readInt(dec *jsontext.Decoder, v *int) error {
 	var wide int64
 	err := readInt64(dec, &wide)
 	*v = int(wide)
+	return err
+}
+
+// readState reads the state of a campaign's run like readInt64.
+func readState(dec *jsontext.Decoder, v *CampaignState) error {
+	var state int
+	err := readInt(dec, &state)
+	*v = CampaignState(state)
 	return err
 }
 
@@ -64,18 +73,17 @@ func rejectNullNumber(dec *jsontext.Decoder, _ *float64) error {
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// rejectNullPolicy rejects null for a policy, the only body without a required field: the
-// library would read it as {}, which resets every setting to its default.
-func rejectNullPolicy(dec *jsontext.Decoder, _ *PolicyRequest) error {
+// rejectNullAmounts rejects null for a list of amounts; a nullable list is a pointer.
+func rejectNullAmounts(dec *jsontext.Decoder, _ *[]int64) error {
 	if dec.PeekKind() == 'n' {
-		return errors.New("must be an object; send {} for the defaults")
+		return errors.New("must be an array")
 	}
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// Meaning returns the invalid field of a well-formed body and what is wrong with it. field
+// DescribeError returns the invalid field of a well-formed body and what is wrong with it. field
 // is "" for the body as a whole.
-func Meaning(err *json.SemanticError) (field, detail string) {
+func DescribeError(err *json.SemanticError) (field, detail string) {
 	detail = "must be " + describeType(err.GoType)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
@@ -111,8 +119,8 @@ func describeType(t reflect.Type) string {
 	return "an object"
 }
 
-// FieldName converts a JSON pointer to a field name such as requested.memory. It truncates the
-// name, because the client chooses its length and depth.
+// FieldName converts a JSON pointer to a field name such as requested.memory. It limits the length
+// of the name, because the client chooses it.
 func FieldName(p jsontext.Pointer) string {
 	name := strings.Join(slices.Collect(p.Tokens()), ".")
 	if runes := []rune(name); len(runes) > maxFieldName {
@@ -121,4 +129,4 @@ func FieldName(p jsontext.Pointer) string {
 	return name
 }
 
-const maxFieldName = 120
+const maxFieldName = 120 // characters

@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// render writes the page of the specification in a file.
+// render renders the specification in specFile as the HTML file page.
 func render(specFile, page string) error {
 	spec, err := openapi3.NewLoader().LoadFromFile(specFile)
 	if err != nil {
@@ -102,7 +102,7 @@ func groupByTag(spec *openapi3.T) []tagGroup {
 	return out
 }
 
-// methodOrder sorts POST first, because it is the usual form of a path.
+// methodOrder returns a sort key that puts POST first, because it is the usual method of a path.
 func methodOrder(method string) string {
 	if method == http.MethodPost {
 		return " 0"
@@ -132,12 +132,14 @@ type namedSchema struct {
 	Fields []field
 }
 
+// field is one property of a schema.
 type field struct {
 	Name     string
 	Required bool
 	Ref      *openapi3.SchemaRef
 }
 
+// listSchemas returns the named schemas and their fields in alphabetical order.
 func listSchemas(spec *openapi3.T) []namedSchema {
 	var out []namedSchema
 	for name, ref := range spec.Components.Schemas {

@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
@@ -24,6 +23,14 @@ type child struct {
 	exited  chan os.Signal // SIGCHLD
 	meter   *meter         // nil without measurement
 	file    *message
+}
+
+// measure runs the program and ends this process as the program ended. It returns only if it
+// could not create the process.
+func measure(path string, command []string, file *message) {
+	if c, err := start(path, command, file); err == nil {
+		exitLike(c.wait())
+	}
 }
 
 // start runs the program with the streams, the directory and the environment of the
@@ -51,6 +58,7 @@ func start(path string, command []string, file *message) (*child, error) {
 	return c, err
 }
 
+// openMeter opens a meter of the control group, or of the process tree without cgroups.
 func openMeter() (*meter, error) {
 	if group, err := cgroup.Open("/"); err == nil {
 		return newMeter(group, false)
@@ -71,7 +79,7 @@ func (c *child) wait() syscall.WaitStatus {
 		select {
 		case s := <-c.signals:
 			number := s.(syscall.Signal)
-			_ = syscall.Kill(c.pid, number) // if it has ended already, reap follows
+			_ = syscall.Kill(c.pid, number) // fails if the program has ended; reap follows
 			if number == syscall.SIGTERM {
 				c.guard(c.draft) // a SIGKILL may follow
 			}
@@ -150,18 +158,6 @@ func (c *child) guard(f func() error) {
 	}
 }
 
-// lookup finds a command like execvp(3).
-func lookup(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) {
-		return path, nil
-	}
-	if errors.Is(err, exec.ErrNotFound) {
-		err = errors.Join(err, os.ErrNotExist)
-	}
-	return path, err
-}
-
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
@@ -170,8 +166,8 @@ func ownCPU() time.Duration {
 	return totalCPU(r)
 }
 
-// reserveThreads creates the threads that the runtime may need later. If the program
-// exhausts the process limit of the container, Go could not create one and would abort.
+// reserveThreads creates the threads that the runtime may need later. Go aborts if it cannot
+// create a thread because the program has exhausted the process limit of the container.
 func reserveThreads() {
 	const reserve = 4
 	var ready, done sync.WaitGroup

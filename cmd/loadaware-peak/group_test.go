@@ -134,7 +134,7 @@ func TestOOMKillIsReported(t *testing.T) {
 	assert.Equal(t, 137, got.Exit)
 }
 
-// bomb starts processes until that fails, and prints it.
+// bomb starts 50 processes. The shell prints an error if the process limit is lower.
 const bomb = `i=0; while [ $i -lt 50 ]; do sleep 4 & i=$((i+1)); done; wait`
 
 func TestForkBombEndsAsWithoutWrapper(t *testing.T) {

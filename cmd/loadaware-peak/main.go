@@ -1,13 +1,12 @@
-//go:build linux
-
 // Command loadaware-peak runs a program in a container and writes its peak usage into the
 // container's termination message. See docs/peak.md.
 //
 //	loadaware-peak install DIR                    copies the program, for an init container
 //	loadaware-peak [-to FILE] -- COMMAND ARG…     runs and measures
+//	loadaware-peak --version                      prints the version
 //
-// The program has priority: after any error of the wrapper it runs and ends as it would
-// alone, but is not measured.
+// The program has priority: after any error of the wrapper it runs and ends as without the
+// wrapper, but is not measured. The wrapper measures only on Linux.
 package main
 
 import (
@@ -17,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -29,6 +29,7 @@ const (
 
 const usageText = `usage: loadaware-peak [-to FILE] -- COMMAND [ARG…]
        loadaware-peak install DIR
+       loadaware-peak --version
 
 Runs the command and writes its peak memory and CPU usage to FILE
 (default: $` + fileEnv + `, else ` + defaultFile + `).
@@ -41,8 +42,15 @@ const (
 	exitNotFound = 127
 )
 
+// buildVersion is the version of this build. The linker sets it with -X main.buildVersion=….
+var buildVersion string
+
 func main() {
 	args := os.Args[1:]
+	if len(args) == 1 && args[0] == "--version" {
+		fmt.Println("loadaware-peak", cmp.Or(buildVersion, "unknown"))
+		return
+	}
 	if len(args) == 2 && args[0] == "install" {
 		if err := install(args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, "loadaware-peak:", err)
@@ -87,16 +95,30 @@ func parse(args []string) (command []string, file *message) {
 // run runs the command. It returns only if the command cannot be started at all.
 func run(path string, command []string, file *message) error {
 	if file != nil {
-		if c, err := start(path, command, file); err == nil {
-			exitLike(c.wait())
-		}
+		measure(path, command, file)
 	}
 	return syscall.Exec(path, command, os.Environ())
 }
 
+// lookup finds a command like execvp(3).
+func lookup(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) {
+		return path, nil
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		err = errors.Join(err, os.ErrNotExist)
+	}
+	return path, err
+}
+
 // install copies this program atomically into a directory, executable by all users.
 func install(dir string) error {
-	from, err := os.Open("/proc/self/exe")
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	from, err := os.Open(self)
 	if err != nil {
 		return err
 	}

@@ -33,20 +33,21 @@ func combine(own []byte, r report) []byte {
 	return own
 }
 
+// join adds fields to the program's own message as combine describes.
 func join(own []byte, fields []field) []byte {
 	text := bytes.TrimSpace(own)
 	var object map[string]json.RawMessage
 	switch {
 	case len(text) == 0:
-		return braced(nil, fields)
+		return appendObject(nil, fields)
 	case json.Unmarshal(text, &object) == nil && object != nil:
 		return merge(own, object, fields)
 	case json.Valid(text):
 		return own
 	case bytes.HasSuffix(own, []byte("\n")):
-		return braced(bytes.Clone(own), fields)
+		return appendObject(bytes.Clone(own), fields)
 	default:
-		return braced(append(bytes.Clone(own), '\n'), fields)
+		return appendObject(append(bytes.Clone(own), '\n'), fields)
 	}
 }
 
@@ -69,8 +70,8 @@ func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte
 	return append(append(open, members(added)...), '}')
 }
 
-// braced appends a JSON object with the fields.
-func braced(before []byte, fields []field) []byte {
+// appendObject appends a JSON object with the fields.
+func appendObject(before []byte, fields []field) []byte {
 	return append(append(append(before, '{'), members(fields)...), '}')
 }
 
@@ -79,9 +80,10 @@ func braced(before []byte, fields []field) []byte {
 type message struct {
 	path    string
 	create  bool
-	written []byte // by the last write
+	written []byte // content after the last write
 }
 
+// errProgramMessage means that the wrapper must not change the message.
 var errProgramMessage = errors.New("the program wrote its own message")
 
 // draft writes a report in case the kernel kills the whole container at once
@@ -100,7 +102,7 @@ func (m *message) final(r report) error {
 	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write replaces the content by that of compose, which receives the program's part.
+// write replaces the content with the result of compose, which receives the program's part.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {
@@ -125,12 +127,12 @@ func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	if err != nil || bytes.Equal(text, old) {
 		return err
 	}
-	return m.recombine(file, old, text)
+	return m.replace(file, old, text)
 }
 
 // replace writes from the first byte that differs, so it does not rewrite the program's
 // part. It restores the old content if the disk is full.
-func (m *message) recombine(file *os.File, old, text []byte) error {
+func (m *message) replace(file *os.File, old, text []byte) error {
 	same := 0
 	for same < min(len(old), len(text)) && old[same] == text[same] {
 		same++

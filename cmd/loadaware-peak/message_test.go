@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// long returns a report of maximum length.
-func long() report {
+// longReport returns a report of maximum length.
+func longReport() report {
 	s, code := newSeries(), 0
 	for i := range 5000 {
 		s.add(point{at: time.Duration(i) * time.Minute, memory: 999<<40 + int64(i), cpu: time.Duration(i) * 64 * 59 * time.Second})
@@ -24,39 +24,41 @@ func long() report {
 		duration: 5000 * time.Minute, exit: &code, series: s}
 }
 
-func short() report {
+// shortReport returns the report of shortJSON.
+func shortReport() report {
 	code := 3
 	return report{memory: 7340032, sampled: 7000000, cores: 1.0204, source: "memory.peak",
 		duration: 1500 * ms, exit: &code, series: &series{
 			step: 100 * ms, slots: []slot{{6 << 20, 100 * ms}, {7 << 20, 205 * ms}}, last: point{at: 200 * ms}}}
 }
 
+// shortJSON is the message of shortReport.
 const shortJSON = `{"memory_max_bytes":7340032,"cpu_max_cores":1.02,"source":"memory.peak",` +
 	`"memory_sampled_bytes":7000000,"oom_kills":0,"duration_seconds":1.5,"exit_code":3,` +
 	`"series":{"step_seconds":0.1,"memory_mib":[6,7],"cpu_cores":[1,1.05]}}`
 
 func TestMessageOfProgramIsPreserved(t *testing.T) {
 	for name, c := range map[string]struct{ own, want string }{
-		"nothing":                   {"", shortJSON},
-		"only space":                {" \n", shortJSON},
-		"a line":                    {"failed: no rows\n", "failed: no rows\n" + shortJSON},
-		"a line without newline":    {"failed", "failed\n" + shortJSON},
-		"an object":                 {`{"rows": 5}`, `{"rows": 5,` + shortJSON[1:]},
-		"an empty object":           {"{}\n", shortJSON},
-		"an object with our fields": {`{"exit_code": "x", "series": null}`, `{"exit_code": "x", "series": null,` + strings.Split(shortJSON[1:], `,"exit_code"`)[0] + "}"},
-		"its own peak":              {`{"memory_max_bytes": 5}`, `{"memory_max_bytes": 5}`},
-		"its own peak, as quantity": {`{"memory_max": "5Gi"}`, `{"memory_max": "5Gi"}`},
-		"a bare number":             {"1073741824", "1073741824"},
-		"a list":                    {"[1]\n", "[1]\n"},
-		"null":                      {"null", "null"},
-		"half an object":            {`{"rows": `, `{"rows": ` + "\n" + shortJSON},
+		"nothing":                             {"", shortJSON},
+		"only space":                          {" \n", shortJSON},
+		"a line":                              {"failed: no rows\n", "failed: no rows\n" + shortJSON},
+		"a line without newline":              {"failed", "failed\n" + shortJSON},
+		"an object":                           {`{"rows": 5}`, `{"rows": 5,` + shortJSON[1:]},
+		"an empty object":                     {"{}\n", shortJSON},
+		"an object with fields of the report": {`{"exit_code": "x", "series": null}`, `{"exit_code": "x", "series": null,` + strings.Split(shortJSON[1:], `,"exit_code"`)[0] + "}"},
+		"its own peak":                        {`{"memory_max_bytes": 5}`, `{"memory_max_bytes": 5}`},
+		"its own peak, as quantity":           {`{"memory_max": "5Gi"}`, `{"memory_max": "5Gi"}`},
+		"a bare number":                       {"1073741824", "1073741824"},
+		"a list":                              {"[1]\n", "[1]\n"},
+		"null":                                {"null", "null"},
+		"an incomplete object":                {`{"rows": `, `{"rows": ` + "\n" + shortJSON},
 	} {
-		assert.Equal(t, c.want, string(combine([]byte(c.own), short())), name)
+		assert.Equal(t, c.want, string(combine([]byte(c.own), shortReport())), name)
 	}
 }
 
-func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
-	const points = 92 // 5000 minutes in steps of 0.1 s · 2^15, the first that needs at most 120
+func TestCombineShortensSeriesBeforeItOmitsReport(t *testing.T) {
+	const points = 92 // 5000 minutes in steps of 0.1 s · 2^15, the smallest step that needs at most 120 points
 	for name, c := range map[string]struct{ own, points int }{
 		"alone":               {0, points},
 		"after a long text":   {2800, points / 2},
@@ -64,7 +66,7 @@ func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
 		"almost no space":     {3700, 0},
 	} {
 		own := strings.Repeat("x", c.own)
-		got := string(combine([]byte(own), long()))
+		got := string(combine([]byte(own), longReport()))
 		assert.LessOrEqual(t, len(got), maxMessage, name)
 		require.True(t, strings.HasPrefix(got, own), name)
 		var message struct {
@@ -78,14 +80,14 @@ func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
 		assert.Len(t, message.Series.Memory, c.points, name)
 	}
 	full := strings.Repeat("x", 4000)
-	assert.Equal(t, full, string(combine([]byte(full), long())))
+	assert.Equal(t, full, string(combine([]byte(full), longReport())))
 }
 
 func TestDraftPreservesMessageOfProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	require.NoError(t, os.WriteFile(path, nil, 0o666))
 	m := &message{path: path}
-	draft := long()
+	draft := longReport()
 	draft.exit = nil
 	require.NoError(t, m.draft(draft))
 	require.NoError(t, m.draft(draft), "a draft replaces the previous one")
@@ -97,17 +99,17 @@ func TestDraftPreservesMessageOfProgram(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	assert.ErrorIs(t, m.draft(draft), errProgramMessage)
-	require.NoError(t, m.final(short()))
+	require.NoError(t, m.final(shortReport()))
 	assert.Equal(t, "no rows\n"+shortJSON, read(t, path))
 }
 
 func TestReplacedDraftIsNotRestored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	m := &message{path: path, create: true}
-	require.NoError(t, m.draft(short()))
+	require.NoError(t, m.draft(shortReport()))
 	require.NoError(t, os.WriteFile(path, []byte("bye"), 0o666))
-	assert.ErrorIs(t, m.draft(short()), errProgramMessage)
-	require.NoError(t, m.final(short()))
+	assert.ErrorIs(t, m.draft(shortReport()), errProgramMessage)
+	require.NoError(t, m.final(shortReport()))
 	assert.Equal(t, "bye\n"+shortJSON, read(t, path))
 }
 
@@ -115,7 +117,7 @@ func TestTooLongMessageIsPreserved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	own := strings.Repeat("y", 5000)
 	require.NoError(t, os.WriteFile(path, []byte(own), 0o666))
-	assert.ErrorIs(t, (&message{path: path}).final(short()), errProgramMessage)
+	assert.ErrorIs(t, (&message{path: path}).final(shortReport()), errProgramMessage)
 	assert.Equal(t, own, read(t, path))
 }
 
@@ -124,7 +126,7 @@ func FuzzCombinePreservesMessageOfProgram(f *testing.F) {
 		f.Add([]byte(own))
 	}
 	f.Fuzz(func(t *testing.T, own []byte) {
-		got := combine(own, short())
+		got := combine(own, shortReport())
 		require.LessOrEqual(t, len(got), max(maxMessage, len(own)))
 		var before, after map[string]any
 		if json.Unmarshal(own, &before) != nil || before == nil {

@@ -13,7 +13,8 @@ type usage interface {
 	Read() (cgroup.Reading, error)
 }
 
-// cpuWindow is the minimum time of a CPU rate: shorter rates depend on the scheduler.
+// cpuWindow is the minimum interval of a CPU rate: rates over shorter intervals depend on the
+// scheduler.
 const cpuWindow = time.Second
 
 // meter converts readings into a report.

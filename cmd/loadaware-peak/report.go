@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report has the measured usage of a run. It omits unknown values.
+// report has the measured usage of a run. Zero means that a value is unknown.
 type report struct {
 	memory   int64 // bytes, the best estimate
 	sampled  int64 // bytes, the largest sample
@@ -22,9 +22,11 @@ type report struct {
 // field is one member of a JSON object. value is JSON.
 type field struct{ key, value string }
 
+// peakKey is the member of the peak. A program that measures itself writes it, too.
 const peakKey = "memory_max_bytes"
 
-// fields returns the members of the message, with at most the given points of the series.
+// fields returns the members of the message, with at most the given points of the series. It
+// omits unknown values.
 func (r report) fields(points int) []field {
 	var fields []field
 	add := func(known bool, key, value string) {

@@ -19,6 +19,7 @@ type series struct {
 	last  point
 }
 
+// slot is one interval of a series.
 type slot struct {
 	memory int64         // bytes, the maximum
 	cpu    time.Duration // total until the end of the slot

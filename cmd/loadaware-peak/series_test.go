@@ -41,13 +41,13 @@ func TestMergePairsKeepsMaximumAndCPU(t *testing.T) {
 }
 
 func TestSeriesHasAtMost120PointsAndKeepsMaximum(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		s, at, largest, cpu := newSeries(), time.Duration(0), int64(0), time.Duration(0)
-		for range dice.IntN(2000) {
-			gap := time.Duration(dice.ExpFloat64() * float64(time.Second))
-			at, cpu = at+gap, cpu+time.Duration(dice.Float64()*2*float64(gap))
-			memory := dice.Int64N(1 << 40)
+		for range rng.IntN(2000) {
+			gap := time.Duration(rng.ExpFloat64() * float64(time.Second))
+			at, cpu = at+gap, cpu+time.Duration(rng.Float64()*2*float64(gap))
+			memory := rng.Int64N(1 << 40)
 			largest = max(largest, memory)
 			s.add(point{at, memory, cpu})
 		}

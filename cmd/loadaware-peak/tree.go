@@ -42,7 +42,7 @@ func (t *tree) Read() (cgroup.Reading, error) {
 		return r, err
 	}
 	r.CPU += totalCPU(ended)
-	r.Watermark = int64(ended.Maxrss) << 10 //nolint:unconvert // it has 32 bits on some architectures
+	r.Watermark = int64(ended.Maxrss) << 10 //nolint:unconvert // Maxrss has 32 bits on some architectures
 	return r, nil
 }
 
@@ -105,7 +105,7 @@ func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	return memory, cpu
 }
 
-// file returns a file of /proc/PID, or nothing if the process has ended.
+// file returns the content of a file of /proc/PID; empty if the process has ended.
 func (t *tree) file(pid int, name string) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {

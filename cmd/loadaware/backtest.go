@@ -11,25 +11,36 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/loadaware/loadaware/internal/backtest"
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 const backtestUsage = `[flags] FILE…
 
-Replays history in order of started_at, and compares the wastage of loadaware with that of
-other policies. Every policy predicts a row before it receives the result. A FILE is CSV
+Replays history in order of started_at, and compares the wastage of loadaware and of other
+policies. Every policy predicts a row before it receives the result. A FILE is CSV
 or JSON lines as in loadaware import, plain or gzip; - is standard input. Each file is a
-separate trace. Nothing is stored, and no server is needed.`
+separate trace. Nothing is stored, and no server is needed.
+
+The wastage is divided by cause (cold start: a success that was sized without a model of its
+task; margin: another success; kills: the whole allocation of killed tries; cap: a success at
+the cap) and by the number of the run within its task.
+
+--risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
+as in loadaware whatif.`
 
 // backtestFlags has the flags of backtest.
 type backtestFlags struct {
 	cfg    backtest.Config
 	only   backtest.Selection
-	format string
+	layout backtest.Layout
 	files  []string
+
+	durations bool
 }
 
-func backtestHistory(ctx context.Context, con console, args []string) error {
+// backtestHistory runs the command backtest.
+func backtestHistory(ctx context.Context, con cli.Console, args []string) error {
 	b, err := parseBacktest(con, args)
 	if err != nil {
 		return err
@@ -44,9 +55,12 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 		traces = append(traces, t)
 	}
 	bar := progressbar.NewOptions(b.cfg.Steps(traces...), progressbar.OptionSetDescription("replaying"),
-		progressbar.OptionSetWriter(con.err), progressbar.OptionSetVisibility(isTerminal(con.err)),
+		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	b.cfg.Progress = func(rows int) { _ = bar.Add(rows) } // it only draws
+	b.cfg.Progress = func(rows int) { _ = bar.Add(rows) } // a drawing error does not matter
+	if b.durations {
+		return backtestDurations(ctx, con, b, traces, bar)
+	}
 	var reports []*backtest.Report
 	for _, t := range traces {
 		report, err := backtest.Run(ctx, t, b.cfg)
@@ -56,64 +70,91 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 		reports = append(reports, report)
 	}
 	_ = bar.Finish()
-	return backtest.Write(con.out, b.format, reports)
+	return backtest.Write(con.Out, b.layout, reports)
 }
 
-func parseBacktest(con console, args []string) (*backtestFlags, error) {
-	cmd := newCommand("backtest", backtestUsage)
+// backtestDurations evaluates the predicted run times.
+func backtestDurations(ctx context.Context, con cli.Console, b *backtestFlags, traces []*backtest.Trace, bar *progressbar.ProgressBar) error {
+	var reports []*backtest.DurationReport
+	for _, t := range traces {
+		report, err := backtest.Durations(ctx, t, b.cfg)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	_ = bar.Finish()
+	return backtest.WriteDurations(con.Out, b.layout.Format, reports)
+}
+
+// parseBacktest parses and checks the command line of backtest.
+func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
+	cmd := cli.New("backtest", backtestUsage)
 	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
 	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all, or some of "+strings.Join(backtest.Policies(), ", "))
 	tasks := cmd.String("tasks", "", "task ids to keep, separated by commas; all if empty")
 	limit := cmd.Int("limit", 0, "replay only the first rows of each file; 0 for all")
+	skip := cmd.Float64("skip", 0, "share of the first rows, which train the policies and count in no figure; 0 to below 1")
 	ttf := cmd.Float64("ttf", 1, "time to failure: share of the duration after which a kill happens, above 0 to 1")
 	defaultGB := cmd.Float64("default-gb", 4, "the static request in GB (1e9 bytes) of rows without one")
 	format := cmd.String("o", "table", "output: "+strings.Join(backtest.Formats(), ", "))
-	files, err := cmd.parse(con, args)
+	taskWastage := cmd.Bool("task-wastage", false, "print the wastage by cause and by run for each task and policy; json and csv always contain it")
+	settings := newSettingsFlags(cmd)
+	durations := cmd.Bool("durations", false, "evaluate the predicted run times instead: coverage, errors, and the distance to the later runs; -o table, markdown or json")
+	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return nil, err
 	}
-	b := &backtestFlags{files: files, format: *format, only: backtest.Selection{Tasks: splitList(*tasks), Limit: *limit}}
-	b.cfg = backtest.Config{Delayed: *feedback == "delayed", TimeToFailure: *ttf, DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
-	if *policies != "all" {
-		b.cfg.Policies = splitList(*policies)
+	b := &backtestFlags{files: files, layout: backtest.Layout{Format: *format, TaskWastage: *taskWastage}, only: backtest.Selection{Tasks: cli.SplitList(*tasks), Limit: *limit}, durations: *durations}
+	b.cfg = backtest.Config{Delayed: *feedback == "delayed", Skip: *skip, TimeToFailure: *ttf, DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
+	if b.cfg.Settings, err = settings.policy(); err != nil {
+		return nil, err
+	}
+	if *durations {
+		b.cfg.Policies = []string{"loadaware"}
+	} else if *policies != "all" {
+		b.cfg.Policies = cli.SplitList(*policies)
 	}
 	switch {
 	case len(files) == 0:
-		return nil, usageErrorf("name the files to replay, or - for standard input; see loadaware backtest --help")
+		return nil, cli.UsageErrorf("name the files to replay, or - for standard input; see loadaware backtest --help")
 	case *feedback != "immediate" && *feedback != "delayed":
-		return nil, usageErrorf("--feedback must be immediate or delayed, not %q", *feedback)
+		return nil, cli.UsageErrorf("--feedback must be immediate or delayed, not %q", *feedback)
 	case *limit < 0:
-		return nil, usageErrorf("--limit must be 0 or more, not %d", *limit)
+		return nil, cli.UsageErrorf("--limit must be 0 or more, not %d", *limit)
+	case !(*skip >= 0 && *skip < 1):
+		return nil, cli.UsageErrorf("--skip must be 0 to below 1, not %v", *skip)
 	case !(*ttf > 0 && *ttf <= 1):
-		return nil, usageErrorf("--ttf must be above 0 and at most 1, not %v", *ttf)
+		return nil, cli.UsageErrorf("--ttf must be above 0 and at most 1, not %v", *ttf)
 	case !(*defaultGB > 0 && *defaultGB <= sizing.MaxBytes/1e9):
-		return nil, usageErrorf("--default-gb must be above 0, not %v", *defaultGB)
+		return nil, cli.UsageErrorf("--default-gb must be above 0, not %v", *defaultGB)
 	case !slices.Contains(backtest.Formats(), *format):
-		return nil, usageErrorf("-o must be one of %s, not %q", strings.Join(backtest.Formats(), ", "), *format)
+		return nil, cli.UsageErrorf("-o must be one of %s, not %q", strings.Join(backtest.Formats(), ", "), *format)
 	}
 	for _, name := range b.cfg.Policies {
 		if !slices.Contains(backtest.Policies(), name) {
-			return nil, usageErrorf("unknown policy %q; use all, or some of %s", name, strings.Join(backtest.Policies(), ", "))
+			return nil, cli.UsageErrorf("unknown policy %q; use all, or some of %s", name, strings.Join(backtest.Policies(), ", "))
 		}
 	}
 	return b, nil
 }
 
-// printRepeated warns about rows of a file that report a try again.
-func printRepeated(con console, t *backtest.Trace) {
+// printRepeated warns about rows of a file that repeat a try.
+func printRepeated(con cli.Console, t *backtest.Trace) {
 	if t.Repeated == 0 {
 		return
 	}
-	fmt.Fprintf(con.err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
+	fmt.Fprintf(con.Err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
 	if t.Contradicted > 0 {
-		fmt.Fprintf(con.err, "; %d of them contradict an earlier row and are left out, because the service rejects them", t.Contradicted)
+		fmt.Fprintf(con.Err, "; %d of them contradict an earlier row and are left out, because the service rejects them", t.Contradicted)
 	}
-	fmt.Fprintln(con.err)
+	fmt.Fprintln(con.Err)
 }
 
-func readTrace(con console, name string, only backtest.Selection) (*backtest.Trace, error) {
+// readTrace reads a file, or standard input if name is a hyphen.
+func readTrace(con cli.Console, name string, only backtest.Selection) (*backtest.Trace, error) {
 	if name == "-" {
-		return backtest.Read("standard input", con.in, only)
+		return backtest.Read("standard input", con.In, only)
 	}
 	file, err := os.Open(name)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/config"
 )
 
@@ -29,8 +30,8 @@ func TestFlagsOverrideEnvironmentAndDefaults(t *testing.T) {
 			for variable, value := range c.env {
 				t.Setenv(variable, value)
 			}
-			cmd := newCommand("serve", "", "addr")
-			_, err := cmd.parse(discardConsole(), c.args)
+			cmd := cli.New("serve", "", "addr")
+			_, err := cmd.ParseArgs(discardConsole(), c.args)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, cmd.Addr)
 		})
@@ -39,8 +40,8 @@ func TestFlagsOverrideEnvironmentAndDefaults(t *testing.T) {
 
 func TestEmptyEnvironmentVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADMIN_ADDR", "")
-	cmd := newCommand("serve", "", "admin-addr")
-	_, err := cmd.parse(discardConsole(), nil)
+	cmd := cli.New("serve", "", "admin-addr")
+	_, err := cmd.ParseArgs(discardConsole(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, cmd.AdminAddr, "an empty variable overrides the default")
 }
@@ -51,8 +52,8 @@ func TestNegativeMinMemoryIsRejected(t *testing.T) {
 }
 
 func TestArgumentOrder(t *testing.T) {
-	cmd := newCommand("import", "", "url")
-	rest, err := cmd.parse(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
+	cmd := cli.New("import", "", "url")
+	rest, err := cmd.ParseArgs(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.csv", "-", "b.csv", "--odd.csv"}, rest)
 }
@@ -60,7 +61,7 @@ func TestArgumentOrder(t *testing.T) {
 func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "10.0.0.1:1") // the help must still print the default
 	var out bytes.Buffer
-	require.Zero(t, run(t.Context(), console{out: &out, err: io.Discard}, []string{"serve", "--help"}))
+	require.Zero(t, run(t.Context(), cli.Console{Out: &out, Err: io.Discard}, []string{"serve", "--help"}))
 	for _, want := range []string{
 		"--addr STRING\n        address to serve on (LOADAWARE_ADDR; default 127.0.0.1:8080)",
 		"(LOADAWARE_ADMIN_ADDR; default 127.0.0.1:9090)", "(DATABASE_URL; default none)", "LOADAWARE_DATA; default /", "LOADAWARE_TOKENS",
@@ -70,27 +71,28 @@ func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToAVerb checks that a --help lists every flag and variable.
-func TestEveryOptionBelongsToAVerb(t *testing.T) {
+// TestEveryOptionBelongsToACommand checks that the help of a command lists each flag and
+// environment variable.
+func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
-	help := func(v verb, source ...string) {
+	help := func(v cli.Subcommand, source ...string) {
 		var out bytes.Buffer
-		err := v.run(t.Context(), console{out: &out, err: io.Discard}, append(source, "--help"))
-		require.ErrorIs(t, err, flag.ErrHelp, v.name)
+		err := v.Run(t.Context(), cli.Console{Out: &out, Err: io.Discard}, append(source, "--help"))
+		require.ErrorIs(t, err, flag.ErrHelp, v.Name)
 		helpTexts += out.String()
 	}
-	for _, v := range verbs() {
+	for _, v := range subcommands() {
 		help(v)
-		if v.name == "import" {
+		if v.Name == "import" {
 			help(v, "airflow")
 			help(v, "prometheus")
 			help(v, "usage-log")
 		}
 	}
 	cfg := config.Defaults()
-	for name, o := range options(&cfg) {
-		assert.Contains(t, helpTexts, "--"+cmp.Or(o.flag, name)+" ")
-		assert.Contains(t, helpTexts, o.env)
+	for name, o := range cli.Options(&cfg) {
+		assert.Contains(t, helpTexts, "--"+cmp.Or(o.Flag, name)+" ")
+		assert.Contains(t, helpTexts, o.Env)
 	}
 }
 
@@ -126,7 +128,7 @@ func TestExitCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &stderr}, c.args))
+			assert.Equal(t, c.want, run(t.Context(), cli.Console{Out: io.Discard, Err: &stderr}, c.args))
 			assert.Contains(t, stderr.String(), c.text)
 		})
 	}
@@ -135,10 +137,10 @@ func TestExitCodes(t *testing.T) {
 func TestInvalidEnvironmentVariableIsNamed(t *testing.T) {
 	t.Setenv("LOADAWARE_LOG_LEVEL", "loud")
 	var stderr bytes.Buffer
-	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &stderr}, []string{"serve"}))
+	assert.Equal(t, 2, run(t.Context(), cli.Console{Out: io.Discard, Err: &stderr}, []string{"serve"}))
 	assert.Contains(t, stderr.String(), "LOADAWARE_LOG_LEVEL")
 }
 
-func discardConsole() console {
-	return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard}
+func discardConsole() cli.Console {
+	return cli.Console{In: bytes.NewReader(nil), Out: io.Discard, Err: io.Discard}
 }

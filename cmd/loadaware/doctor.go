@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/doctor"
@@ -16,29 +17,31 @@ const doctorUsage = `[flags]
 
 Checks a deployment, and prints each problem with advice. Run it with the settings of
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
-if they are configured. It also checks a server: that of --url, else the one that uses
-the data folder, else, if no database is configured, the one at --addr. It changes
+if they are configured. It also checks a server: the one at --url; else the one that uses
+the data folder; else, if no database is configured, the one at --addr. It changes
 nothing.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
-func doctorVerb(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("doctor", doctorUsage, "database", "data", "addr", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca", "url")
+// checkDeployment runs the command doctor.
+func checkDeployment(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("doctor", doctorUsage, "database", "data", "addr", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca", "url")
 	output := cmd.String("o", "text", "output: text or json")
-	rest, err := cmd.parse(con, args)
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 || *output != "text" && *output != "json" {
-		return usageErrorf("doctor takes no arguments, and -o must be text or json")
+		return cli.UsageErrorf("doctor takes no arguments, and -o must be text or json")
 	}
 	report := doctor.NewReport()
-	dsn, stop := cmd.findDatabaseToCheck(ctx, con, report)
+	dsn, stop := findDatabaseToCheck(cmd, ctx, con, report)
 	defer stop()
 	cfg := doctorConfig(&cmd.Config, dsn)
 	report.Run(ctx, &cfg)
-	return report.Write(con.out, *output)
+	return report.Write(con.Out, *output)
 }
 
+// doctorConfig returns the settings that the doctor checks.
 func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	tokens, _, err := c.AccessTokens()
 	cfg := doctor.Config{
@@ -54,14 +57,14 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 
 // findDatabaseToCheck returns the database to check, or "" if there is none. Without a
 // database it sets cmd.URL to the running server, unless --url names one.
-func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report *doctor.Report) (dsn string, stop func()) {
+func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	if !cmd.HasDatabase() {
 		report.Ran("database")
 		running := cmp.Or(cmd.URL, cmd.ServerAt(cmd.Addr))
 		if client.New(running, "").IsAvailable(ctx) {
 			cmd.URL = running
-			report.Warnf("database", "set DATABASE_URL to that of the server, or name its data folder with --data",
+			report.Warnf("database", "set DATABASE_URL to the database of the server, or name its data folder with --data",
 				"the database was not checked, only the server at %s: DATABASE_URL is not set, and the folder %s does not exist", running, cmd.Data)
 			return "", none
 		}
@@ -69,7 +72,7 @@ func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report
 			"no database to check: DATABASE_URL is not set, the folder %s does not exist, and no server answers at %s", cmd.Data, running)
 		return "", none
 	}
-	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.err))
+	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.Err))
 	var inUse *pglocal.InUseError
 	if errors.As(err, &inUse) {
 		consequence, advice := "", "; or name that server with --url to check the server"
@@ -84,7 +87,7 @@ func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report
 	}
 	report.Ran("database")
 	if err != nil {
-		report.Errorf("database", "follow the message", "the private database does not start: %v", err)
+		report.Errorf("database", "follow the advice in the message", "the private database does not start: %v", err)
 		return "", none
 	}
 	return dsn, stop

@@ -17,14 +17,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// deployment starts a server on a database with a task that has a model.
-func deployment(t *testing.T) (dsn string, server *process) {
-	dsn = pgtest.DSN(t)
+// startDeployment starts a server on a database with a task that has a model.
+func startDeployment(t *testing.T) (dsn string, server *process) {
+	dsn = pgtest.Migrated(t)
 	server = startServer(t, []string{"DATABASE_URL=" + dsn})
 	for n := range 30 {
 		server.post("/observe", report("known", n), nil)
@@ -60,18 +61,18 @@ func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.
 }
 
 func TestDoctorOfHealthyDeployment(t *testing.T) {
-	dsn, server := deployment(t)
+	dsn, server := startDeployment(t)
 	code, found := runDoctor(t, "--database", dsn, "--url", server.url)
 	assert.Empty(t, found)
 	assert.Zero(t, code)
 	code, out, _ := invoke(t, "", "doctor", "--database", dsn)
 	assert.Zero(t, code)
-	assert.Contains(t, out, "0 wrong, 0 to be minded")
+	assert.Contains(t, out, "0 errors, 0 warnings")
 }
 
 // TestDoctorReportsDatabaseFaults causes one fault at a time and repairs it.
 func TestDoctorReportsDatabaseFaults(t *testing.T) {
-	dsn, server := deployment(t)
+	dsn, server := startDeployment(t)
 	server.kill()
 	for _, fault := range []struct {
 		check, want   string
@@ -122,12 +123,12 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	require.NoError(t, err)
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
 	code, found := runDoctor(t, "--database", dsn)
-	assert.Zero(t, code, "a warning")
+	assert.Zero(t, code, "a newer schema is only a warning")
 	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
 func TestDoctorReportsUnusableDatabase(t *testing.T) {
-	dsn, _ := deployment(t)
+	dsn, _ := startDeployment(t)
 	with := func(change func(*url.URL)) string {
 		u, err := url.Parse(dsn)
 		require.NoError(t, err)
@@ -167,7 +168,7 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 }
 
 func TestDoctorWarnsOfFewConnections(t *testing.T) {
-	dsn, _ := deployment(t)
+	dsn, _ := startDeployment(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
@@ -184,8 +185,7 @@ func TestDoctorWarnsOfFewConnections(t *testing.T) {
 }
 
 func TestDoctorChecksSettings(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	own := newAuthority(t, "own")
 	message := func(check string, args ...string) string {
 		_, found := runDoctor(t, append(args, "--database", dsn)...)
@@ -218,10 +218,10 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
 	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
-	time.Sleep(time.Second) // its PostgreSQL ends after it
+	time.Sleep(time.Second) // PostgreSQL stops after the server
 	var out, stderr bytes.Buffer
-	run(t.Context(), console{out: &out, err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
-	assert.Contains(t, out.String(), "0 to be minded", stderr.String())
+	run(t.Context(), cli.Console{Out: &out, Err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
+	assert.Contains(t, out.String(), "0 warnings", stderr.String())
 }
 
 // TestDoctorWithoutSettingsChecksRunningServer calls the doctor like a user after `make run`.

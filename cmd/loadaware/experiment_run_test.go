@@ -46,26 +46,26 @@ func TestExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same output")
 }
 
-func TestExperimentOnDatabaseEqualsThatOnFile(t *testing.T) {
+func TestExperimentsOnDatabaseAndFileAreEqual(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	code, _, stderr := invoke(t, fortyRuns(), "import", "--database", dsn, "-")
 	require.Zero(t, code, stderr)
 	args := []string{"experiment", "run", "-o", "json", "--families", "final,serving", "--seeds", "1"}
 	code, stored, stderr := invoke(t, "", append(args, "--database", dsn)...)
 	require.Zero(t, code, stderr)
-	code, filed, stderr := invoke(t, fortyRuns(), append(args, "--trace", "-")...)
+	code, fromFile, stderr := invoke(t, fortyRuns(), append(args, "--trace", "-")...)
 	require.Zero(t, code, stderr)
-	a, b := decodeReport(t, stored), decodeReport(t, filed)
+	a, b := decodeReport(t, stored), decodeReport(t, fromFile)
 	assert.Equal(t, "the database of DATABASE_URL", a.Trace)
 	a.Trace = b.Trace
 	assert.Equal(t, b, a)
 }
 
 func TestExperimentIsSavedWithName(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	code, _, stderr := invoke(t, fortyRuns(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
 	require.Zero(t, code, stderr)
-	assert.Contains(t, stderr, "kept as experiment 1 in the database of DATABASE_URL")
+	assert.Contains(t, stderr, "saved as experiment 1 in the database of DATABASE_URL")
 	code, out, stderr := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
 	require.Zero(t, code, stderr)
 	var shown tracking.Run
@@ -91,11 +91,11 @@ func TestExperimentRunErrors(t *testing.T) {
 		"no seeds":               {[]string{"run", "--trace", "-", "--seeds", "0"}, 2, "--seeds must be 1 or more"},
 		"negative trials":        {[]string{"run", "--trace", "-", "--trials", "-1"}, 2, "--trials must be 0 or more"},
 		"no penalty":             {[]string{"run", "--trace", "-", "--penalty", "0"}, 2, "--penalty must be above 0"},
-		"an unknown family":      {[]string{"run", "--trace", "-", "--families", "xgboost"}, 2, `--families must be of prior, cart, svm`},
-		"an unknown oversampler": {[]string{"run", "--trace", "-", "--oversampling", "adasyn"}, 2, "--oversampling must be of none, weights, random, smote"},
-		"an unknown split":       {[]string{"run", "--trace", "-", "--split", "random"}, 2, "--split must be of stratified, time"},
-		"an unknown search":      {[]string{"run", "--trace", "-", "--search", "grid"}, 2, "--search must be of bayes, random"},
-		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be of table, json, csv, markdown, html"},
+		"an unknown family":      {[]string{"run", "--trace", "-", "--families", "xgboost"}, 2, `--families must be one of prior, cart, svm`},
+		"an unknown oversampler": {[]string{"run", "--trace", "-", "--oversampling", "adasyn"}, 2, "--oversampling must be one of none, weights, random, smote"},
+		"an unknown split":       {[]string{"run", "--trace", "-", "--split", "random"}, 2, "--split must be one of stratified, time"},
+		"an unknown search":      {[]string{"run", "--trace", "-", "--search", "grid"}, 2, "--search must be one of bayes, random"},
+		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be one of table, json, csv, markdown, html"},
 		"bins without a task":    {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
 		"no bins":                {[]string{"run", "--trace", "-", "--bins", "a="}, 2, "write TASK=30,350"},
 		"descending bins":        {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},

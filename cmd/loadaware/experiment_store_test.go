@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/experiment/tracking/trackingtest"
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
 // quickRun has the arguments of a quick experiment on the rows of standard input.
 var quickRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// TestExperimentsWhileServerUsesDataFolder checks that all verbs work through a server that
+// TestExperimentsWhileServerUsesDataFolder checks that all commands work through a server that
 // uses the data folder, by its URL and by the folder.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
@@ -45,17 +46,17 @@ func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `(?m)^a,.*,final,none,stratified,1,1,`, out)
 
-	// The verb reads the history of the folder while the server uses it.
+	// The command reads the history of the folder while the server uses it.
 	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(quickRun[4:], "--data", dir)...)...)
 	require.Zero(t, code, stderr)
-	code, filed, stderr := invoke(t, fortyRuns(), append(quickRun, "-o", "csv")...)
+	code, fromFile, stderr := invoke(t, fortyRuns(), append(quickRun, "-o", "csv")...)
 	require.Zero(t, code, stderr)
-	assert.Equal(t, filed, stored)
+	assert.Equal(t, fromFile, stored)
 	server.post("/predict", map[string]any{"dag_id": "d", "task_id": "a", "requested": map[string]any{"memory": "1Gi"}}, nil)
 }
 
-func TestExperimentsOfServerEqualThoseOfDatabase(t *testing.T) {
-	dsn := saveTwoExperiments(t, "cd")
+func TestServerAndDatabaseShowSameExperiments(t *testing.T) {
+	dsn := trackingtest.SaveTwo(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, args := range [][]string{
 		{"list"}, {"list", "-o", "json"}, {"list", "-o", "csv", "--limit", "1"}, {"list", "--before", "2", "-o", "markdown"},
@@ -74,7 +75,7 @@ func TestExperimentsOfServerEqualThoseOfDatabase(t *testing.T) {
 }
 
 // TestSaveIsCheckedBeforeRun names a history file that does not exist: every case must fail
-// before the verb reads it.
+// before the command reads it.
 func TestSaveIsCheckedBeforeRun(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 	t.Setenv("DATABASE_URL", "")
@@ -101,16 +102,16 @@ func TestSaveIsCheckedBeforeRun(t *testing.T) {
 		assert.Contains(t, stderr, c.want, name)
 	}
 	_, err = os.Stat(missing)
-	assert.ErrorIs(t, err, os.ErrNotExist, "the verb creates no data folder")
+	assert.ErrorIs(t, err, os.ErrNotExist, "the command creates no data folder")
 }
 
 func TestExistingNameIsReportedBeforeRun(t *testing.T) {
-	dsn := saveTwoExperiments(t, "cd")
+	dsn := trackingtest.SaveTwo(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, where := range [][]string{{"--database", dsn}, {"--url", server.url}} {
 		code, _, stderr := invoke(t, fortyRuns(), append(append(append([]string{}, quickRun...), "--save", "first"), where...)...)
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stderr, "this experiment will be saved without a name")
-		assert.Regexp(t, `kept as experiment \d+ in `, stderr)
+		assert.Regexp(t, `saved as experiment \d+ in `, stderr)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/importer"
 	"github.com/loadaware/loadaware/internal/pglocal"
@@ -29,38 +30,39 @@ A CSV with other column names and units can be imported as it is:
 
 CSV columns: `
 
-// importSources are the sources beside files. A FILE with such a name is written ./airflow.
-var importSources = map[string]func(ctx context.Context, con console, args []string) error{
+// importSources are the sources that are not files. A FILE with such a name is written ./airflow.
+var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
 	"airflow":    importAirflow,
 	"prometheus": importPrometheus,
 	"usage-log":  importUsageLogs,
 }
 
-func importHistory(ctx context.Context, con console, args []string) error {
+// importHistory runs the command import.
+func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) > 0 && importSources[args[0]] != nil {
 		return importSources[args[0]](ctx, con, args[1:])
 	}
-	cmd := newCommand("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
-	flags := cmd.importFlags("rows")
+	cmd := cli.New("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
+	flags := newImportFlags(cmd, "rows")
 	var layout file.Layout
 	cmd.StringVar(&layout.Unit, "unit", "", "`unit` of the memory columns of a CSV: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; bytes if empty")
 	cmd.Func("map", "`COLUMN=FIELD`: the field that a column of a CSV holds, such as peak=memory_max_bytes or rows=feature.rows; peak= ignores the column; may be repeated",
 		func(s string) error { return mapColumn(&layout, s) })
 	strict := cmd.Bool("strict", false, "import all rows or none: an unreadable row stops the import before the first is sent, and a row that the server rejects stops it after its batch")
-	files, err := cmd.parse(con, args)
+	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	if err := layout.Check(); err != nil {
-		return usageErrorf("--map or --unit: %v", err)
+		return cli.UsageErrorf("--map or --unit: %v", err)
 	}
 	if len(files) == 0 {
-		return usageErrorf("name the files to import, or - for standard input; see loadaware import --help")
+		return cli.UsageErrorf("name the files to import, or - for standard input; see loadaware import --help")
 	}
 	if err := flags.check(); err != nil {
 		return err
 	}
-	i := importer.New(con.forImport(), *flags.batch)
+	i := importer.New(con.ForImport(), *flags.batch)
 	i.Layout, i.Strict = layout, *strict
 	return flags.run(ctx, con, cmd, i, func() error { return i.Files(ctx, files) })
 }
@@ -87,26 +89,27 @@ type importFlags struct {
 	batch         *int
 }
 
-// importFlags defines the shared flags; things names what a batch consists of.
-func (cmd *command) importFlags(things string) importFlags {
+// newImportFlags defines the shared flags; items names the items of a batch.
+func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read, check and join, but send nothing"),
-		batch:  cmd.Int("batch", 500, things+" per request, 1 to 10000"),
+		batch:  cmd.Int("batch", 500, items+" per request, 1 to 10000"),
 		train:  cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds"),
 	}
 }
 
+// check returns an error for an invalid size of a batch.
 func (f importFlags) check() error {
 	if *f.batch < 1 || *f.batch > client.MaxBatch {
-		return usageErrorf("--batch must be 1 to %d, not %d", client.MaxBatch, *f.batch)
+		return cli.UsageErrorf("--batch must be 1 to %d, not %d", client.MaxBatch, *f.batch)
 	}
 	return nil
 }
 
 // run finds the target, imports, and trains if the flags say so.
-func (f importFlags) run(ctx context.Context, con console, cmd *command, i *importer.Importer, read func() error) error {
+func (f importFlags) run(ctx context.Context, con cli.Console, cmd *cli.Command, i *importer.Importer, read func() error) error {
 	if !*f.dryRun {
-		target, closeTarget, err := cmd.findTarget(ctx, con)
+		target, closeTarget, err := findTarget(cmd, ctx, con)
 		if err != nil {
 			return err
 		}
@@ -125,18 +128,18 @@ func (f importFlags) run(ctx context.Context, con console, cmd *command, i *impo
 }
 
 // findTarget chooses the server or the database to import into, as importUsage describes.
-func (cmd *command) findTarget(ctx context.Context, con console) (importer.Target, func(), error) {
-	server := cmd.server()
-	server.Retrying = con.printRetry
-	storeNamed := cmd.given("database") || cmd.given("data")
-	if cmd.serverGiven() || !storeNamed && (cmd.URL != "" || server.IsAvailable(ctx)) {
+func findTarget(cmd *cli.Command, ctx context.Context, con cli.Console) (importer.Target, func(), error) {
+	server := cmd.Server()
+	server.Retrying = con.PrintRetry
+	storeNamed := cmd.Given("database") || cmd.Given("data")
+	if cmd.ServerGiven() || !storeNamed && (cmd.URL != "" || server.IsAvailable(ctx)) {
 		return server, func() {}, nil
 	}
 	if !storeNamed && !cmd.HasDatabase() {
 		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s does not exist; start one with loadaware serve, or name one with --url, --database or --data",
 			server.URL, cmd.Data)
 	}
-	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.err))
+	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		server.URL = "http://" + inUse.Addr
 		return server, func() {}, nil
@@ -144,6 +147,6 @@ func (cmd *command) findTarget(ctx context.Context, con console) (importer.Targe
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintf(con.err, "importing into %s\n", cmd.Location())
+	fmt.Fprintf(con.Err, "importing into %s\n", cmd.Location())
 	return st, stop, nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,7 @@ type fakeAirflow struct {
 	unavailable bool // returns no list of task instances
 }
 
+// firstStart is the start of the first run; the other runs follow hourly.
 const firstStart = "2025-03-01T06:00:00Z"
 
 func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {
@@ -59,7 +61,9 @@ func (p *fakeAirflow) respond(r *http.Request, request map[string]any) any {
 	case path == "/auth/token":
 		return map[string]any{"access_token": "t"}
 	case path == "/dags/etl/tasks":
-		return map[string]any{"tasks": []any{map[string]any{"task_id": "load", "params": map[string]any{"rows": map[string]any{"value": 5}}}}}
+		return map[string]any{"tasks": []any{map[string]any{"task_id": "load", "owner": "pricing", "params": map[string]any{"rows": map[string]any{"value": 5}}}}}
+	case path == "/dags/etl":
+		return map[string]any{"tags": []any{map[string]any{"name": "nightly"}}}
 	case path == "/dags/~/dagRuns/list":
 		var rows []any
 		for n := range p.runs {
@@ -110,8 +114,8 @@ func (p *fakeAirflow) tries(n int) int {
 func (p *fakeAirflow) instance(n int, task, operator string, try int) map[string]any {
 	return map[string]any{
 		"dag_id": "etl", "task_id": task, "dag_run_id": fmt.Sprint(n), "map_index": -1, "try_number": try, "state": "success", "operator": operator,
-		"start_date": p.startedAt(n), "end_date": p.startedAt(n).Add(time.Minute), "duration": 60.0,
-		"rendered_fields": map[string]any{"container_resources": map[string]any{"limits": map[string]any{"memory": "8Gi"}}},
+		"start_date": p.startedAt(n), "end_date": p.startedAt(n).Add(time.Minute), "duration": 60.0, "pool": "heavy",
+		"rendered_fields": map[string]any{"image": "registry/load:1", "container_resources": map[string]any{"limits": map[string]any{"memory": "8Gi"}}},
 	}
 }
 
@@ -129,16 +133,16 @@ func (p *fakeAirflow) usageLogs(t *testing.T, from, to int) (folder string) {
 
 func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 120)
-	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--rate", "1e6"}
-	code, out, stderr := invoke(t, "", to...)
+	importArgs := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--rate", "1e6"}
+	code, out, stderr := invoke(t, "", importArgs...)
 	require.Equal(t, 0, code, out+stderr)
-	assert.Contains(t, out, "132 tries read: 132 new, 0 already there, 0 amended, 0 refused\n")
+	assert.Contains(t, out, "132 tries read: 132 new, 0 already there, 0 amended, 0 rejected\n")
 	assert.Contains(t, out, "120 × skipped: EmptyOperator launches no pod (--operators): etl/begin, …\n")
-	assert.Contains(t, out, "Airflow knows no peaks")
+	assert.Contains(t, out, "Airflow stores no peaks")
 	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z; continue with --since and that time\n")
 	code, out, stderr = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.usageLogs(t, 0, 120))
 	require.Equal(t, 0, code, out+stderr)
-	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 refused\n")
+	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 rejected\n")
 	assert.Contains(t, out, "etl/load: model 1")
 
 	response, err := http.Get(server.url + "/predict?dag_id=etl&task_id=load&rows=150&memory=8Gi")
@@ -155,9 +159,9 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "150 rows take 300 MiB")
 	assert.Less(t, answer.Memory.Bytes, sizing.GiB)
 
-	code, out, stderr = invoke(t, "", append(to, "--usage-log", airflow.usageLogs(t, 0, 120))...)
+	code, out, stderr = invoke(t, "", append(importArgs, "--usage-log", airflow.usageLogs(t, 0, 120))...)
 	require.Equal(t, 0, code, out+stderr)
-	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "earlier reports stay")
+	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 rejected\n", "earlier reports stay")
 	assert.Contains(t, out, "120 of them have an earlier report with other values, which stay\n")
 
 	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
@@ -171,30 +175,30 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 
 func TestUnjoinedTriesAreCounted(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
-	folder := airflow.usageLogs(t, 5, 33) // not of the first five runs, and of three unknown runs
+	folder := airflow.usageLogs(t, 5, 33) // none for the first five runs, and three for unknown runs
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
 	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
 	assert.Equal(t, 3, code, "one file was rejected")
 	assert.Contains(t, stderr, "broken.csv: invalid usage log: dag_id is required")
-	// Without a log are the 3 failed tries and the last tries of the first 5 runs.
+	// The 3 failed tries and the last tries of the first 5 runs have no log.
 	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
 	assert.Contains(t, out, "3 × with usage, but not in Airflow")
-	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
+	assert.Contains(t, out, "30 runs; a peak was joined to 25 tries\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))
 }
 
 func TestAirflowImportResumes(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
-	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url}
+	importArgs := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url}
 	airflow.unavailable = true
-	code, _, stderr := invoke(t, "", to...)
+	code, _, stderr := invoke(t, "", importArgs...)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "not found in airflow")
 	airflow.unavailable = false
-	_, out, _ := invoke(t, "", append(to, "--since", "2025-03-02T11:30:00Z")...)
+	_, out, _ := invoke(t, "", append(importArgs, "--since", "2025-03-02T11:30:00Z")...)
 	assert.Contains(t, out, "1 runs;", "only the last run")
 	assert.Equal(t, 1, server.observations("etl", "load"))
-	code, out, _ = invoke(t, "", to...)
+	code, out, _ = invoke(t, "", importArgs...)
 	assert.Equal(t, 0, code)
 	assert.Contains(t, out, "33 tries read: 32 new, 1 already there")
 }
@@ -221,7 +225,7 @@ etl,load,2,1,many,,8
 	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage", file)
 	assert.Equal(t, 3, code)
 	assert.Contains(t, stderr, "peaks.csv: line 5: memory_max_bytes")
-	assert.Contains(t, out, "to 3 tries a peak was joined\n")
+	assert.Contains(t, out, "a peak was joined to 3 tries\n")
 	code, out, stderr = invoke(t, strings.Join([]string{
 		`{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_max_bytes":9000000000,"duration_seconds":60,"features":{"rows":100,"size":7}}`,
 		`{"dag_id":"etl","task_id":"load","run_id":"0","try_number":2,"outcome":"success","memory_max_bytes":1000000,"features":{"rows":100,"size":7},"allocated":{"memory":"8Gi"}}`,
@@ -229,6 +233,38 @@ etl,load,2,1,many,,8
 	}, "\n"), "import", "--url", server.url, "-")
 	assert.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file turns a failure into an OOM kill, but not a success")
+}
+
+func TestAirflowImportStoresMetadataWithAndWithoutUsage(t *testing.T) {
+	dsn := database(t)
+	server, airflow := startServer(t, dsn), startFakeAirflow(t, 3)
+	file := filepath.Join(t.TempDir(), "peaks.csv")
+	require.NoError(t, os.WriteFile(file, []byte("dag_id,task_id,run_id,memory_max_bytes,metadata.tier,metadata.owner,usage.read_bytes,node_type\netl,load,1,2000000,gold,finance,7,m5\n"), 0o600))
+	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage", file)
+	require.Equal(t, 0, code, out+stderr)
+
+	_, address, _ := strings.Cut(dsn[0], "=")
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	stored := func(run string) (metadata sizing.Metadata, read *float64, node *string) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT entries, read_bytes, node_type FROM observation
+			JOIN observation_context AS c USING (task, seq) JOIN metadata_set AS m ON m.task = c.task AND m.id = c.metadata WHERE run_id = $1`, run).Scan(&metadata, &read, &node))
+		return metadata, read, node
+	}
+	want := sizing.Metadata{
+		"operator": {"KubernetesPodOperator"}, "owner": {"pricing"}, "pool": {"heavy"}, "tags": {"nightly"},
+		"params": {"rows"}, "image": {"registry/load"},
+	}
+	metadata, read, node := stored("2")
+	assert.Equal(t, want, metadata)
+	assert.Nil(t, read)
+	assert.Nil(t, node)
+	want["tier"], want["owner"] = []string{"gold"}, []string{"finance"}
+	metadata, read, node = stored("1")
+	assert.Equal(t, want, metadata, "a file overrides Airflow name by name")
+	assert.InEpsilon(t, 7, *read, 1e-9)
+	assert.Equal(t, "m5", *node)
 }
 
 func TestImportUsageErrors(t *testing.T) {

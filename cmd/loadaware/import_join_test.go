@@ -35,7 +35,7 @@ func TestPeaksOfPrometheusAreJoinedByPodLabels(t *testing.T) {
 		code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--prometheus", metrics)
 		require.Equal(t, 0, code, out+stderr)
 		assert.Contains(t, out, "5 tries read: 5 new")
-		assert.Contains(t, out, "4 runs; to 3 tries a peak was joined\n")
+		assert.Contains(t, out, "4 runs; a peak was joined to 3 tries\n")
 		assert.Contains(t, out, "1 × without usage: Prometheus has no sample of its pod")
 		assert.Contains(t, out, "1 × without a peak: Prometheus knows its pod, and has no sample of its memory: etl/load run 2 try 1\n")
 		code, out, stderr = invoke(t, `{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_sampled_bytes":1610612736,"allocated":{"memory":"2Gi"},"features":{"rows":100}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/importer"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/airflow"
@@ -15,7 +16,7 @@ const importAirflowUsage = `--url http://host:8080 [flags]
 
 Imports the run history of Airflow 2.x or 3.x: the outcome, duration, request and
 features (params and conf of the run) of every try of every task that launches a pod.
-Airflow knows no peaks. They come from usage logs, a CSV (or JSON lines) of peaks, or
+Airflow stores no peaks. They come from usage logs, a CSV (or JSON lines) of peaks, or
 Prometheus, and are joined by try. The output counts what could not be joined, with
 the reason.
 
@@ -27,9 +28,10 @@ Where to: --into (LOADAWARE_URL), --database or --data, else as in loadaware imp
 Importing twice adds nothing. An interrupted import prints the time with which --since
 continues it.`
 
-func importAirflow(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "prometheus", "into", "database", "data")
-	flags := cmd.importFlags("tries")
+// importAirflow runs the command import airflow.
+func importAirflow(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "prometheus", "into", "database", "data")
+	flags := newImportFlags(cmd, "tries")
 	dags := cmd.String("dag", "", "ids of DAGs, separated by commas; all that the user may read if empty")
 	since := cmd.String("since", "", "only runs that ended then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")
 	var cfg importer.AirflowConfig
@@ -39,7 +41,7 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	keys := cmd.String("feature-keys", "", "globs of names in dag_run.conf that are features too, like feature_keys of the provider")
 	cmd.StringVar(&cfg.Namespace, "namespace", sizing.DefaultNamespace, "loadaware namespace, which identifies the Airflow deployment")
 	rate := cmd.Float64("rate", 10, "maximum requests to Airflow per second")
-	rest, err := cmd.parse(con, args)
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
@@ -48,28 +50,28 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return usageErrorf("unexpected argument %q: loadaware import airflow takes flags only; see its --help", rest[0])
+		return cli.UsageErrorf("unexpected argument %q: loadaware import airflow takes flags only; see its --help", rest[0])
 	case cmd.AirflowURL == "":
-		return usageErrorf("name the Airflow with --url or LOADAWARE_AIRFLOW_URL")
+		return cli.UsageErrorf("name the Airflow with --url or LOADAWARE_AIRFLOW_URL")
 	case !(*rate > 0):
-		return usageErrorf("--rate must be above 0, not %v", *rate)
+		return cli.UsageErrorf("--rate must be above 0, not %v", *rate)
 	}
 	if err := flags.check(); err != nil {
 		return err
 	}
-	cfg.DAGs, cfg.Operators, cfg.FeatureKeys = splitList(*dags), splitList(*operators), splitList(*keys)
+	cfg.DAGs, cfg.Operators, cfg.FeatureKeys = cli.SplitList(*dags), cli.SplitList(*operators), cli.SplitList(*keys)
 	if cmd.PrometheusURL != "" {
 		if cfg.Prometheus, err = prometheus.New(cmd.Prometheus(0)); err != nil {
-			return usageErrorf("--prometheus: %v", err)
+			return cli.UsageErrorf("--prometheus: %v", err)
 		}
 	}
 	source := cmd.Airflow(*rate)
-	source.Retrying = con.printRetry
+	source.Retrying = con.PrintRetry
 	client, err := airflow.Open(ctx, source)
 	if err != nil {
 		return importer.ExplainAirflow(err)
 	}
-	t := importer.NewTries(con.forImport(), *flags.batch)
+	t := importer.NewTries(con.ForImport(), *flags.batch)
 	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Airflow(ctx, client, cfg) })
 }
 
@@ -85,11 +87,13 @@ Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processe
 flags.
 `
 
-// podBatch is the number of tries per request, smaller because each needs a query.
+// podBatch is the number of tries per request. It is smaller than in other imports, because each
+// try needs a query.
 const podBatch = 100
 
-func importPrometheus(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
+// importPrometheus runs the command import prometheus.
+func importPrometheus(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, but send nothing")
 	train := cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds")
 	batch := podBatch
@@ -101,7 +105,7 @@ func importPrometheus(ctx context.Context, con console, args []string) error {
 	cmd.StringVar(&query.Task, "task", "", "id of a task; all if empty")
 	cmd.StringVar(&query.Namespace, "namespace", sizing.DefaultNamespace, "loadaware namespace, which identifies the Airflow deployment")
 	rate := cmd.Float64("rate", 10, "maximum queries to Prometheus per second")
-	rest, err := cmd.parse(con, args)
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
@@ -115,19 +119,19 @@ func importPrometheus(ctx context.Context, con console, args []string) error {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return usageErrorf("unexpected argument %q: loadaware import prometheus takes flags only; see its --help", rest[0])
+		return cli.UsageErrorf("unexpected argument %q: loadaware import prometheus takes flags only; see its --help", rest[0])
 	case cmd.PrometheusURL == "":
-		return usageErrorf("name the Prometheus with --url or LOADAWARE_PROMETHEUS_URL")
+		return cli.UsageErrorf("name the Prometheus with --url or LOADAWARE_PROMETHEUS_URL")
 	case !query.From.Before(query.To):
-		return usageErrorf("--from must be a time before --to")
+		return cli.UsageErrorf("--from must be a time before --to")
 	case !(*rate > 0):
-		return usageErrorf("--rate must be above 0, not %v", *rate)
+		return cli.UsageErrorf("--rate must be above 0, not %v", *rate)
 	}
 	client, err := prometheus.New(cmd.Prometheus(*rate))
 	if err != nil {
-		return usageErrorf("--url: %v", err)
+		return cli.UsageErrorf("--url: %v", err)
 	}
-	t := importer.NewTries(con.forImport(), batch)
+	t := importer.NewTries(con.ForImport(), batch)
 	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Prometheus(ctx, client, query) })
 }
 
@@ -141,7 +145,7 @@ func parseTime(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usageErrorf("--%s %q is not a time; use 2025-03-01 or 2025-03-01T06:30:00Z", flag, text)
+	return time.Time{}, cli.UsageErrorf("--%s %q is not a time; use 2025-03-01 or 2025-03-01T06:30:00Z", flag, text)
 }
 
 const usageLogUsage = `[flags] FOLDER | FILE…
@@ -160,19 +164,20 @@ is assumed to have succeeded; loadaware import airflow --usage-log reads the out
 the features from Airflow. The largest sample is stored as a sampled peak, and all
 samples as a series of at most 120 points.`
 
-func importUsageLogs(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("import usage-log", usageLogUsage, "url", "token", "database", "data")
-	flags := cmd.importFlags("tries")
-	names, err := cmd.parse(con, args)
+// importUsageLogs runs the command import usage-log.
+func importUsageLogs(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("import usage-log", usageLogUsage, "url", "token", "database", "data")
+	flags := newImportFlags(cmd, "tries")
+	names, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		return usageErrorf("name a folder or files of usage logs; see loadaware import usage-log --help")
+		return cli.UsageErrorf("name a folder or files of usage logs; see loadaware import usage-log --help")
 	}
 	if err := flags.check(); err != nil {
 		return err
 	}
-	t := importer.NewTries(con.forImport(), *flags.batch)
+	t := importer.NewTries(con.ForImport(), *flags.batch)
 	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.UsageLogs(ctx, names) })
 }

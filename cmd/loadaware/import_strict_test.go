@@ -37,14 +37,14 @@ func TestStrictImportStoresAllRowsOrNone(t *testing.T) {
 	assert.Equal(t, 0, server.observations("etl", "load"))
 	code, out, stderr := invoke(t, header+"\netl,load,r9,1000000000,\n", "import", "--strict", "--url", server.url, good, "-")
 	assert.Zero(t, code, stderr)
-	assert.Equal(t, "3 rows read: 3 new, 0 already there, 0 amended, 0 refused\n", out)
+	assert.Equal(t, "3 rows read: 3 new, 0 already there, 0 amended, 0 rejected\n", out)
 
 	// A rejection by the server ends the import with that batch.
 	conflict := header + "\netl,load,r1,7,\netl,load,r10,1000000000,\n"
 	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "1", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "0 new")
-	assert.Contains(t, stderr, "1 rows were refused, and --strict takes all or none")
+	assert.Contains(t, stderr, "1 rows were rejected, and --strict takes all or none")
 	assert.Equal(t, 3, server.observations("etl", "load"))
 	code, _, _ = invoke(t, goodAndBad, "import", "--strict", "--dry-run", "-")
 	assert.Equal(t, 1, code)

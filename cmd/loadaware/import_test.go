@@ -34,14 +34,15 @@ func TestImportingTwiceAddsNothing(t *testing.T) {
 	server, file := startServer(t, database(t)), demoFile(t)
 	code, out, stderr := invoke(t, "", "import", "--url", server.url, "--train", file)
 	require.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "900 rows read: 900 new, 0 already there, 0 amended, 0 refused\n")
+	assert.Contains(t, out, "900 rows read: 900 new, 0 already there, 0 amended, 0 rejected\n")
 	assert.Contains(t, out, "pricing/predict_demand: ")
 	code, out, _ = invoke(t, "", "import", "--url", server.url, file)
 	assert.Equal(t, 0, code)
-	assert.Equal(t, "900 rows read: 0 new, 900 already there, 0 amended, 0 refused\n", out)
+	assert.Equal(t, "900 rows read: 0 new, 900 already there, 0 amended, 0 rejected\n", out)
 	assert.Equal(t, 150, server.observations("pricing", "publish_prices"))
 }
 
+// goodAndBad has two valid rows and three invalid ones.
 const goodAndBad = `dag_id,task_id,run_id,memory_max_bytes,outcome
 etl,load,r1,1000000000,
 etl,load,r2,lots,
@@ -54,18 +55,18 @@ func TestBadRowsDoNotStopImport(t *testing.T) {
 	server := startServer(t, database(t))
 	code, out, stderr := invoke(t, goodAndBad, "import", "--url", server.url, "-")
 	assert.Equal(t, 3, code)
-	assert.Equal(t, "5 rows read: 2 new, 0 already there, 0 amended, 3 refused\n", out)
+	assert.Equal(t, "5 rows read: 2 new, 0 already there, 0 amended, 3 rejected\n", out)
 	assert.Contains(t, stderr, `-: line 3: memory_max_bytes: "lots" is not a number of bytes`)
 	assert.Contains(t, stderr, "-: line 5: ") // contradicts the first row
 	assert.Contains(t, stderr, "-: line 6: memory_allocated_bytes: is required for an OOM")
-	assert.Contains(t, stderr, "3 rows were refused")
+	assert.Contains(t, stderr, "3 rows were rejected")
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 
 func TestDryRunNeedsNoServer(t *testing.T) {
 	code, out, stderr := invoke(t, goodAndBad, "import", "--dry-run", "-")
 	assert.Equal(t, 3, code)
-	assert.Equal(t, "5 rows read: 3 can be imported, 2 refused; nothing was sent\n", out)
+	assert.Equal(t, "5 rows read: 3 can be imported, 2 rejected; nothing was sent\n", out)
 	assert.Contains(t, stderr, "line 3")
 }
 
@@ -84,7 +85,7 @@ func TestJSONLinesFromStandardInputInGzip(t *testing.T) {
 func TestImportTargets(t *testing.T) {
 	file := demoFile(t)
 	t.Run("a database", func(t *testing.T) {
-		dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
+		dsn := strings.TrimPrefix(emptyDatabase(t)[0], "DATABASE_URL=")
 		code, out, stderr := invoke(t, "", "import", "--database", dsn, file)
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
@@ -120,9 +121,9 @@ func TestImportTargets(t *testing.T) {
 	})
 }
 
-// unreliable starts a proxy of a server. It rejects the first requests with 503, then
+// startUnreliableProxy starts a proxy of a server. It rejects the first requests with 503, then
 // forwards one and loses the response, like a proxy that restarts.
-func unreliable(t *testing.T, server string, rejected int32) string {
+func startUnreliableProxy(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
@@ -144,7 +145,7 @@ func unreliable(t *testing.T, server string, rejected int32) string {
 
 func TestRetryAfterLostResponseCountsOnce(t *testing.T) {
 	server := startServer(t, database(t))
-	target := client.New(unreliable(t, server.url, 2), "")
+	target := client.New(startUnreliableProxy(t, server.url, 2), "")
 	target.RetryFor = time.Second
 	recorded, err := target.Record(t.Context(), []sizing.Observation{successOf("r1"), successOf("r2")})
 	require.NoError(t, err)
@@ -153,7 +154,7 @@ func TestRetryAfterLostResponseCountsOnce(t *testing.T) {
 }
 
 func TestClientGivesUpOnUnavailableServer(t *testing.T) {
-	target := client.New(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
+	target := client.New(startUnreliableProxy(t, "http://127.0.0.1:1", 1<<30), "")
 	target.RetryFor = 50 * time.Millisecond
 	_, err := target.Record(t.Context(), []sizing.Observation{successOf("r1")})
 	assert.ErrorContains(t, err, "gave up after")
@@ -168,12 +169,12 @@ func successOf(run string) sizing.Observation {
 }
 
 func TestMigrationsGoUpAndDown(t *testing.T) {
-	dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
-	for _, c := range []struct{ verb, want string }{
+	dsn := strings.TrimPrefix(emptyDatabase(t)[0], "DATABASE_URL=")
+	for _, c := range []struct{ direction, want string }{
 		{"status", "at step 0 of "}, {"up", ": up to date"}, {"status", ": up to date"}, {"down", " to go: loadaware migrate up"}, {"up", ": up to date"},
 	} {
-		code, out, stderr := invoke(t, "", "migrate", c.verb, "--database", dsn)
+		code, out, stderr := invoke(t, "", "migrate", c.direction, "--database", dsn)
 		require.Equal(t, 0, code, stderr)
-		assert.Contains(t, out, c.want, c.verb)
+		assert.Contains(t, out, c.want, c.direction)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// kibibytes returns a history with one peak in bytes and the others in KiB.
-func kibibytes(rows int) string {
+// historyInKiB returns a history with one peak in bytes and the others in KiB.
+func historyInKiB(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_allocated_bytes\n")
 	text.WriteString("etl,load,good,1500000000,4294967296\n")
@@ -27,7 +27,7 @@ func TestImplausibleRowsAreImportedWithWarning(t *testing.T) {
 		"into a database": {"import", "--database", strings.TrimPrefix(dsn[0], "DATABASE_URL="), "-"},
 		"as a dry run":    {"import", "--dry-run", "-"},
 	} {
-		code, out, stderr := invoke(t, kibibytes(25), args...)
+		code, out, stderr := invoke(t, historyInKiB(25), args...)
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "26 rows read: ", name)
 		assert.Contains(t, out, "; 25 with warnings\n", name)

@@ -23,11 +23,11 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// endTimeout is far longer than a verb takes to end after a signal. Only a verb that ignores
+// endTimeout is far longer than a command takes to end after a signal. Only a command that ignores
 // the signal reaches it.
 const endTimeout = 30 * time.Second
 
-// launchedProcess is a process of the command with an open standard input.
+// launchedProcess is a process of loadaware with an open standard input.
 type launchedProcess struct {
 	*process
 	in io.WriteCloser
@@ -76,9 +76,9 @@ func longHistory(rows int) string {
 	return text.String()
 }
 
-// TestVerbsReadingStandardInputStopOnSignal writes 1 MiB of input, which is more than a pipe
-// holds, so that the verb waits for more.
-func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
+// TestCommandsReadingStandardInputStopOnSignal writes 1 MiB of input, which is more than a pipe
+// can buffer, so that the command waits for more.
+func TestCommandsReadingStandardInputStopOnSignal(t *testing.T) {
 	server := startServer(t, database(t))
 	history := longHistory(30_000)
 	require.Greater(t, len(history), 1<<20)
@@ -97,9 +97,9 @@ func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
 	}
 }
 
-// TestComputingVerbsStopOnSignal writes 1 MiB of input, so that the verb has read nearly all
+// TestComputingCommandsStopOnSignal writes 1 MiB of input, so that the command has read nearly all
 // of it and computes.
-func TestComputingVerbsStopOnSignal(t *testing.T) {
+func TestComputingCommandsStopOnSignal(t *testing.T) {
 	history := longHistory(30_000)
 	for _, args := range [][]string{
 		{"backtest", "-"},
@@ -118,9 +118,9 @@ func TestComputingVerbsStopOnSignal(t *testing.T) {
 	}
 }
 
-// silentServer accepts connections and never responds. It sends to reached for every
+// hangingServer accepts connections and never responds. It sends to reached for every
 // connection.
-func silentServer(t *testing.T) (addr string, reached <-chan struct{}) {
+func hangingServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	connected := make(chan struct{}, 100)
@@ -138,7 +138,7 @@ func silentServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	return l.Addr().String(), connected
 }
 
-func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
+func TestCommandsWaitingForServerStopOnSignal(t *testing.T) {
 	file := demoFile(t)
 	for _, args := range [][]string{
 		{"import", "--url", "http://SERVER", file},
@@ -159,7 +159,7 @@ func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 	} {
 		for _, s := range bothSignals {
 			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
-				addr, reached := silentServer(t)
+				addr, reached := hangingServer(t)
 				replaced := make([]string, len(args))
 				for i := range args {
 					replaced[i] = strings.ReplaceAll(args[i], "SERVER", addr)
@@ -168,7 +168,7 @@ func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 				select {
 				case <-reached:
 				case <-time.After(endTimeout):
-					require.FailNow(t, "the verb does not connect to the server", l.output.String())
+					require.FailNow(t, "the command does not connect to the server", l.output.String())
 				}
 				l.requireEndBy(s)
 			})
@@ -219,8 +219,6 @@ func TestInterruptedImportPrintsCounts(t *testing.T) {
 // that it starts: see TestTrainerStopsWithServer.
 func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 	env := database(t)
-	code, _, stderr := invoke(t, "", "migrate", "up", "--database", strings.TrimPrefix(env[0], "DATABASE_URL="))
-	require.Zero(t, code, stderr)
 	for _, s := range bothSignals {
 		l := launch(t, env, "train")
 		_, err := io.WriteString(l.in, `{"id": 1, "task": {"Namespace": "default", "DAG": "d", "Task": "absent"}}`+"\n")
@@ -233,10 +231,8 @@ func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 // TestWaitingMigrationRollsBackOnSignal interrupts a migration that waits for a locked table.
 func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	for _, s := range bothSignals {
-		dsn := pgtest.DSN(t)
-		code, _, stderr := invoke(t, "", "migrate", "up", "--database", dsn)
-		require.Zero(t, code, stderr)
-		code, _, stderr = invoke(t, "", "migrate", "down", "--database", dsn)
+		dsn := pgtest.Migrated(t)
+		code, _, stderr := invoke(t, "", "migrate", "down", "--database", dsn)
 		require.Zero(t, code, stderr)
 		db, err := sql.Open("pgx", dsn)
 		require.NoError(t, err)

@@ -1,96 +1,112 @@
 // Command loadaware predicts how much memory and CPU an Airflow task needs before its
 // launch, and learns from the reports after its end.
 //
-// This package parses the command line and calls the other packages. It alone knows flags,
-// terminals and exit codes. It contains no sizing rule.
+// This package parses the command line and calls the other packages. Only this package and
+// internal/cli depend on flags, terminals and exit codes. It contains no sizing rule.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/cli/campaigns"
+	"github.com/loadaware/loadaware/internal/cli/experiments"
 	"github.com/loadaware/loadaware/internal/httpserver"
 	"github.com/loadaware/loadaware/internal/interrupt"
 )
 
-// A verb is one subcommand.
-type verb struct {
-	name, summary string
-	run           func(ctx context.Context, con console, args []string) error
-}
-
-// verbs returns all subcommands in the order of --help.
-func verbs() []verb {
-	return []verb{
-		{"serve", "serve predictions over HTTP", serve},
-		{"tasks", "list the tasks that a server knows", listTasks},
-		{"predict", "ask a server how much a task needs", predictTask},
-		{"policy", "print or change the policy of a task", policyVerb},
-		{"train", "train a task now; without a task run the trainer process of serve", train},
-		{"import", "send history to a server, or into its database", importHistory},
-		{"backtest", "replay history and compare loadaware with other policies", backtestHistory},
-		{"experiment", "evaluate binnings and model families on a history", experimentVerb},
-		{"migrate", "migrate the tables of the database up or down", migrate},
-		{"doctor", "check a deployment and print advice", doctorVerb},
-		{"token", "create a bearer token and its hash for LOADAWARE_TOKENS", createToken},
-		{"version", "print the version", version},
+// subcommands returns all commands in the order of --help.
+func subcommands() []cli.Subcommand {
+	return []cli.Subcommand{
+		{Name: "serve", Summary: "serve predictions over HTTP", Run: serve},
+		{Name: "tasks", Summary: "list the tasks that a server knows", Run: listTasks},
+		{Name: "savings", Summary: "print what a server saved, from its ledger", Run: printSavings},
+		{Name: "report", Summary: "compare requested, granted and used memory per task", Run: printReport},
+		{Name: "predict", Summary: "ask a server how much a task needs", Run: predictTask},
+		{Name: "runtime", Summary: "describe run times, and find timeouts that do not fit", Run: runTimes},
+		{Name: "profiles", Summary: "list groups of runs that use resources alike", Run: usageProfiles},
+		{Name: "explain", Summary: "explain an answer", Run: explainAnswer},
+		{Name: "whatif", Summary: "replay history with other settings", Run: whatIf},
+		{Name: "policy", Summary: "print or change the policy of a task", Run: runPolicy},
+		{Name: "train", Summary: "train a task now; without a task run the trainer process of serve", Run: train},
+		{Name: "import", Summary: "send history to a server, or into its database", Run: importHistory},
+		{Name: "backtest", Summary: "replay history and compare loadaware with other policies", Run: backtestHistory},
+		{Name: "phases", Summary: "replay series of usage and compare limits that grow during a run", Run: replayPhases},
+		{Name: "experiment", Summary: "evaluate binnings and model families on a history", Run: experiments.Run},
+		{Name: "campaign", Summary: "reproduce archived runs in a sandbox to learn their usage", Run: campaigns.Run},
+		{Name: "migrate", Summary: "migrate the tables of the database up or down", Run: migrate},
+		{Name: "doctor", Summary: "check a deployment and print advice", Run: checkDeployment},
+		{Name: "token", Summary: "create a bearer token and its hash for LOADAWARE_TOKENS", Run: createToken},
+		{Name: "version", Summary: "print the version", Run: version},
 	}
 }
 
 func main() {
-	con := console{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	con := cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(runInterruptible(interrupt.Context(httpserver.ErrTerminated), con, os.Args[1:]))
 }
 
-// runInterruptible runs the verb and returns its exit code. After a signal it does not wait
-// for verbs that compute: everything acknowledged is stored, and a private PostgreSQL shuts
-// down with its parent process.
-func runInterruptible(ctx context.Context, con console, args []string) int {
+// runInterruptible runs a command and returns its exit code. After a signal it does not wait
+// for commands that compute, because all acknowledged reports are stored, and a private
+// PostgreSQL shuts down with its parent process.
+func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)
 	}
-	con.in = interrupt.NewReader(ctx, con.in)
+	con.In = interrupt.NewReader(ctx, con.In)
 	return interrupt.Run(ctx, func() int { return run(ctx, con, args) }, app.AwaitMigrations,
-		func(i *interrupt.Interruption) { fmt.Fprintln(con.err, "loadaware:", i) })
+		func(i *interrupt.Interruption) { fmt.Fprintln(con.Err, "loadaware:", i) })
 }
 
-// stopsByItself reports whether the verb has its own shutdown: serve, and the trainer
+// stopsByItself reports whether the command has its own shutdown: serve, and the trainer
 // process, which serve stops by closing its input.
 func stopsByItself(args []string) bool {
 	return len(args) > 0 && (args[0] == "serve" || args[0] == "train" && app.IsSupervised())
 }
 
-// run runs the verb in the arguments and returns the exit code.
-func run(ctx context.Context, con console, args []string) int {
+// run runs the command in the arguments and returns the exit code.
+func run(ctx context.Context, con cli.Console, args []string) int {
 	err := dispatch(ctx, con, args)
 	if i := interrupt.Of(ctx); i != nil && err != nil && !stopsByItself(args) {
-		fmt.Fprintln(con.err, "loadaware:", i.Explain(err))
+		fmt.Fprintln(con.Err, "loadaware:", i.Explain(err))
 		return i.ExitCode()
 	}
-	if message := errorMessage(err); message != "" {
-		fmt.Fprintln(con.err, "loadaware:", message)
+	if message := cli.ErrorMessage(err); message != "" {
+		fmt.Fprintln(con.Err, "loadaware:", message)
 	}
-	return exitCode(err)
+	return cli.ExitCode(err)
 }
 
-func dispatch(ctx context.Context, con console, args []string) error {
+// dispatch finds the command that the first argument names, and runs it.
+func dispatch(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) == 0 {
-		con.usage(con.err)
-		return usageErrorf("no command given")
+		printUsage(con.Err)
+		return cli.UsageErrorf("no command given")
 	}
 	switch args[0] {
 	case "help", "--help", "-help", "-h":
-		con.usage(con.out)
+		printUsage(con.Out)
 		return nil
 	case "--version", "-version":
 		return version(ctx, con, args[1:])
 	}
-	for _, v := range verbs() {
-		if v.name == args[0] {
-			return v.run(ctx, con, args[1:])
+	for _, v := range subcommands() {
+		if v.Name == args[0] {
+			return v.Run(ctx, con, args[1:])
 		}
 	}
-	return usageErrorf("unknown command %q; see loadaware --help", args[0])
+	return cli.UsageErrorf("unknown command %q; see loadaware --help", args[0])
+}
+
+// printUsage prints the help of loadaware.
+func printUsage(w io.Writer) {
+	fmt.Fprint(w, "loadaware sizes Airflow tasks: it predicts before a launch and learns from reports afterwards.\n\nUsage: loadaware COMMAND [flags]\n\nCommands:\n")
+	for _, v := range subcommands() {
+		fmt.Fprintf(w, "  %-10s %s\n", v.Name, v.Summary)
+	}
+	fmt.Fprint(w, "\nloadaware --version prints the version.\nloadaware COMMAND --help lists every flag with its default and its environment variable.\n\n", cli.ExitCodes)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -21,65 +22,66 @@ set and reset need a token with the role admin.`
 
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
-	*command
-	mode, floor, ceiling, grid, edges *string
-	risk, ratio                       *float64
-	lifts                             *int
-	never, unmanaged                  *bool
+	*cli.Command
+	mode, floor, cap, grid, edges *string
+	risk, ratio                   *float64
+	lifts                         *int
+	neverAbove, cpuUnmanaged      *bool
 }
 
-func newPolicyFlags(cmd *command) *policyFlags {
+func newPolicyFlags(cmd *cli.Command) *policyFlags {
 	return &policyFlags{
-		command:   cmd,
-		mode:      cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
-		floor:     cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
-		ceiling:   cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
-		risk:      cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
-		lifts:     cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
-		ratio:     cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
-		never:     cmd.Bool("never-above-requested", false, "never grant a first try more than the static request"),
-		unmanaged: cmd.Bool("cpu-unmanaged", false, "return the requested CPU unchanged"),
-		grid:      cmd.String("grid", "", "grid of the grants: fine or bins"),
-		edges:     cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
+		Command:      cmd,
+		mode:         cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
+		floor:        cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
+		cap:          cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
+		risk:         cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
+		lifts:        cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
+		ratio:        cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
+		neverAbove:   cmd.Bool("never-above-requested", false, "never grant a first try more than the static request"),
+		cpuUnmanaged: cmd.Bool("cpu-unmanaged", false, "return the requested CPU unchanged"),
+		grid:         cmd.String("grid", "", "grid of the grants: fine or bins"),
+		edges:        cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
 	}
 }
 
-func policyVerb(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("policy", policyUsage, "url", "token")
-	namespace := cmd.namespaceFlag()
+// runPolicy runs the command policy.
+func runPolicy(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("policy", policyUsage, "url", "token")
+	namespace := cmd.NamespaceFlag()
 	fields := newPolicyFlags(cmd)
 	format := cmd.String("o", "text", "output: text or json")
-	rest, err := cmd.parse(con, args)
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 || !slices.Contains([]string{"get", "set", "reset"}, rest[0]) {
-		return usageErrorf("use get, set or reset; see loadaware policy --help")
+		return cli.UsageErrorf("use get, set or reset; see loadaware policy --help")
 	}
 	if *format != "text" && *format != "json" {
-		return usageErrorf("-o must be text or json, not %q", *format)
+		return cli.UsageErrorf("-o must be text or json, not %q", *format)
 	}
-	key, more, err := taskArgument("policy", *namespace, rest[1:])
+	key, more, err := cli.TaskArgument("policy", *namespace, rest[1:])
 	if err != nil {
 		return err
 	}
-	changes := slices.ContainsFunc(render.PolicyFields(), cmd.given)
+	changes := slices.ContainsFunc(render.PolicyFields(), cmd.Given)
 	switch {
 	case len(more) > 0:
-		return usageErrorf("unexpected argument %q; see loadaware policy --help", more[0])
+		return cli.UsageErrorf("unexpected argument %q; see loadaware policy --help", more[0])
 	case rest[0] == "set" && !changes:
-		return usageErrorf("name what to change, such as --mode shadow; see loadaware policy --help")
+		return cli.UsageErrorf("name what to change, such as --mode shadow; see loadaware policy --help")
 	case rest[0] != "set" && changes:
-		return usageErrorf("policy %s takes no field flags; use loadaware policy set", rest[0])
+		return cli.UsageErrorf("policy %s takes no field flags; use loadaware policy set", rest[0])
 	}
 	if err := fields.apply(&api.PolicyRequest{}); err != nil {
 		return err // before the first request
 	}
-	server, path := cmd.server(), client.TaskPath(key, "policy")
+	server, path := cmd.Server(), client.TaskPath(key, "policy")
 	var p api.Policy
 	switch rest[0] {
 	case "get":
-		err = explainNotFound(server.Call(ctx, http.MethodGet, path, nil, &p))
+		err = cli.ExplainNotFound(server.Call(ctx, http.MethodGet, path, nil, &p))
 	case "reset":
 		err = server.Call(ctx, http.MethodPut, path, api.PolicyRequest{}, &p)
 	case "set":
@@ -89,9 +91,9 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if *format == "json" {
-		return render.JSON(con.out, p)
+		return render.JSON(con.Out, p)
 	}
-	render.Policy(con.out, key, &p)
+	render.Policy(con.Out, key, &p)
 	return nil
 }
 
@@ -116,17 +118,17 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	for name, set := range map[string]func() error{
 		"mode":                  func() error { mode := api.Mode(*f.mode); r.Mode = &mode; return nil },
-		"floor":                 func() error { r.FloorBytes, r.Floor = nil, textOrNil(*f.floor); return nil },
-		"cap":                   func() error { r.CapBytes, r.Cap = nil, textOrNil(*f.ceiling); return nil },
+		"floor":                 func() error { r.FloorBytes, r.Floor = nil, cli.TextOrNil(*f.floor); return nil },
+		"cap":                   func() error { r.CapBytes, r.Cap = nil, cli.TextOrNil(*f.cap); return nil },
 		"risk-target":           func() error { r.RiskTarget = f.risk; return nil },
 		"max-lifts":             func() error { r.MaxLifts = f.lifts; return nil },
 		"limit-ratio":           func() error { r.LimitRatio = f.ratio; return nil },
-		"never-above-requested": func() error { r.NeverAboveRequested = f.never; return nil },
-		"cpu-unmanaged":         func() error { r.CPUUnmanaged = f.unmanaged; return nil },
+		"never-above-requested": func() error { r.NeverAboveRequested = f.neverAbove; return nil },
+		"cpu-unmanaged":         func() error { r.CPUUnmanaged = f.cpuUnmanaged; return nil },
 		"grid":                  func() error { grid := api.Grid(*f.grid); r.Grid = &grid; return nil },
 		"bin-edges":             func() (err error) { r.BinEdgesBytes, err = f.binEdges(); return err },
 	} {
-		if !f.given(name) {
+		if !f.Given(name) {
 			continue
 		}
 		if err := set(); err != nil {
@@ -139,10 +141,10 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 // binEdges parses --bin-edges.
 func (f *policyFlags) binEdges() (*[]int64, error) {
 	var edges []int64
-	for _, text := range splitList(*f.edges) {
+	for _, text := range cli.SplitList(*f.edges) {
 		b, err := sizing.ParseMemory(text)
 		if err != nil {
-			return nil, usageErrorf("--bin-edges: %v", err)
+			return nil, cli.UsageErrorf("--bin-edges: %v", err)
 		}
 		edges = append(edges, int64(b))
 	}

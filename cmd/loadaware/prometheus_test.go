@@ -51,7 +51,7 @@ func TestPrometheusImportIsIdempotent(t *testing.T) {
 	code, out, stderr := invoke(t, "", append(args, "--train")...)
 	require.Equal(t, 0, code, stderr)
 	t.Log(out)
-	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 refused\n")
+	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 rejected\n")
 	assert.Contains(t, out, "1 × label run_id was shortened")
 	assert.Contains(t, out, "1 × without an outcome")
 	assert.Contains(t, out, "airflow/fit-41")
@@ -70,7 +70,7 @@ func TestPrometheusImportIsIdempotent(t *testing.T) {
 
 	code, out, stderr = invoke(t, "", args...)
 	require.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "40 tries read: 0 new, 40 already there, 0 amended, 0 refused\n")
+	assert.Contains(t, out, "40 tries read: 0 new, 40 already there, 0 amended, 0 rejected\n")
 	code, out, stderr = invoke(t, "", append(args, "--task", "other", "--dry-run")...)
 	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "metric-labels-allowlist")

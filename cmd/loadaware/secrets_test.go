@@ -108,8 +108,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	predictToken, predictGrant := newToken(t, "--role", "predict")
 	hash := func(secret string) string { h := sha256.Sum256([]byte(secret)); return hex.EncodeToString(h[:]) }
 	secrets := []string{password, token, predictToken, hash(token), hash(predictToken)}
-	plain := pgtest.DSN(t)
-	dsn, err := url.Parse(plain)
+	withoutPassword := pgtest.Migrated(t)
+	dsn, err := url.Parse(withoutPassword)
 	require.NoError(t, err)
 	query := dsn.Query()
 	query.Set("password", password)
@@ -133,7 +133,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		return response.StatusCode
 	}
 	report := `{"dag_id": "d", "task_id": "t", "run_id": "%s", "outcome": "success", "memory_max_bytes": 1000}`
-	all := func() map[int]int {
+	sendAll := func() map[int]int { // by status
 		got := map[int]int{}
 		for _, c := range [][3]string{
 			{"POST", "/observe", fmt.Sprintf(report, "r")}, {"POST", "/observe", fmt.Sprintf(report, "r2")}, {"POST", "/observe", strings.Replace(fmt.Sprintf(report, "r"), "1000", "2000", 1)},
@@ -151,20 +151,20 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		}
 		return got
 	}
-	got := all()
+	got := sendAll()
 	for _, status := range []int{200, 400, 401, 403, 404, 405, 409, 413, 422} {
 		assert.Positive(t, got[status], "no response with status %d", status)
 	}
 
 	// Now every request that needs the database fails.
-	db, err := pgx.Connect(t.Context(), plain)
+	db, err := pgx.Connect(t.Context(), withoutPassword)
 	require.NoError(t, err)
 	defer db.Close(t.Context())
 	_, err = db.Exec(t.Context(), `DROP TABLE observation CASCADE`)
 	require.NoError(t, err)
 	_, err = db.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	require.NoError(t, err)
-	got = all()
+	got = sendAll()
 	assert.Positive(t, got[500]+got[503], "no database error: %v", got)
 
 	processList, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(server.cmd.Process.Pid)).CombinedOutput()

@@ -4,32 +4,41 @@ import (
 	"context"
 
 	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
 )
 
 const serveUsage = `[flags]
 
-Serves HTTP until SIGINT or SIGTERM. Then it accepts no new requests, finishes those in
-flight within 10 seconds, and stores queued receipts. After SIGTERM it first drains for 3
-seconds: /readyz returns 503, and all other requests are answered. A second signal stops
-it at once, which loses nothing that was acknowledged.`
+Serves HTTP until SIGINT or SIGTERM. After SIGTERM it goes on for 3 seconds so that load
+balancers notice: /readyz returns 503, and all other requests are answered. Then, or at
+once after SIGINT, it accepts no new requests, finishes those in flight within 10 seconds,
+and stores queued receipts. A second signal stops it at once: reports that were answered
+are stored, receipts that are still queued are lost.`
 
-func serve(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
+// serve runs the command serve.
+func serve(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "import the demo history into an empty store, train it, and print example requests")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "interval of the background search for better parameters of a heavy task, at low priority; 0 for none")
-	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
-	cmd.Var(&cmd.MinMemory, "min-memory", "minimum memory that a model grants, as a `quantity`; a task's floor replaces it, a cap and a lower successful request override it; 0 for none")
-	cmd.envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
-	rest, err := cmd.parse(con, args)
+	cmd.Envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
+	cmd.BoolVar(&cmd.Background, "background-training", cmd.Background, "train tasks that have new reports; without it, only a call of /train trains")
+	cmd.Envs["background-training"] = "LOADAWARE_BACKGROUND_TRAINING"
+	cmd.BoolVar(&cmd.Similar, "similar-tasks", cmd.Similar, "size a task without history by the other tasks of its namespace; without it, such a task gets its static request")
+	cmd.Envs["similar-tasks"] = "LOADAWARE_SIMILAR_TASKS"
+	cmd.Var(&cmd.MinMemory, "min-memory", "minimum memory that a model grants, as a `quantity`; a task's floor replaces it, and a cap overrides it, as does a lower static request with which runs have succeeded; 0 for none")
+	cmd.Envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
+	cmd.Var(&cmd.ModelMemory, "model-memory", "memory for decoded models, as a `quantity`; the least recently used models are evicted, and decoded again when needed; by default a quarter of the container's memory limit, or 1Gi if it has none; 0 for no bound")
+	cmd.Envs["model-memory"] = "LOADAWARE_MODEL_MEMORY"
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
-		return usageErrorf("serve takes no arguments, but was given %q", rest)
+		return cli.UsageErrorf("serve takes no arguments, but was given %q", rest)
 	}
 	if err := cmd.CheckDurations(); err != nil {
 		return err
 	}
-	server := app.Server{Config: &cmd.Config, Version: buildVersion, Demo: *withDemo, PrintExamples: isTerminal(con.out), Out: con.out, Err: con.err}
+	server := app.Server{Config: &cmd.Config, Version: currentVersion(), Demo: *withDemo, PrintExamples: cli.IsTerminal(con.Out), Out: con.Out, Err: con.Err}
 	return server.Run(ctx)
 }

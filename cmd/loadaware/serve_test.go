@@ -20,7 +20,7 @@ import (
 )
 
 func TestDemoPredictsFromModel(t *testing.T) {
-	server := startServer(t, database(t), "--demo")
+	server := startServer(t, emptyDatabase(t), "--demo")
 	server.output.await(t, "Try:")
 	assert.Equal(t, 150, server.observations("pricing", "predict_demand"))
 	var answer struct {
@@ -59,7 +59,7 @@ func report(task string, n int) map[string]any {
 	}
 }
 
-func TestSecondServerNamesFirst(t *testing.T) {
+func TestSecondServerReportsAddressOfFirst(t *testing.T) {
 	dir := dataFolder(t)
 	first := startServer(t, nil, "--data", dir)
 	addr := strings.TrimPrefix(first.url, "http://")

@@ -18,10 +18,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// asCommand makes this test binary run the command, so that tests can signal its process.
+// asCommand makes this test binary run as loadaware, so that tests can signal its process.
 const asCommand = "LOADAWARE_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is a process of the command.
+// process is a process of loadaware.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -58,7 +59,7 @@ func startServer(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// cleanEnv returns the environment without the settings of the command.
+// cleanEnv returns the environment without the settings of loadaware.
 func cleanEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -172,16 +173,19 @@ func (tr *transcript) await(t *testing.T, mark string) string {
 	}
 }
 
-// invoke runs a verb in this process and returns its exit code and output.
+// invoke runs a command in this process and returns its exit code and output.
 func invoke(t *testing.T, in string, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var outText, errText bytes.Buffer
-	code = run(t.Context(), console{in: strings.NewReader(in), out: &outText, err: &errText}, args)
+	code = run(t.Context(), cli.Console{In: strings.NewReader(in), Out: &outText, Err: &errText}, args)
 	return code, outText.String(), errText.String()
 }
 
-// database returns an environment that names an empty database.
-func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }
+// database returns an environment that names a migrated database without data.
+func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.Migrated(t)} }
+
+// emptyDatabase returns an environment that names a database without tables.
+func emptyDatabase(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }
 
 // dataFolder returns a path in a temporary folder that the user of the private PostgreSQL may
 // enter, unlike the folders of t.TempDir.
@@ -189,6 +193,6 @@ func dataFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "loadaware test")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the system removes the rest
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what cannot be removed stays in the system's temporary folder
 	return filepath.Join(dir, "data")
 }

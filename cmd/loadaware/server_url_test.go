@@ -24,7 +24,7 @@ func TestServerAddressNeedsScheme(t *testing.T) {
 	}
 }
 
-// TestImportDoesNotRetryUntrustedCertificate checks that an error that a retry cannot mend ends
+// TestImportDoesNotRetryUntrustedCertificate checks that an error that a retry cannot fix ends
 // the import at once.
 func TestImportDoesNotRetryUntrustedCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())

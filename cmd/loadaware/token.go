@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
@@ -14,16 +15,16 @@ Creates a random bearer token. Callers get the token; the server gets only its h
 append the grant in the second line to LOADAWARE_TOKENS, after a comma.`
 
 // createToken prints a new token and its grant for the server.
-func createToken(_ context.Context, con console, args []string) error {
-	cmd := newCommand("token", tokenUsage)
-	roles := cmd.String("role", string(auth.RoleObserve), "predict, observe or admin (everything); several separated by commas")
+func createToken(_ context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("token", tokenUsage)
+	roles := cmd.String("role", string(auth.RoleObserve), "predict, observe, campaign or admin (everything); several separated by commas")
 	name := cmd.String("name", "", "name of the caller in the audit trail; the first digits of the hash if empty")
 	namespace := cmd.String("namespace", "", "limits the token to a namespace; all if empty")
 	prefix := cmd.String("dag-prefix", "", "limits the token to dag_ids with this prefix; all if empty")
-	if rest, err := cmd.parse(con, args); err != nil {
+	if rest, err := cmd.ParseArgs(con, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
-		return usageErrorf("token takes no arguments, but was given %q", rest)
+		return cli.UsageErrorf("token takes no arguments, but was given %q", rest)
 	}
 	secret, hash := auth.NewSecret()
 	namePart, suffix := "", ":"+hash
@@ -41,13 +42,13 @@ func createToken(_ context.Context, con console, args []string) error {
 		grant := namePart + strings.TrimSpace(role) + suffix
 		parsed, err := auth.ParseToken(grant) // check that the grant parses to the same values
 		if err != nil {
-			return usageErrorf("%v", err)
+			return cli.UsageErrorf("%v", err)
 		}
 		if parsed.Namespace != *namespace || parsed.DAGPrefix != *prefix || strings.Contains(grant, ",") {
-			return usageErrorf("--namespace and --dag-prefix must not contain a slash, colon or comma")
+			return cli.UsageErrorf("--namespace and --dag-prefix must not contain a slash, colon or comma")
 		}
 		grants = append(grants, grant)
 	}
-	_, err := fmt.Fprintf(con.out, "token:   %s\ngranted: %s\n", secret, strings.Join(grants, ","))
+	_, err := fmt.Fprintf(con.Out, "token:   %s\ngranted: %s\n", secret, strings.Join(grants, ","))
 	return err
 }

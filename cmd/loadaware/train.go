@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/client"
 )
 
@@ -23,24 +24,25 @@ standard input, until the input ends. serve starts one at a lower priority, so t
 training does not delay predictions. Several trainers may use one database; a lease
 assigns each task to one of them.`
 
-func train(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("train", trainUsage, "database", "url", "token")
-	namespace := cmd.namespaceFlag()
-	rest, err := cmd.parse(con, args)
+// train runs the command train, or the trainer process.
+func train(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("train", trainUsage, "database", "url", "token")
+	namespace := cmd.NamespaceFlag()
+	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
 	switch {
-	case len(rest) > 0 && cmd.given("database"):
-		return usageErrorf("--database is for the trainer process; to train a task, name a server with --url")
+	case len(rest) > 0 && cmd.Given("database"):
+		return cli.UsageErrorf("--database is for the trainer process; to train a task, name a server with --url")
 	case len(rest) > 0:
 		return trainTask(ctx, con, cmd, *namespace, rest)
-	case cmd.serverGiven():
-		return usageErrorf("name the task to train as DAG TASK; see loadaware train --help")
+	case cmd.ServerGiven():
+		return cli.UsageErrorf("name the task to train as DAG TASK; see loadaware train --help")
 	case cmd.DatabaseURL == "":
-		return usageErrorf("name the task to train as DAG TASK, or set DATABASE_URL to run the trainer process; see loadaware train --help")
+		return cli.UsageErrorf("name the task to train as DAG TASK, or set DATABASE_URL to run the trainer process; see loadaware train --help")
 	}
-	process := app.Trainer{Config: &cmd.Config, Version: buildVersion, In: con.in, Out: con.out, Err: con.err}
+	process := app.Trainer{Config: &cmd.Config, Version: currentVersion(), In: con.In, Out: con.Out, Err: con.Err}
 	return process.Run(ctx)
 }
 
@@ -48,20 +50,20 @@ func train(ctx context.Context, con console, args []string) error {
 const trainTimeout = 10 * time.Minute
 
 // trainTask trains one task on a server.
-func trainTask(ctx context.Context, con console, cmd *command, namespace string, args []string) error {
-	key, rest, err := taskArgument("train", namespace, args)
+func trainTask(ctx context.Context, con cli.Console, cmd *cli.Command, namespace string, args []string) error {
+	key, rest, err := cli.TaskArgument("train", namespace, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
-		return usageErrorf("unexpected argument %q; see loadaware train --help", rest[0])
+		return cli.UsageErrorf("unexpected argument %q; see loadaware train --help", rest[0])
 	}
-	server := cmd.server()
+	server := cmd.Server()
 	server.HTTP.Timeout = trainTimeout
 	var trained api.Training
 	if err := server.Call(ctx, http.MethodPost, client.TaskPath(key, "train"), struct{}{}, &trained); err != nil {
-		return explainNotFound(err)
+		return cli.ExplainNotFound(err)
 	}
-	_, err = fmt.Fprintf(con.out, "%s: %s\n", key, client.DescribeTraining(&trained))
+	_, err = fmt.Fprintf(con.Out, "%s: %s\n", key, client.DescribeTraining(&trained))
 	return err
 }

@@ -5,33 +5,49 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/cli"
 )
 
 // buildVersion overrides the version of the module. The linker sets it with
-// -X main.buildVersion=…, for example in an image built without git.
+// -X main.buildVersion=…, which `make build` and `make dist` do.
 var buildVersion string
+
+// buildRevision is the commit of a build with -buildvcs=false, which does not record it. The bytes
+// of such a build do not depend on files outside the commit. The linker sets it.
+var buildRevision string
+
+// currentVersion returns the version of this build, without the v of the module's version; "" if it is unknown.
+func currentVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if buildVersion != "" || !ok {
+		return buildVersion
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}
 
 const versionUsage = `
 
 Prints the version, the revision and the Go version of this build.`
 
 // version prints the build information in the binary.
-func version(_ context.Context, con console, args []string) error {
-	cmd := newCommand("version", versionUsage)
-	if _, err := cmd.parse(con, args); err != nil {
+func version(_ context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("version", versionUsage)
+	if _, err := cmd.ParseArgs(con, args); err != nil {
 		return err
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		_, err := fmt.Fprintln(con.out, "loadaware (built without module support)")
+		_, err := fmt.Fprintln(con.Out, "loadaware (built without module support)")
 		return err
 	}
-	revision := "unknown revision"
+	revision := cmp.Or(buildRevision, "unknown revision")
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
 			revision = setting.Value
 		}
 	}
-	_, err := fmt.Fprintf(con.out, "loadaware %s (%s, %s)\n", cmp.Or(buildVersion, info.Main.Version), revision, info.GoVersion)
+	_, err := fmt.Fprintf(con.Out, "loadaware %s (%s, %s)\n", cmp.Or(currentVersion(), "unknown"), revision, info.GoVersion)
 	return err
 }

@@ -19,15 +19,15 @@ import (
 )
 
 // FindDatabase returns the DSN of the configured database, or starts a private one in
-// cfg.Data. stop stops the private one. holder is the address of this server, which a
-// second process that finds the folder in use connects to; empty for other commands.
-func FindDatabase(ctx context.Context, cfg *config.Config, holder string, log *slog.Logger) (dsn string, stop func(), err error) {
+// cfg.Data. stop stops the private database. serverAddr is the address of this server; another
+// process that finds the folder in use connects to it. It is empty for other commands.
+func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil
 	}
-	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: holder})
+	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: serverAddr})
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) {
-		return "", nil, inUse // without the wrapping, its message is complete
+		return "", nil, inUse // without the context that pglocal adds: its message is complete
 	}
 	if err != nil {
 		return "", nil, err
@@ -46,9 +46,10 @@ func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (st *p
 	return st, stop, err
 }
 
-// openStore is OpenStore for a server at the address holder. tracer may be nil.
-func openStore(ctx context.Context, cfg *config.Config, holder string, tracer pgx.QueryTracer, log *slog.Logger) (st *postgres.Store, dsn string, stop func(), err error) {
-	dsn, stopDatabase, err := FindDatabase(ctx, cfg, holder, log)
+// openStore opens the store like OpenStore, for a server at serverAddr; it also returns the DSN.
+// tracer may be nil.
+func openStore(ctx context.Context, cfg *config.Config, serverAddr string, tracer pgx.QueryTracer, log *slog.Logger) (st *postgres.Store, dsn string, stop func(), err error) {
+	dsn, stopDatabase, err := FindDatabase(ctx, cfg, serverAddr, log)
 	if err != nil {
 		return nil, "", nil, err
 	}

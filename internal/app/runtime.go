@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// The collector starts when the heap has grown by gcPercent of live memory plus
-// ballastSize. The percentage is low because models are most of live memory. The heap
-// ballast keeps the collector from running often while few models are loaded:
+// The garbage collector starts when the heap has grown by gcPercent of the live memory, which
+// includes the ballast. The percentage is low because models are most of the live memory. The
+// heap ballast keeps the collector from running often while few models are loaded:
 // BenchmarkPredictUnderGC shows 2.5 collections per 10,000 predictions with it, 31 without.
 const (
 	gcPercent   = 16

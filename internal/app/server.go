@@ -9,9 +9,12 @@ import (
 	"log/slog"
 
 	"github.com/loadaware/loadaware/internal/config"
+	"github.com/loadaware/loadaware/internal/dashboard"
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/httpserver"
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/insight/whatif"
 	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -61,9 +64,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	metrics := httpapi.NewMetrics()
 	metrics.SetBuildInfo(cmp.Or(s.Version, "unknown"))
-	trainer := subprocess.New(trainerCommand(dsn, s.SearchEvery, s.Err), metrics.CountTraining, log)
+	trainer := subprocess.New(trainerCommand(dsn, s.Config, s.Err), metrics.CountTraining, log)
 	metrics.AddTrainerProcess(trainer.PID)
-	svc := service.New(st, trainer, service.Config{MinMemory: sizing.Bytes(s.MinMemory)}, log)
+	svc := service.New(st, trainer, service.Config{MinMemory: sizing.Bytes(s.MinMemory), ModelMemory: sizing.Bytes(s.ModelMemory), NoCohorts: !s.Similar}, log)
 	reconciler, err := newReconciler(s.Config, st, svc, metrics, log)
 	if err != nil {
 		return err
@@ -72,9 +75,18 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without tokens only this machine can connect; listen has checked it.
+	// Without tokens, listen accepts only addresses that other machines cannot reach.
 	access := auth.Config{Tokens: tokens, Disabled: len(tokens) == 0, CheckOrigin: len(tokens) == 0}
-	api := httpapi.New(svc, httpapi.Config{Auth: access, Metrics: metrics, Log: log, Tracer: tracer})
+	prices := savings.Prices{GBHour: float64(s.PriceGBHour), CoreHour: float64(s.PriceCore), Currency: s.Currency}
+	whatIfs := whatif.NewJobs(svc)
+	pages := dashboard.New(svc, dashboard.Config{
+		Auth: access, Prices: prices, Prefix: string(s.UI.Prefix), FrameAncestors: string(s.UI.FrameAncestors), SessionKey: []byte(s.UI.Key),
+		WhatIfs: whatIfs, Log: log,
+	})
+	api := httpapi.New(svc, httpapi.Config{
+		Auth: access, Metrics: metrics, Log: log, Tracer: tracer, Prices: prices, Pages: pages, WhatIfs: whatIfs,
+		Version: s.Version,
+	})
 	start := startup{Server: s, listeners: server, store: st, service: svc, log: log}
 	return server.Serve(ctx, httpserver.App{
 		Main: api, Admin: httpapi.NewAdmin(metrics, access),
@@ -83,7 +95,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 }
 
-// listen opens the listeners. If the address is in use, it names the server that uses it.
+// listen opens the listeners. If the address is in use, the error names the server that uses it.
 func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (*httpserver.Server, error) {
 	server, err := httpserver.Listen(httpserver.Config{
 		Addr: s.Addr, AdminAddr: s.AdminAddr, AdminOptional: s.AdminAddr == config.Defaults().AdminAddr,
@@ -95,8 +107,8 @@ func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (
 	return server, err
 }
 
-// addressInUse returns the error of an address in use. Usually another loadaware uses it,
-// and the data folder has its address.
+// addressInUse returns the error for an address in use. Usually another loadaware server uses
+// it; the error then has the address that this server recorded in the data folder.
 func (s *Server) addressInUse(ctx context.Context, log *slog.Logger) error {
 	if s.DatabaseURL == "" && s.HasDatabase() {
 		_, stop, err := FindDatabase(ctx, s.Config, "", log)

@@ -41,6 +41,7 @@ func (s *startup) run(ctx context.Context) {
 	}
 }
 
+// exampleRequests are commands for a server at the URL %[1]s.
 const exampleRequests = `
 Try:
   curl '%[1]s/predict?dag_id=pricing&task_id=predict_demand&product_count=1253&store_count=12&region=emea&execution_date=2020-02-01&sale_start=2020-02-05&sale_end=2020-03-15&memory=350Gi'

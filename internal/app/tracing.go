@@ -15,7 +15,7 @@ import (
 // startTracing starts tracing if it is configured. The tracer is nil without tracing. end
 // sends the last spans and waits at most 5 seconds.
 func startTracing(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
-	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: cfg.TraceTo, Headers: cfg.TraceAs, Version: version}, log)
+	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: cfg.TraceURL, Headers: cfg.TraceHeaders, Version: version}, log)
 	if err != nil {
 		return nil, nil, config.Errorf("%v", err)
 	}

@@ -23,13 +23,13 @@ const trainConns = 6
 // Trainer configures the trainer process.
 type Trainer struct {
 	*config.Config
-	Version string
-	In      io.Reader
-	Out     io.Writer
-	Err     io.Writer
+	Version string    // of this build; empty if unknown
+	In      io.Reader // requests of the server
+	Out     io.Writer // responses to the server
+	Err     io.Writer // log
 }
 
-// Run trains due tasks, and those that In names, until In ends.
+// Run trains due tasks, and the tasks that In names, until In ends.
 func (t *Trainer) Run(ctx context.Context) error {
 	log := t.Logger(t.Err)
 	tracer, endTracing, err := startTracing(ctx, t.Config, t.Version, log)
@@ -48,8 +48,16 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}
 	defer st.Close()
 	pipe := subprocess.NewPipe(t.In, t.Out)
-	return pipe.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: t.SearchEvery, Ended: pipe.Ended}, log))
+	return pipe.Serve(ctx, trainer.New(st, trainer.Config{
+		SearchEvery: t.SearchEvery, ShapesEvery: shapesEvery, ProfilesEvery: profilesEvery, OnlyOrders: !t.Background, NoCohorts: !t.Similar, Ended: pipe.Ended,
+	}, log))
 }
+
+// shapesEvery is the interval at which the trainer learns the shapes of run times.
+const shapesEvery = time.Hour
+
+// profilesEvery is the interval between searches for usage profiles.
+const profilesEvery = time.Hour
 
 // supervisorEnv is the environment variable with the process id of the server.
 const supervisorEnv = "LOADAWARE_SUPERVISOR_PID"
@@ -62,11 +70,12 @@ func IsSupervised() bool {
 }
 
 // trainerCommand returns the command of the trainer process. It does not inherit tokens.
-func trainerCommand(dsn string, searchEvery time.Duration, stderr io.Writer) func(context.Context) *exec.Cmd {
+func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")
 		cmd.Args[0] = os.Args[0]
-		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "LOADAWARE_SEARCH_EVERY="+searchEvery.String(), "LOADAWARE_TOKENS=",
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "LOADAWARE_TOKENS=", "LOADAWARE_UI_KEY=", "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(),
+			"LOADAWARE_BACKGROUND_TRAINING="+strconv.FormatBool(c.Background), "LOADAWARE_SIMILAR_TASKS="+strconv.FormatBool(c.Similar),
 			supervisorEnv+"="+strconv.Itoa(os.Getpid()))
 		cmd.Stderr = stderr
 		return cmd

@@ -1,7 +1,7 @@
-// Package cgroup reads the resource usage of the control group of a process: memory, its high-water
-// mark, CPU and OOM kills, from cgroup version 1 or 2.
+// Package cgroup reads the resource usage of the control group of this process: memory, the peak of
+// memory, CPU and OOM kills. It supports cgroup versions 1 and 2.
 //
-// It only reads, and only the group of its own process. It knows nothing of containers.
+// The package only reads, and makes no assumption about containers.
 //
 // Sources: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package cgroup
@@ -23,29 +23,29 @@ var ErrNone = errors.New("no readable memory cgroup")
 type Reading struct {
 	Memory       int64         // bytes charged now, including page cache
 	InactiveFile int64         // bytes of page cache that the kernel reclaims first
-	Watermark    int64         // bytes; the maximum charge so far
-	CPU          time.Duration // used by all processes since the group was created
+	Watermark    int64         // maximum of the charged bytes so far
+	CPU          time.Duration // CPU time of all processes since the group was created
 	OOMKills     int64         // processes that the kernel killed in this group
 }
 
-// WorkingSet returns the working set as Kubernetes defines it, in bytes: the charge without inactive
-// page cache.
+// WorkingSet returns the working set in bytes as Kubernetes defines it: the charged memory without the
+// inactive page cache.
 func (r Reading) WorkingSet() int64 { return max(0, r.Memory-r.InactiveFile) }
 
-// Group is an open control group. Its files stay open, so that Read costs one system call per file.
+// Group is an open control group. The files stay open, so that Read costs one system call per file.
 type Group struct {
 	memory, inactive, watermark, cpu, kills *gauge
 
-	cpuUnit time.Duration
+	cpuUnit time.Duration // of the value of cpu
 }
 
-// layout names the files and keys of a cgroup version. An empty key means a file with one number.
+// layout names the files of a cgroup version, and the keys in files with several values.
 type layout struct {
-	memory, watermark string
-	stat, inactive    string
-	kills             string
-	cpuController     string
-	cpu, cpuKey       string
+	memory, watermark string // files with one number
+	stat, inactive    string // file, and key of the inactive page cache in it
+	kills             string // file with the key oom_kill
+	cpuController     string // controller of the CPU file; "" for version 2
+	cpu, cpuKey       string // file and key; without a key the file has one number
 	cpuUnit           time.Duration
 }
 
@@ -62,24 +62,24 @@ var (
 	}
 )
 
-// Open finds the group of this process, version 2 first, in the file system below root ("/" outside
-// of tests). ErrNone if its memory cannot be read.
+// Open opens the group of this process, preferably of version 2, in the file system below root ("/"
+// except in tests). It returns ErrNone if the memory files cannot be read.
 func Open(root string) (*Group, error) {
 	mounts, err := readMounts(root)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if g, err := open(version2, mounts.unified(), mounts.unified()); err == nil {
+	if g, err := open(version2, mounts.version2Dir(), mounts.version2Dir()); err == nil {
 		return g, nil
 	}
-	g, err := open(version1, mounts.of("memory"), mounts.of(version1.cpuController))
+	g, err := open(version1, mounts.version1Dir("memory"), mounts.version1Dir(version1.cpuController))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return g, nil
 }
 
-// open requires the two files of the working set; the others are optional.
+// open opens the files of a group. The files of the working set must exist; the others are optional.
 func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	memory, err := openGauge(memoryDir, l.memory, "")
 	if err != nil {
@@ -109,22 +109,23 @@ func (g *Group) Read() (Reading, error) {
 	return Reading{
 		Memory:       memory,
 		InactiveFile: inactive,
-		Watermark:    g.watermark.readOr0(),
-		CPU:          time.Duration(g.cpu.readOr0()) * g.cpuUnit,
-		OOMKills:     g.kills.readOr0(),
+		Watermark:    g.watermark.readOrZero(),
+		CPU:          time.Duration(g.cpu.readOrZero()) * g.cpuUnit,
+		OOMKills:     g.kills.readOrZero(),
 	}, nil
 }
 
-// gauge is one value in a file: the whole file, or the line that starts with the key.
+// gauge is one value in a file: the whole file, or the text after the key on its line.
 type gauge struct {
 	file *os.File
-	key  []byte
+	key  []byte // with the space that follows it; nil if the file has one number
 	buf  []byte
 }
 
-// maxFileSize is generous: memory.stat has about 60 lines of at most 40 bytes.
+// maxFileSize is larger than any file with keys: memory.stat has about 60 lines of at most 40 bytes.
 const maxFileSize = 8 << 10
 
+// openGauge opens a file and checks that the value can be read.
 func openGauge(dir, name, key string) (*gauge, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%s: %w", name, os.ErrNotExist)
@@ -144,6 +145,7 @@ func openGauge(dir, name, key string) (*gauge, error) {
 	return g, nil
 }
 
+// read reads the current value.
 func (g *gauge) read() (int64, error) {
 	n, err := g.file.ReadAt(g.buf, 0)
 	if n == 0 && err != nil {
@@ -158,7 +160,8 @@ func (g *gauge) read() (int64, error) {
 	return strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-func (g *gauge) readOr0() int64 {
+// readOrZero returns the value; 0 if the gauge is nil or cannot be read.
+func (g *gauge) readOrZero() int64 {
 	if g == nil {
 		return 0
 	}
@@ -169,7 +172,7 @@ func (g *gauge) readOr0() int64 {
 	return n
 }
 
-// line returns the text after the key on its line.
+// line returns the text after the key on the first line that starts with the key.
 func line(text, key []byte) ([]byte, error) {
 	for len(text) > 0 {
 		first, rest, _ := bytes.Cut(text, []byte("\n"))

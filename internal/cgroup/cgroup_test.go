@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// system writes files below a temporary root.
+// system writes files below a temporary root and returns the root.
 func system(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {
@@ -21,8 +21,8 @@ func system(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// version2Container returns the files of a version 2 container, which sees its group as the root of
-// the mount.
+// version2Container returns the files in a container with version 2. The container sees its group as
+// the root of the mount.
 func version2Container() map[string]string {
 	return map[string]string{
 		"proc/self/cgroup":             "0::/\n",
@@ -35,8 +35,8 @@ func version2Container() map[string]string {
 	}
 }
 
-// version1Container returns the files of a version 1 container, which sees the path of its group on
-// the host, the root of its mounts.
+// version1Container returns the files in a container with version 1. The container sees the host's
+// path of its group, and that path is also the root of its mounts.
 func version1Container() map[string]string {
 	const name = "/kubepods/burstable/pod1/c1"
 	return map[string]string{
@@ -53,7 +53,7 @@ func version1Container() map[string]string {
 }
 
 func TestReadBothVersions(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		files map[string]string
 		want  Reading
 	}{
@@ -62,7 +62,7 @@ func TestReadBothVersions(t *testing.T) {
 		"version 1": {version1Container(), Reading{
 			Memory: 2000000, InactiveFile: 400000, Watermark: 3000000, CPU: 1250 * time.Millisecond, OOMKills: 1}},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			g, err := Open(system(t, c.files))
 			require.NoError(t, err)
 			got, err := g.Read()
@@ -86,7 +86,7 @@ func TestReadWithoutOptionalFiles(t *testing.T) {
 }
 
 func TestOpenWithoutMemoryFilesFails(t *testing.T) {
-	for claim, spoil := range map[string]func(map[string]string){
+	for name, change := range map[string]func(map[string]string){
 		"no current usage":         func(f map[string]string) { delete(f, "sys/fs/cgroup/memory.current") },
 		"a usage without a number": func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "much\n" },
 		"an empty usage":           func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "" },
@@ -95,9 +95,9 @@ func TestOpenWithoutMemoryFilesFails(t *testing.T) {
 		"no path of its group":     func(f map[string]string) { f["proc/self/cgroup"] = "\n" },
 		"no mountinfo":             func(f map[string]string) { delete(f, "proc/self/mountinfo") },
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			files := version2Container()
-			spoil(files)
+			change(files)
 			_, err := Open(system(t, files))
 			assert.ErrorIs(t, err, ErrNone)
 		})
@@ -106,13 +106,13 @@ func TestOpenWithoutMemoryFilesFails(t *testing.T) {
 
 func TestOpenFindsTheMount(t *testing.T) {
 	memory := map[string]string{"memory.current": "42\n", "memory.stat": "inactive_file 0\n"}
-	for claim, c := range map[string]struct{ group, mount, dir string }{
+	for name, c := range map[string]struct{ group, mount, dir string }{
 		"the tree of the host":        {"0::/system.slice/a.service", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw", "sys/fs/cgroup/system.slice/a.service"},
 		"a part of the tree":          {"0::/pods/p1/c1", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg/c1"},
 		"a path with the same prefix": {"0::/pods/p10", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
 		"a path outside the mount":    {"0::/../../x", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"proc/self/cgroup": c.group + "\n", "proc/self/mountinfo": c.mount + "\n"}
 			for name, text := range memory {
 				files[filepath.Join(c.dir, name)] = text
@@ -149,18 +149,38 @@ func TestReadReturnsCurrentValues(t *testing.T) {
 	assert.Zero(t, got.WorkingSet(), "never negative, although the files are read one after the other")
 }
 
-func TestRealGroupIncludesThisTest(t *testing.T) {
+func TestGroupOfThisTestCountsItsMemory(t *testing.T) {
 	g, err := Open("/")
 	if err != nil {
 		require.ErrorIs(t, err, ErrNone)
 		t.Skip("no readable cgroup on this system: ", err)
 	}
-	ballast := make([]byte, 64<<20)
-	for i := range ballast {
-		ballast[i] = 1
+	memory := make([]byte, 64<<20)
+	for i := range memory {
+		memory[i] = 1
 	}
 	got, err := g.Read()
 	require.NoError(t, err)
-	assert.Greater(t, got.Memory, int64(len(ballast)))
-	assert.Positive(t, ballast[0])
+	assert.Greater(t, got.Memory, int64(len(memory)))
+	assert.Positive(t, memory[0]) // keeps the memory alive
+}
+
+func TestMemoryLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		container map[string]string
+		file      string
+		text      string
+		want      int64
+	}{
+		"version 2":             {version2Container(), "sys/fs/cgroup/memory.max", "536870912\n", 512 << 20},
+		"version 2, unlimited":  {version2Container(), "sys/fs/cgroup/memory.max", "max\n", 0},
+		"version 1":             {version1Container(), "sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n", 1 << 30},
+		"version 1, unlimited":  {version1Container(), "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n", 0},
+		"a file without number": {version2Container(), "sys/fs/cgroup/memory.max", "much\n", 0},
+		"no file":               {version2Container(), "sys/fs/cgroup/other", "1\n", 0},
+	} {
+		c.container[c.file] = c.text
+		assert.Equal(t, c.want, MemoryLimit(system(t, c.container)), name)
+	}
+	assert.Zero(t, MemoryLimit(t.TempDir()), "no cgroup")
 }

@@ -7,23 +7,26 @@ import (
 	"strings"
 )
 
-// mountTable finds the directories of the groups of this process.
+// mountTable finds the directories of the groups of this process. For example:
 //
-//	/proc/self/cgroup:     4:memory:/kubepods/pod1/c1         the path of its group
+//	/proc/self/cgroup:     4:memory:/kubepods/pod1/c1         the path of the group
 //	/proc/self/mountinfo:  … /kubepods/pod1 /sys/fs/cgroup/memory … - cgroup cgroup rw,memory
-//	directory:             /sys/fs/cgroup/memory + /c1        the path without the root of the mount
+//	directory:             /sys/fs/cgroup/memory + /c1        mount point, and the path without the root of the mount
 type mountTable struct {
-	root   string
-	paths  map[string]string // by controller; "" for version 2
+	root   string            // of the file system; "/" except in tests
+	paths  map[string]string // of the groups by controller; the key "" is version 2
 	mounts []mount
 }
 
+// mount is a mounted hierarchy of groups.
 type mount struct {
-	start, point string
-	kind         string   // cgroup or cgroup2
-	controllers  []string // only for version 1
+	groupRoot   string   // path of the group at the mount point
+	point       string   // mount point
+	kind        string   // cgroup or cgroup2
+	controllers []string // only for version 1
 }
 
+// readMounts reads the mounts and the groups of this process.
 func readMounts(root string) (mountTable, error) {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -52,29 +55,30 @@ func readMounts(root string) (mountTable, error) {
 }
 
 // parseMount parses a line of mountinfo (proc(5)). Before the dash, the fourth field is the root of
-// the mount within its file system and the fifth the mount point. After it come the file system
-// type, the source and the options, which name the controllers.
+// the mount within its file system, and the fifth field is the mount point. After the dash follow the
+// file system type, the source and the options, which name the controllers.
 func parseMount(line string) (mount, bool) {
 	before, after, ok := strings.Cut(line, " - ")
 	left, right := strings.Fields(before), strings.Fields(after)
 	if !ok || len(left) < 5 || len(right) < 3 || (right[0] != "cgroup" && right[0] != "cgroup2") {
 		return mount{}, false
 	}
-	return mount{start: left[3], point: left[4], kind: right[0], controllers: strings.Split(right[2], ",")}, true
+	return mount{groupRoot: left[3], point: left[4], kind: right[0], controllers: strings.Split(right[2], ",")}, true
 }
 
-// unified returns the directory of the version 2 group; "" if there is none.
-func (m mountTable) unified() string {
+// version2Dir returns the directory of the version 2 group; "" if there is none.
+func (m mountTable) version2Dir() string {
 	return m.find("", func(m mount) bool { return m.kind == "cgroup2" })
 }
 
-// of returns the directory of a controller's version 1 group; "" if there is none.
-func (m mountTable) of(controller string) string {
+// version1Dir returns the directory of a controller's version 1 group; "" if there is none.
+func (m mountTable) version1Dir(controller string) string {
 	return m.find(controller, func(m mount) bool {
 		return m.kind == "cgroup" && slices.Contains(m.controllers, controller)
 	})
 }
 
+// find returns the directory of a controller's group in the first mount that matches.
 func (m mountTable) find(controller string, matches func(mount) bool) string {
 	path, known := m.paths[controller]
 	i := slices.IndexFunc(m.mounts, matches)
@@ -82,9 +86,9 @@ func (m mountTable) find(controller string, matches func(mount) bool) string {
 		return ""
 	}
 	found := m.mounts[i]
-	// A path outside the mount belongs to the host and is invisible in a container; the mount
-	// then is the group of the container.
-	below, ok := strings.CutPrefix(path, strings.TrimSuffix(found.start, "/"))
+	// In a container the path may be one of the host, outside the mount. Then the mount point is the
+	// group of the container.
+	below, ok := strings.CutPrefix(path, strings.TrimSuffix(found.groupRoot, "/"))
 	if !ok || (below != "" && below[0] != '/') {
 		below = ""
 	}

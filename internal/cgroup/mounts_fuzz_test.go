@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// FuzzParseMount checks that every mount leads to no directory or to an absolute path.
 func FuzzParseMount(f *testing.F) {
 	f.Add("30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate", "/user.slice")
 	f.Add("31 23 0:27 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory", "/docker/ab/c")
@@ -17,7 +18,7 @@ func FuzzParseMount(f *testing.F) {
 			return
 		}
 		p := mountTable{root: "/root", paths: map[string]string{"": path, "memory": path}, mounts: []mount{m}}
-		for _, dir := range []string{p.unified(), p.of("memory")} {
+		for _, dir := range []string{p.version2Dir(), p.version1Dir("memory")} {
 			require.True(t, dir == "" || filepath.IsAbs(dir), dir)
 		}
 	})

@@ -1,7 +1,7 @@
 // Package client sends requests to a running loadaware server.
 //
 // It converts between the types of sizing and the JSON of the API, and retries while a
-// server is unavailable. It knows nothing of the command line.
+// server is unavailable. It does not depend on the command line.
 package client
 
 import (
@@ -108,6 +108,7 @@ func TaskPath(task sizing.TaskKey, resource string) string {
 // unavailableError is an error after which a retry may succeed.
 type unavailableError struct{ cause error }
 
+// Error implements error.
 func (e *unavailableError) Error() string { return e.cause.Error() }
 func (e *unavailableError) Unwrap() error { return e.cause }
 
@@ -184,7 +185,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 		return nil, &unavailableError{fmt.Errorf("read the response of %s: %w", c.URL, err)}
 	}
 	switch response.StatusCode {
-	case http.StatusOK:
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return text, nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return nil, &unavailableError{newProblemError(c.URL, response.StatusCode, text)}

@@ -1,4 +1,4 @@
-// Package config holds the settings of the program and their defaults. The command line
+// Package config contains the settings of the program and their defaults. The command line
 // sets the same fields.
 package config
 
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cgroup"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/airflow"
@@ -18,27 +19,34 @@ import (
 )
 
 // Config has all settings of the environment. Every variable begins with LOADAWARE_ except
-// DATABASE_URL, which platforms set, and those of OpenTelemetry.
+// DATABASE_URL, which platforms set, and the variables of OpenTelemetry.
 type Config struct {
-	Addr        string        `envconfig:"ADDR"`
-	AdminAddr   string        `envconfig:"ADMIN_ADDR"`
-	Data        string        `envconfig:"DATA"`
-	DatabaseURL string        `envconfig:"DATABASE_URL"`
-	Tokens      string        `envconfig:"TOKENS"`
-	TokensFile  string        `envconfig:"TOKENS_FILE"`
-	TLSCert     string        `envconfig:"TLS_CERT"`
-	TLSKey      string        `envconfig:"TLS_KEY"`
-	TLSClientCA string        `envconfig:"TLS_CLIENT_CA"`
-	MaxConns    int           `envconfig:"MAX_CONNECTIONS"`
-	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
-	LogFormat   LogFormat     `envconfig:"LOG_FORMAT"`
-	TraceTo     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
-	TraceAs     string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
-	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
-	MinMemory   MemoryAmount  `envconfig:"MIN_MEMORY"`
-	Keep        RetentionAges `envconfig:"KEEP"`
-	URL         string        `envconfig:"URL"`
-	Token       string        `envconfig:"TOKEN"`
+	Addr         string        `envconfig:"ADDR"`
+	AdminAddr    string        `envconfig:"ADMIN_ADDR"`
+	Data         string        `envconfig:"DATA"`
+	DatabaseURL  string        `envconfig:"DATABASE_URL"`
+	Tokens       string        `envconfig:"TOKENS"`
+	TokensFile   string        `envconfig:"TOKENS_FILE"`
+	TLSCert      string        `envconfig:"TLS_CERT"`
+	TLSKey       string        `envconfig:"TLS_KEY"`
+	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`
+	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`
+	LogLevel     slog.Level    `envconfig:"LOG_LEVEL"`
+	LogFormat    LogFormat     `envconfig:"LOG_FORMAT"`
+	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may contain a token
+	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"` // train tasks that have new reports
+	Similar      bool          `envconfig:"SIMILAR_TASKS"`       // size tasks without history by similar tasks
+	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`
+	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"` // bound on decoded models; 0: none
+	Keep         RetentionAges `envconfig:"KEEP"`
+	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`
+	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"`
+	Currency     string        `envconfig:"PRICE_CURRENCY"`
+	UI           Pages         `envconfig:"UI"`
+	URL          string        `envconfig:"URL"`
+	Token        string        `envconfig:"TOKEN"`
 
 	AirflowURL      string `envconfig:"AIRFLOW_URL"`
 	AirflowUser     string `envconfig:"AIRFLOW_USER"`
@@ -49,9 +57,9 @@ type Config struct {
 	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"`
-	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try to its first lookup
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // period of lookups of a try
+	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // between passes
 }
 
 // Defaults returns settings that suit a first run on one machine.
@@ -62,9 +70,21 @@ func Defaults() Config {
 		Data:        defaultData(),
 		MaxConns:    8192,
 		SearchEvery: 6 * time.Hour,
+		Background:  true,
+		Similar:     true,
 		MinMemory:   MemoryAmount(64 * sizing.MiB),
+		ModelMemory: defaultModelMemory(cgroup.MemoryLimit("/")),
 		Keep:        RetentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
+}
+
+// defaultModelMemory returns a quarter of the container's memory, because training, requests and
+// the collector's reserve need the rest. Without a limit (0) it returns 1 GiB.
+func defaultModelMemory(limit int64) MemoryAmount {
+	if limit <= 0 {
+		return MemoryAmount(sizing.GiB)
+	}
+	return MemoryAmount(limit / 4)
 }
 
 // defaultData returns the data folder of the XDG base directory specification.

@@ -36,6 +36,27 @@ func TestMinMemoryIsQuantity(t *testing.T) {
 	assert.ErrorContains(t, envconfig.Process("loadaware", &cfg), `"some" is not a quantity`)
 }
 
+func TestPricesAreNumbers(t *testing.T) {
+	cfg := Defaults()
+	t.Setenv("LOADAWARE_PRICE_GB_HOUR", "0.005")
+	t.Setenv("LOADAWARE_PRICE_CURRENCY", "EUR")
+	require.NoError(t, envconfig.Process("loadaware", &cfg))
+	assert.Equal(t, []any{Price(0.005), Price(0), "EUR"}, []any{cfg.PriceGBHour, cfg.PriceCore, cfg.Currency})
+	for _, bad := range []string{"-1", "5 EUR", "NaN", "Inf"} {
+		t.Setenv("LOADAWARE_PRICE_CORE_HOUR", bad)
+		assert.ErrorContains(t, envconfig.Process("loadaware", &cfg), "without a currency", bad)
+	}
+}
+
+func TestModelMemory(t *testing.T) {
+	assert.Equal(t, MemoryAmount(sizing.GiB), defaultModelMemory(0), "no container")
+	assert.Equal(t, MemoryAmount(128*sizing.MiB), defaultModelMemory(512<<20))
+	t.Setenv("LOADAWARE_MODEL_MEMORY", "512MiB")
+	cfg := Defaults()
+	require.NoError(t, envconfig.Process("loadaware", &cfg))
+	assert.Equal(t, MemoryAmount(512*sizing.MiB), cfg.ModelMemory)
+}
+
 func TestRetentionAges(t *testing.T) {
 	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
 	t.Setenv("LOADAWARE_KEEP_OBSERVATIONS", "240h")

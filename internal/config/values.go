@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// MemoryAmount is a setting in bytes, written as a Kubernetes quantity; 0 means none.
+// MemoryAmount is a setting in bytes, written as a Kubernetes quantity, with or without a final B;
+// 0 means none.
 type MemoryAmount sizing.Bytes
 
 // Decode implements envconfig.Decoder.
@@ -17,7 +19,7 @@ func (a *MemoryAmount) Decode(value string) error {
 		*a = 0
 		return nil
 	}
-	b, err := sizing.ParseMemory(value)
+	b, err := sizing.ParseMemory(strings.TrimSuffix(value, "B"))
 	if err != nil {
 		return fmt.Errorf("memory amount %w, or 0 for none", err)
 	}

@@ -150,6 +150,14 @@ func TestQueryFeatures(t *testing.T) {
 	assert.Equal(t, "1536Mi", ask["requested"].(map[string]any)["memory"])
 }
 
+func TestSpaceAroundANumberInAQueryIsIgnored(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	for _, value := range []string{"50", "%2050", "50%20"} {
+		answer := e.do(http.MethodGet, "/predict?dag_id=etl&task_id=load&memory=1Gi&x="+value, "")
+		assert.Equal(t, http.StatusOK, answer.status, value)
+	}
+}
+
 func TestIDsInPathsMayContainAnythingButASlash(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, id := range []string{"with space", "100%", "a.b", "..", ".", "ünï — 漢字", "a+b", "a?b#c", "a%2Fb", "semi;colon", `q"uote`, "a&b=c"} {
@@ -238,7 +246,7 @@ func TestHealthReadinessAndDocs(t *testing.T) {
 	ready := e.do(http.MethodGet, "/readyz", "").json()
 	assert.Less(t, ready["stale_seconds"], 60.0, "the replica is fresh")
 	delete(ready, "stale_seconds")
-	assert.Equal(t, map[string]any{"status": "ready", "observe": "ok", "models": 0.0}, ready)
+	assert.Equal(t, map[string]any{"status": "ready", "observe": "ok", "models": 0.0, "version": "unknown"}, ready)
 	assert.Contains(t, string(e.do(http.MethodGet, "/openapi.yaml", "").body), "openapi: 3.0.3")
 
 	docs := e.do(http.MethodGet, "/docs", "")

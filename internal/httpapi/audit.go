@@ -39,13 +39,14 @@ func (s *server) ListAudit(ctx context.Context, r api.ListAuditRequestObject) (a
 	return api.ListAudit200JSONResponse(page), nil
 }
 
+// auditFilter reads the query parameters of GET /audit.
 func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, err error) {
 	var f fieldReader
 	limit = f.pageLimit(p.Limit, defaultPageSize)
 	for _, id := range []struct {
-		name  string
-		value *string
-		to    *string
+		name   string
+		value  *string
+		target *string
 	}{
 		{"namespace", p.Namespace, &filter.Task.Namespace}, {"dag_id", p.DagID, &filter.Task.DAG}, {"task_id", p.TaskID, &filter.Task.Task},
 	} {
@@ -55,7 +56,7 @@ func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, e
 		if detail := sizing.CheckID(*id.value); detail != "" {
 			f.add(id.name, "%s", detail)
 		}
-		*id.to = *id.value
+		*id.target = *id.value
 	}
 	if p.Cursor != nil && *p.Cursor != "" {
 		if filter.Before, err = strconv.ParseInt(*p.Cursor, 10, 64); err != nil || filter.Before < 1 {

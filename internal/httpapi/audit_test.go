@@ -21,6 +21,7 @@ type auditPage struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// audit gets a page of the audit trail; query is "" or begins with a question mark.
 func (e *testEnv) audit(query, secret string) (page auditPage) {
 	e.t.Helper()
 	a := e.do(http.MethodGet, "/audit"+query, "", bearer(secret))
@@ -88,8 +89,8 @@ func TestActivatedModelStaysUntilUnpinned(t *testing.T) {
 	var page auditPage
 	e.do(http.MethodGet, "/audit?limit=4", "").into(&page)
 	var changes []string
-	for _, e := range page.Entries {
-		changes = append(changes, e.Who+": "+e.Action)
+	for _, entry := range page.Entries {
+		changes = append(changes, entry.Who+": "+entry.Action)
 	}
 	assert.Equal(t, []string{"local: model activated", "local: model unpinned", "local: model rolled back", "local: model activated"}, changes)
 }

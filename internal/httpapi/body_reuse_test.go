@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The next large body overwrites the buffer, so nothing of a request may reference it afterwards.
+// The next large body overwrites the buffer, so no stored part of a request may reference the buffer.
 func TestReusedBufferDoesNotChangeEarlierRequests(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collected buffer would not be reused
@@ -30,7 +30,7 @@ func TestReusedBufferDoesNotChangeEarlierRequests(t *testing.T) {
 		}
 	}
 	e.post("/predict/batch", batch("a")).into(&first)
-	for range 8 { // the number of buffers
+	for range 8 { // the number of buffers of this size
 		e.post("/predict/batch", batch("y"))
 	}
 	for _, i := range []int{0, 299} {
@@ -39,7 +39,7 @@ func TestReusedBufferDoesNotChangeEarlierRequests(t *testing.T) {
 		assert.Contains(t, receipt, fmt.Sprintf(`"ra%d"`, i))
 		assert.NotContains(t, receipt, "yy") // ids contain no y
 	}
-	// The lift omits the features, so the service uses those of the first try.
+	// The lift omits the features, so the service uses the features of the first try.
 	lift := e.post("/retry-lift", `{"dag_id": "da", "task_id": "ta", "run_id": "ra7", "reason": "oom_killed", "failed": {"memory": "1Gi"}}`).json()
 	receipt := string(e.do(http.MethodGet, "/predictions/"+lift["prediction_id"].(string), "").body)
 	assert.Contains(t, receipt, strings.Repeat("a", 200))

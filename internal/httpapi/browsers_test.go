@@ -54,8 +54,8 @@ func fetch(site, mode, dest string) option {
 	}
 }
 
-// browserCalls are the reads of curl, a person and other pages. reads and stores are the statuses
-// of a GET that only reads and of one with a side effect.
+// browserCalls are GET requests by curl, a person or another page. reads is the expected status of
+// a route that only reads, stores the expected status of a route with a side effect.
 var browserCalls = map[string]struct {
 	options       []option
 	reads, stores int
@@ -78,8 +78,8 @@ var browserCalls = map[string]struct {
 	"an unknown Sec-Fetch-Site":                 {[]option{fetch("elsewhere", "cors", "empty")}, 403, 403},
 }
 
-// A GET /predict with a run_id stores a receipt, so another page must not cause one even by a
-// link. A GET that only reads must not come from another page without a navigation.
+// GET /predict with a run_id stores a receipt, so another page must not send it, not even with a
+// link. Another page may link to a route that only reads, but must not fetch it.
 func TestCrossOriginReadsAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	here := func(r *http.Request) { r.Host = "localhost:8080" }
@@ -184,7 +184,7 @@ func TestSecurityHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
-// The policy permits the style of the page and nothing else.
+// The Content-Security-Policy permits only the style of the page.
 func TestDocsPageConformsToItsContentPolicy(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	a := e.do(http.MethodGet, "/docs", "")

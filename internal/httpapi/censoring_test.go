@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// report reports n identical runs of a task.
-func (e *testEnv) report(task, runs string, n int, rest string) {
+// report reports n identical runs of a task; rest is the JSON of the fields that differ between calls.
+func (e *testEnv) report(task, runPrefix string, n int, rest string) {
 	e.t.Helper()
 	all := make([]string, n)
 	for i := range all {
-		all[i] = fmt.Sprintf(`{"dag_id": "censored", "task_id": %q, "run_id": "%s-%d", "duration_seconds": 300, "requested": {"memory": "32Gi"}, %s}`, task, runs, i, rest)
+		all[i] = fmt.Sprintf(`{"dag_id": "censored", "task_id": %q, "run_id": "%s-%d", "duration_seconds": 300, "requested": {"memory": "32Gi"}, %s}`, task, runPrefix, i, rest)
 	}
 	answer := e.post("/observe/batch", `{"observations": [`+strings.Join(all, ",")+`]}`)
 	require.NotContains(e.t, string(answer.body), `"error"`)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	stdjson "encoding/json"
 	"errors"
@@ -24,7 +23,7 @@ import (
 // maxCommonBody is the largest body, in bytes, that package codec tries to read.
 const maxCommonBody = 16 << 10
 
-// decode reads the body of r into a pointer to a request type of package api.
+// decode reads the body of r into body, a pointer to a request type of package api.
 func (s *server) decode(r *http.Request, body any) error {
 	if err := checkMedia(r.Header); err != nil {
 		return err
@@ -34,39 +33,64 @@ func (s *server) decode(r *http.Request, body any) error {
 		return s.decodeBatch(r, "tasks", &body.Tasks, body)
 	case *api.ObserveBatchRequest:
 		return s.decodeBatch(r, "observations", &body.Observations, body)
+	}
+	raw, err := wholeBody(r)
+	if err != nil || readCommon(raw, body) {
+		return readFailure(err)
+	}
+	if err := json.Unmarshal(raw, body, s.strict); err != nil {
+		return readFailure(err)
+	}
+	// The decoder accepts null as an object without fields.
+	if jsontext.Value(raw).Kind() == 'n' {
+		return &failure{class: malformed, detail: "the body is null; send a JSON object"}
+	}
+	switch body.(type) {
 	case *api.ExperimentRequest:
-		return s.decodeExperiment(r, body)
+		return rejectNullFields(raw)
+	case *api.CampaignResetRequest:
+		return requireFields(raw, "to")
+	case *api.CampaignResultRequest:
+		return requireFields(raw, "from", "to")
 	}
-	if raw, ok := admission.BufferedBytes(r); ok {
-		return readFailure(json.Unmarshal(raw, body, s.strict))
-	}
-	rest, done := decodeCommon(r, body)
-	if done {
-		return nil
-	}
-	return readFailure(json.UnmarshalRead(rest, body, s.strict))
+	return nil
 }
 
-// decodeCommon tries package codec. If it returns false, the strict decoder must read the body
-// from rest, because r.Body is partly consumed.
-func decodeCommon(r *http.Request, body any) (rest io.Reader, done bool) {
-	if r.ContentLength <= 0 || r.ContentLength > maxCommonBody {
-		return r.Body, false
+// requireFields returns an error if an object lacks one of the named fields. The zero values of
+// these fields are valid, so the decoded body does not show whether a field is missing.
+func requireFields(raw []byte, names ...string) error {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return readFailure(err)
 	}
-	raw := make([]byte, r.ContentLength)
-	n, err := io.ReadFull(r.Body, raw)
-	if err == nil {
-		switch body := body.(type) {
-		case *api.PredictRequest:
-			done = codec.ReadPredictRequest(raw, body)
-		case *api.Observation:
-			done = codec.ReadObservation(raw, body)
+	var f fieldReader
+	for _, name := range names {
+		if members[name] == nil {
+			f.add(name, "is required")
 		}
 	}
-	return io.MultiReader(bytes.NewReader(raw[:n]), r.Body), done
+	if len(f.errors) > 0 {
+		return invalidFields(f.errors)
+	}
+	return nil
 }
 
-// bufferBody reads a large body into a buffer, which the caller releases after the answer.
+// readCommon tries package codec. If it returns false, the strict decoder must read the body.
+func readCommon(raw []byte, body any) bool {
+	if len(raw) > maxCommonBody {
+		return false
+	}
+	switch body := body.(type) {
+	case *api.PredictRequest:
+		return codec.ReadPredictRequest(raw, body)
+	case *api.Observation:
+		return codec.ReadObservation(raw, body)
+	}
+	return false
+}
+
+// bufferBody reads a large body into a buffer, which the caller releases after the answer. It
+// returns nil for a small body.
 func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (*admission.Buffer, error) {
 	if rule.maxBody == 0 || admission.IsSmall(r) {
 		return nil, nil
@@ -79,7 +103,7 @@ func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (
 	return buffer, readFailure(err)
 }
 
-// wholeBody returns the body of r: buffered, or small.
+// wholeBody returns all bytes of the body of r, which is small or already in a buffer.
 func wholeBody(r *http.Request) ([]byte, error) {
 	if raw, ok := admission.BufferedBytes(r); ok {
 		return raw, nil
@@ -115,8 +139,8 @@ func checkBatch(field string, n int) error {
 }
 
 // decodeBatch reads a batch whose items are in the array field. The items share the memory of
-// the body. Decoding stops after maxBatch items: a body of ten million one-byte items would
-// need thirty times its size for the slices.
+// the body. Decoding stops after maxBatch items: the slice headers of a body like [0,0,…] would
+// need twelve times its size.
 func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.RawMessage, body any) error {
 	raw, err := wholeBody(r)
 	if err != nil {
@@ -162,8 +186,8 @@ func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api
 	return f.problem(prefix)
 }
 
-// readFailure converts the error of reading a body: 400 if it is not JSON, 422 with the field
-// if it is.
+// readFailure converts an error of reading a body to a failure: with status 400 if the body is not
+// JSON, with status 422 and the field if the JSON is invalid. It returns nil for nil.
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
@@ -191,6 +215,7 @@ func readFailure(err error) error {
 	return &failure{class: malformed, detail: "the body is incomplete; send it again"}
 }
 
+// syntaxFailure describes where a body is not JSON.
 func syntaxFailure(err *jsontext.SyntacticError) error {
 	field := api.FieldName(err.JSONPointer)
 	switch text := err.Err.Error(); {
@@ -209,8 +234,9 @@ func syntaxFailure(err *jsontext.SyntacticError) error {
 	}
 }
 
+// semanticFailure describes the invalid field of a body that is JSON.
 func semanticFailure(err *json.SemanticError) error {
-	field, detail := api.Meaning(err)
+	field, detail := api.DescribeError(err)
 	if field == "" {
 		return &failure{class: malformed, detail: "the body " + detail}
 	}

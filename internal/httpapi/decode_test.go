@@ -30,15 +30,17 @@ func TestIncompleteBodyIsAClientError(t *testing.T) {
 	}{
 		"too slow":     {fmt.Errorf("read tcp: %w", os.ErrDeadlineExceeded), http.StatusRequestTimeout},
 		"disconnected": {fmt.Errorf("read tcp: %w", syscall.ECONNRESET), http.StatusBadRequest},
-		"cut short":    {io.ErrUnexpectedEOF, http.StatusBadRequest},
+		"truncated":    {io.ErrUnexpectedEOF, http.StatusBadRequest},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(`{"dag_id": `), iotest.ErrReader(c.end)))
+		r.ContentLength = 100
 		r.Header.Set("Content-Type", "application/json")
 		var body api.Observation
 		assert.Equal(t, c.status, failureOf(s.decode(r, &body)).status, name)
 	}
 }
 
+// batchRoute is a route that accepts the largest bodies.
 var batchRoute = &route{maxBody: admission.BatchBody, timeout: time.Minute}
 
 func TestRejectedBodyIsNotRead(t *testing.T) {
@@ -81,7 +83,7 @@ func TestBufferedBodyErrorsHaveAStatus(t *testing.T) {
 	}
 }
 
-// A slice header for each two-byte item would need twelve times the size of the body.
+// A slice header for each item "0," would need twelve times the size of the body.
 func TestTooLongBatchIsRejectedEarly(t *testing.T) {
 	s := &server{strict: api.Strict(), buffers: admission.NewBodyBuffers()}
 	r := post(`{"tasks": [` + strings.Repeat("0,", 4<<20) + `0]}`)

@@ -6,20 +6,22 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 
-	"github.com/loadaware/loadaware"
 	"github.com/loadaware/loadaware/api"
 )
 
 // Spec returns openapi.yaml.
 func (s *server) Spec(context.Context, api.SpecRequestObject) (api.SpecResponseObject, error) {
-	return api.Spec200ApplicationYamlResponse{Body: bytes.NewReader(loadaware.OpenAPI), ContentLength: int64(len(loadaware.OpenAPI))}, nil
+	contract, err := api.OpenAPI()
+	return api.Spec200ApplicationYamlResponse{Body: bytes.NewReader(contract), ContentLength: int64(len(contract))}, err
 }
 
 // Docs returns openapi.yaml as an HTML page.
 func (s *server) Docs(context.Context, api.DocsRequestObject) (api.DocsResponseObject, error) {
-	return api.Docs200TextHTMLResponse{Body: bytes.NewReader(api.DocsPage), ContentLength: int64(len(api.DocsPage))}, nil
+	page, err := api.DocsPage()
+	return api.Docs200TextHTMLResponse{Body: bytes.NewReader(page), ContentLength: int64(len(page))}, err
 }
 
+// docsPolicy is the content security policy of every answer; it permits the style of the docs page.
 var docsPolicy = contentPolicy(api.DocsStyle)
 
 // contentPolicy returns a content security policy that permits one style and nothing else: no

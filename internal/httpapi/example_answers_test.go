@@ -25,6 +25,8 @@ func TestExampleAnswersMatchTheServer(t *testing.T) {
 	e.assertExample("Predict", "requested", http.MethodPost, "/predict", e.request("Predict", "look_up"))
 	predicted := e.assertShape("Predict", "model", http.MethodPost, "/predict", e.request("Predict", "first_try"))
 	e.assertReason("Predict", "model", predicted, `^[\d.]+[GMK]i: .+; from .+; [\d,]+ runs; saves \d+Gi of the 350Gi requested$`)
+	explained := e.assertShape("Explain", "model", http.MethodPost, "/explain", e.request("Explain", "look_up"))
+	e.assertReason("Explain", "model", explained, `^[\d.]+[GMK]i: .+; from .+; [\d,]+ runs; saves \d+Gi of the 350Gi requested$`)
 	e.assertExample("PredictBatch", "one_failed", http.MethodPost, "/predict/batch", e.request("PredictBatch", "two"))
 
 	success := e.request("Observe", "success")
@@ -66,8 +68,8 @@ func TestExampleAnswersMatchTheServer(t *testing.T) {
 func (e *testEnv) operation(id string) *openapi3.Operation {
 	e.t.Helper()
 	for _, op := range operations(e.spec) {
-		if op.op.OperationID == id {
-			return op.op
+		if op.definition.OperationID == id {
+			return op.definition
 		}
 	}
 	require.Fail(e.t, "no operation", id)
@@ -82,7 +84,7 @@ func (e *testEnv) request(operation, name string) string {
 	return body
 }
 
-// assertExample compares an answer with an example of the operation's 200.
+// assertExample compares an answer with an example of the operation's response with status 200.
 func (e *testEnv) assertExample(operation, name, method, target, body string) {
 	e.t.Helper()
 	e.assertResponse(e.operation(operation).Responses.Status(http.StatusOK).Value, name, method, target, body)

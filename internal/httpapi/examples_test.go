@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// reportHistory reports n runs of pricing/predict_demand, which need 1 GiB for every 250 products,
+// reportHistory reports n runs of pricing/predict_demand, which need 1 GiB for every 256 products,
 // and trains the task.
 func (e *testEnv) reportHistory(n int) {
 	e.t.Helper()
@@ -29,27 +30,49 @@ func (e *testEnv) reportHistory(n int) {
 	e.post("/tasks/pricing/predict_demand/train", "")
 }
 
-// lastOperations delete or rename the task of the other examples.
-var lastOperations = []string{"VoidObservation", "RenameTask", "DeleteTask"}
+// lastOperations change, delete or rename objects that the examples of other operations use.
+var lastOperations = []string{"ResetCampaignRun", "CancelWhatIf", "VoidObservation", "RenameTask", "DeleteTask"}
 
-func TestExampleRequestsSucceed(t *testing.T) {
-	e := newTestEnv(t, noAuth)
+// prepareExamples creates the objects to which the example requests refer: tasks, a prediction, a
+// campaign and a replay.
+func (e *testEnv) prepareExamples() (predictionID, whatIfID string) {
+	e.t.Helper()
 	e.reportHistory(60)
+	e.reportUsage("default")
+	require.NoError(e.t, e.trainer.FindProfiles(e.t.Context(), time.Now()))
 	e.post("/experiments", `{}`)
+	e.post("/campaigns", `{"name": "first", "dag_id": "pricing", "pool": "sandbox"}`)
+	e.post("/campaigns/1/runs", `{"runs": [{"scenario": "first", "execution_date": "2020-01-02T00:00:00Z"}]}`)
+	e.post("/campaigns/1/claim", `{"branch": "trigger_deploy", "limit": 1}`)
+	e.do(http.MethodPut, "/dags/pricing/structure", `{"tasks": [{"task_id": "predict_demand", "upstream": []}]}`)
 	var prediction struct {
 		PredictionID string `json:"prediction_id"`
 	}
 	e.post("/predict", `{"dag_id": "pricing", "task_id": "predict_demand", "requested": {"memory": "350Gi"}}`).into(&prediction)
+	var replay struct{ ID string }
+	e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing"}`).into(&replay)
+	return prediction.PredictionID, replay.ID
+}
 
+// target returns the path and query of an operation with the examples of its parameters.
+func (e *testEnv) target(op operation, predictionID, whatIfID string) string {
+	e.t.Helper()
+	example := e.operation("GetWhatIf").Parameters[0].Value.Example.(string)
+	return strings.Replace(fill(op.path, op.params, predictionID), example, whatIfID, 1)
+}
+
+func TestExampleRequestsSucceed(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	prediction, whatIf := e.prepareExamples()
 	succeeded := 0
 	for _, op := range operations(e.spec) {
-		target := fill(op.path, op.params, prediction.PredictionID)
-		for name, body := range bodies(t, op.op) {
-			t.Run(op.op.OperationID+"/"+name, func(t *testing.T) {
+		target := e.target(op, prediction, whatIf)
+		for name, body := range bodies(t, op.definition) {
+			t.Run(op.definition.OperationID+"/"+name, func(t *testing.T) {
 				e.t = t
 				a := e.do(op.method, target, body)
-				if op.op.OperationID == "DeleteTask" {
-					// RenameTask has renamed it.
+				if op.definition.OperationID == "DeleteTask" {
+					// The example of RenameTask has renamed the task.
 					assert.Equal(t, http.StatusNotFound, a.status)
 					a = e.do(op.method, strings.Replace(target, "demand", "demand_v2", 1), body)
 				}
@@ -61,13 +84,14 @@ func TestExampleRequestsSucceed(t *testing.T) {
 	assert.GreaterOrEqual(t, succeeded, 25)
 }
 
+// operation is an operation of openapi.yaml with the parameters of its path.
 type operation struct {
 	method, path string
-	op           *openapi3.Operation
+	definition   *openapi3.Operation
 	params       openapi3.Parameters
 }
 
-// operations lists all operations by path, those of lastOperations at the end.
+// operations lists all operations in the order of their paths, with lastOperations at the end.
 func operations(spec *openapi3.T) []operation {
 	var all []operation
 	for path, item := range spec.Paths.Map() {
@@ -76,7 +100,7 @@ func operations(spec *openapi3.T) []operation {
 		}
 	}
 	slices.SortFunc(all, func(a, b operation) int {
-		if c := slices.Index(lastOperations, a.op.OperationID) - slices.Index(lastOperations, b.op.OperationID); c != 0 {
+		if c := slices.Index(lastOperations, a.definition.OperationID) - slices.Index(lastOperations, b.definition.OperationID); c != 0 {
 			return c
 		}
 		return strings.Compare(a.path+a.method, b.path+b.method)
@@ -105,7 +129,7 @@ func fill(path string, params openapi3.Parameters, predictionID string) string {
 	return strings.TrimSuffix(path+"?"+strings.Join(query, "&"), "?")
 }
 
-// bodies returns the examples of a request body, or one empty body.
+// bodies returns the examples of a request body by name, or one empty body.
 func bodies(t *testing.T, op *openapi3.Operation) map[string]string {
 	if op.RequestBody == nil {
 		return map[string]string{"no body": ""}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,9 +24,9 @@ import (
 )
 
 const (
-	defaultExperiments = 20
-	maxExperimentName  = 250
-	maxModelText       = 500
+	defaultExperiments = 20  // page size
+	maxExperimentName  = 250 // characters
+	maxModelText       = 500 // characters of a task or family
 	maxModels          = 1000
 )
 
@@ -42,7 +41,7 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	var f fieldReader
 	var before int64
 	limit := f.pageLimit(r.Params.Limit, defaultExperiments)
-	if cursor := or(r.Params.Cursor, ""); cursor != "" {
+	if cursor := valueOr(r.Params.Cursor, ""); cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
 			f.add("cursor", invalidCursor)
@@ -70,8 +69,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	return api.ListExperiments200JSONResponse(page), nil
 }
 
-// experimentSummary lists the tasks and families of the rows. Rows of a version that does not
-// name tasks are not counted.
+// experimentSummary describes an experiment by the tasks and families of its rows. It does not
+// count rows of an older version, which name no tasks.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,
@@ -117,7 +116,7 @@ func (s *server) GetExperiment(ctx context.Context, r api.GetExperimentRequestOb
 		m := &models[i]
 		sum := sha256.Sum256(m.Blob)
 		description := api.ExperimentModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), Sha256: hex.EncodeToString(sum[:])}
-		if or(r.Params.Blobs, false) {
+		if valueOr(r.Params.Blobs, false) {
 			description.Blob = &m.Blob
 		}
 		answer.Models = append(answer.Models, description)
@@ -134,7 +133,7 @@ func (s *server) SaveExperiment(ctx context.Context, r api.SaveExperimentRequest
 	if err := checkExperimentAccess(ctx); err != nil {
 		return nil, err
 	}
-	if or(r.Params.DryRun, false) {
+	if valueOr(r.Params.DryRun, false) {
 		return api.SaveExperiment200JSONResponse{}, s.checkNameIsFree(ctx, run.Name)
 	}
 	id, err := s.svc.SaveExperiment(ctx, run, models)
@@ -158,22 +157,12 @@ func (s *server) checkNameIsFree(ctx context.Context, name string) error {
 	return sizing.Errorf(sizing.Conflict, "an experiment named %q exists; choose another name", name)
 }
 
-// decodeExperiment reads the body of SaveExperiment. It rejects null, which the decoder treats
-// like a missing field.
-func (s *server) decodeExperiment(r *http.Request, body *api.ExperimentRequest) error {
-	raw, err := wholeBody(r)
-	if err != nil {
-		return readFailure(err)
-	}
-	if err := readFailure(strictjson.Unmarshal(raw, body, s.strict)); err != nil {
-		return err
-	}
+// rejectNullFields returns an error if a field of an object is null. The decoder does not
+// distinguish null from a missing field.
+func rejectNullFields(raw []byte) error {
 	var members map[string]jsontext.Value
 	if err := strictjson.Unmarshal(raw, &members); err != nil {
 		return readFailure(err)
-	}
-	if members == nil {
-		return &failure{class: malformed, detail: "the body is null; send a JSON object"}
 	}
 	var f fieldReader
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -191,7 +180,7 @@ func (s *server) decodeExperiment(r *http.Request, body *api.ExperimentRequest) 
 func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
 	var f fieldReader
 	run := store.Run{
-		Name: or(b.Name, ""), CreatedAt: time.Now(), Fingerprint: or(b.Fingerprint, ""),
+		Name: valueOr(b.Name, ""), CreatedAt: time.Now(), Fingerprint: valueOr(b.Fingerprint, ""),
 		Parameters: f.document("parameters", b.Parameters, '{'), Rows: f.document("rows", b.Rows, '['), Report: f.document("report", b.Report, '{'),
 	}
 	if b.Name != nil {
@@ -207,11 +196,11 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 		}
 	}
 	f.objects("rows", run.Rows)
-	if n := len(or(b.Models, nil)); n > maxModels {
+	if n := len(valueOr(b.Models, nil)); n > maxModels {
 		f.add("models", "must have at most %d entries, but has %d", maxModels, n)
 	}
 	var models []store.RunModel
-	for i, m := range or(b.Models, nil) {
+	for i, m := range valueOr(b.Models, nil) {
 		item := "models[" + strconv.Itoa(i) + "]."
 		for field, text := range map[string]string{"task": m.Task, "family": m.Family} {
 			if detail := checkText(text, maxModelText); detail != "" {
@@ -229,7 +218,7 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	return run, models, nil
 }
 
-// checkText returns why the database cannot store a text, or "".
+// checkText returns why a text is invalid, or "".
 func checkText(text string, maxRunes int) string {
 	if text == "" || utf8.RuneCountInString(text) > maxRunes {
 		return "must have 1 to " + strconv.Itoa(maxRunes) + " characters"
@@ -258,7 +247,7 @@ func (f *fieldReader) document(field string, text json.RawMessage, open byte) []
 func (f *fieldReader) objects(field string, list []byte) {
 	var entries []json.RawMessage
 	if list == nil || json.Unmarshal(list, &entries) != nil {
-		return // document reported a value that is no array
+		return // document has reported that the value is not an array
 	}
 	for i, entry := range entries {
 		if entry[0] != '{' {

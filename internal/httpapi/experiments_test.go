@@ -54,10 +54,10 @@ func TestExperimentPages(t *testing.T) {
 	for range 10 {
 		var page api.ExperimentPage
 		e.do(http.MethodGet, "/experiments?limit=2&cursor="+cursor, "").into(&page)
-		for _, e := range page.Experiments {
-			ids = append(ids, e.ID)
-			if e.ID == 6 {
-				assert.Equal(t, []any{3, []string{"a", "b"}, []string{"final", "svm"}}, []any{e.Rows, e.Tasks, e.Families})
+		for _, summary := range page.Experiments {
+			ids = append(ids, summary.ID)
+			if summary.ID == 6 {
+				assert.Equal(t, []any{3, []string{"a", "b"}, []string{"final", "svm"}}, []any{summary.Rows, summary.Tasks, summary.Families})
 			}
 		}
 		if page.NextCursor == nil {

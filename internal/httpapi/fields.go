@@ -14,15 +14,16 @@ import (
 // fieldReader converts the fields of one request to the types of package sizing, and collects
 // the errors of invalid fields.
 type fieldReader struct {
-	errors []sizing.FieldError
+	errors   []sizing.FieldError
+	warnings []sizing.FieldError // parts of the request that are ignored
 }
 
 func (f *fieldReader) add(field, format string, args ...any) {
 	f.errors = append(f.errors, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err returns the collected errors together with those of validate, so that the client gets
-// all of them at once. It returns nil if it collected none: the service validates again.
+// err returns the collected errors together with the errors of validate, so that the client gets
+// all of them at once. It returns nil if f collected no error, because the service validates too.
 func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	if len(f.errors) == 0 {
 		return nil
@@ -59,7 +60,8 @@ func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizin
 	return q
 }
 
-// cpu reads field_cores, a quantity, or both if they agree to a millicore.
+// cpu reads an amount from field_cores, from a quantity in field, or from both if they differ by
+// less than a millicore.
 func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing.Cores {
 	var c sizing.Cores
 	if cores != nil {
@@ -97,7 +99,7 @@ func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
 	}
-	if *s < 0 || *s > sizing.MaxDuration.Seconds() {
+	if !(*s >= 0 && *s <= sizing.MaxDuration.Seconds()) { // a query can contain NaN
 		f.add(field, "must be 0 to %.0f seconds", sizing.MaxDuration.Seconds())
 		return 0
 	}
@@ -128,7 +130,7 @@ func (f *fieldReader) id(field string, id *string) string {
 }
 
 // features reads the features of a body whose syntax was checked. It returns nil if the body
-// has none; the service then uses those of the prediction of the same try.
+// has none; the service then uses the features of the prediction for the same try.
 func (f *fieldReader) features(raw []byte) sizing.Features {
 	features, invalid := codec.ReadFeatures(raw)
 	if invalid != nil {
@@ -137,20 +139,34 @@ func (f *fieldReader) features(raw []byte) sizing.Features {
 	return features
 }
 
-// or returns what p points to, or the default for nil.
-func or[T any](p *T, def T) T {
+// metadata reads the metadata of a body whose syntax was checked. It ignores entries of another
+// type and adds a warning, because metadata must not fail a launch.
+func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
+	metadata, invalid := api.ReadMetadata(raw)
+	for _, name := range invalid {
+		if name == "" {
+			f.add("metadata", "must be an object of strings and lists of strings")
+			continue
+		}
+		f.warnings = append(f.warnings, sizing.FieldError{Field: "metadata." + name, Detail: "is ignored: it must be a string or a list of strings"})
+	}
+	return metadata
+}
+
+// valueOr returns *p, or fallback if p is nil.
+func valueOr[T any](p *T, fallback T) T {
 	if p == nil {
-		return def
+		return fallback
 	}
 	return *p
 }
 
 // taskKey creates the key of a task.
 func taskKey(namespace *string, dag, task string) sizing.TaskKey {
-	return sizing.TaskKey{Namespace: or(namespace, sizing.DefaultNamespace), DAG: dag, Task: task}
+	return sizing.TaskKey{Namespace: valueOr(namespace, sizing.DefaultNamespace), DAG: dag, Task: task}
 }
 
 // tryKey creates the key of a try.
 func tryKey(task sizing.TaskKey, run string, mapIndex, number *int) sizing.TryKey {
-	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: or(mapIndex, sizing.NoMap), Number: or(number, 1)}
+	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: valueOr(mapIndex, sizing.NoMap), Number: valueOr(number, 1)}
 }

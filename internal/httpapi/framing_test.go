@@ -18,8 +18,8 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// exchange sends raw bytes, and returns the statuses of the answers and whether the
-// server then closed the connection.
+// exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of
+// the answers and whether the server then closed the connection.
 func exchange(t *testing.T, address, raw string, answers int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -46,8 +46,8 @@ func exchange(t *testing.T, address, raw string, answers int) (statuses []int, c
 	return statuses, false
 }
 
-// RFC 9112 section 6: if a proxy may have detected another end of a request, the server must not
-// answer what follows on the connection.
+// If a proxy may see a request end at another byte than the server does (RFC 9112, section 6), the
+// server must not answer the bytes that follow.
 func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 	const request = `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`
 	const smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -63,17 +63,17 @@ func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 		want   []int
 		closed bool
 	}{
-		"a length":                     {post("HTTP/1.1", length, request), []int{200, 200}, false},
-		"both, the length of the body": {post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(request)), []int{200}, true},
-		"both, the encoding first":     {post("HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", chunks(request)), []int{200}, true},
-		"both, an empty body":          {post("HTTP/1.1", "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), []int{400}, true},
-		"both, of a GET":               {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{200}, true},
-		"both, of an unknown path":     {"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{404}, true},
-		"two lengths":                  {post("HTTP/1.1", length+"Content-Length: 4\r\n", request), []int{400}, true},
-		"an unknown encoding":          {post("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n", chunks(request)), []int{501}, true},
-		"an encoding in HTTP/1.0":      {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks(request)), []int{400}, true},
-		"both in HTTP/1.0":             {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"+length, request), []int{200}, true},
-		"an invalid chunk size":        {post("HTTP/1.1", "Transfer-Encoding: chunked\r\n", "zz\r\n"), []int{400}, true},
+		"a length":                 {post("HTTP/1.1", length, request), []int{200, 200}, false},
+		"a length and an encoding": {post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(request)), []int{200}, true},
+		"a length and an encoding, encoding first": {post("HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", chunks(request)), []int{200}, true},
+		"a length and an encoding, empty body":     {post("HTTP/1.1", "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), []int{400}, true},
+		"a length and an encoding of a GET":        {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{200}, true},
+		"a length and an encoding, unknown path":   {"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{404}, true},
+		"two lengths":                              {post("HTTP/1.1", length+"Content-Length: 4\r\n", request), []int{400}, true},
+		"an unknown encoding":                      {post("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n", chunks(request)), []int{501}, true},
+		"an encoding in HTTP/1.0":                  {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks(request)), []int{400}, true},
+		"a length and an encoding in HTTP/1.0":     {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"+length, request), []int{200}, true},
+		"an invalid chunk size":                    {post("HTTP/1.1", "Transfer-Encoding: chunked\r\n", "zz\r\n"), []int{400}, true},
 	} {
 		statuses, closed := exchange(t, api.Listener.Addr().String(), c.raw, 2)
 		assert.Equal(t, c.want, statuses, name)

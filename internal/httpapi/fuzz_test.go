@@ -62,6 +62,7 @@ func FuzzObservation(f *testing.F) {
 	})
 }
 
+// FuzzQueryFeatures requires that every query parameter is reserved or becomes a feature.
 func FuzzQueryFeatures(f *testing.F) {
 	for _, seed := range []string{"a=1&b=true&c=2020-01-03&d=%22x%22&e=", "a=1e999", "a=%zz", "a;b", "=&=", `a="`} {
 		f.Add(seed)
@@ -73,7 +74,7 @@ func FuzzQueryFeatures(f *testing.F) {
 			return
 		}
 		var f fieldReader
-		features := f.queryFeatures(query)
+		features := f.queryFeatures(query, reservedParams)
 		for name := range query {
 			require.True(t, reservedParams[name] || has(features, name), "%q is neither reserved nor a feature", name)
 		}
@@ -117,7 +118,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzCursor requires that an accepted cursor is one that a page returns.
+// FuzzCursor requires that a page may return each cursor that parseCursor accepts.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(formatCursor(sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "é"}))

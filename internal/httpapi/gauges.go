@@ -11,21 +11,22 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 )
 
-// gauges is a prometheus.Collector that reads the state of the server at every scrape.
+// gauges is a prometheus.Collector of gauges and counters that reads the state of the server at
+// every scrape.
 type gauges struct {
 	server   *server
 	gates    map[string]*admission.Gate
-	values   []gaugeValue
+	values   []stateValue
 	kills    *prometheus.Desc
 	inFlight *prometheus.Desc
 	waiting  *prometheus.Desc
 }
 
-// gaugeValue is a series without labels; ok is false while its value is unknown.
-type gaugeValue struct {
+// stateValue is a series without labels; read returns false while the value is unknown.
+type stateValue struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	of   func(*scrape) (value float64, ok bool)
+	read func(*scrape) (value float64, ok bool)
 }
 
 // scrape is the state that one scrape reports.
@@ -58,64 +59,74 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("loadaware_"+name, help, labels, nil)
 }
 
-func (g *gauges) counter(name, help string, of func(*scrape) float64) {
-	g.values = append(g.values, gaugeValue{newDesc(name, help), prometheus.CounterValue, known(of)})
+func (g *gauges) counter(name, help string, read func(*scrape) float64) {
+	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.CounterValue, known(read)})
 }
 
-func (g *gauges) gauge(name, help string, of func(*scrape) (float64, bool)) {
-	g.values = append(g.values, gaugeValue{newDesc(name, help), prometheus.GaugeValue, of})
+func (g *gauges) gauge(name, help string, read func(*scrape) (float64, bool)) {
+	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.GaugeValue, read})
 }
 
-// known adapts a value that is never unknown.
-func known(of func(*scrape) float64) func(*scrape) (float64, bool) {
-	return func(m *scrape) (float64, bool) { return of(m), true }
+// known adapts a function whose value is always known.
+func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
+	return func(state *scrape) (float64, bool) { return read(state), true }
 }
 
+// addTries adds the counters of first tries.
 func (g *gauges) addTries() {
-	const scope = " of first tries that this replica both predicted and received a report of"
-	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(m *scrape) float64 { return float64(m.Promises.Tries) })
-	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(m *scrape) float64 { return float64(m.Promises.Killed) })
-	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(m *scrape) float64 { return m.Promises.Promised })
+	const scope = " of first tries whose prediction and report this replica both handled"
+	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(state *scrape) float64 { return float64(state.Promises.Tries) })
+	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Killed) })
+	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(state *scrape) float64 { return state.Promises.Promised })
 	g.gauge("unreported_tries_ratio", "Share without a report among the newest 10,000 first tries predicted more than a day ago.",
-		func(m *scrape) (float64, bool) {
-			if m.Unreported == nil {
+		func(state *scrape) (float64, bool) {
+			if state.Unreported == nil {
 				return 0, false
 			}
-			return float64(m.Unreported.Unreported) / float64(m.Unreported.Tries), true
+			return float64(state.Unreported.Unreported) / float64(state.Unreported.Tries), true
 		})
 }
 
+// addMemory adds the counters of memory time.
 func (g *gauges) addMemory() {
-	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of reported successes.", func(m *scrape) float64 { return m.Usage.Requested })
-	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of reported successes and kills.", func(m *scrape) float64 { return m.Usage.Allocated })
-	g.counter("used_byte_seconds_total", "Peak memory times the durations of reported successes.", func(m *scrape) float64 { return m.Usage.Used })
+	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of reported successes.", func(state *scrape) float64 { return state.Usage.Requested })
+	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of reported successes and kills.", func(state *scrape) float64 { return state.Usage.Allocated })
+	g.counter("used_byte_seconds_total", "Peak memory times the durations of reported successes.", func(state *scrape) float64 { return state.Usage.Used })
 }
 
+// addLearning adds the metrics of models and trainings.
 func (g *gauges) addLearning() {
-	g.gauge("models", "Tasks with a published model.", known(func(m *scrape) float64 { return float64(m.Counts.Models) }))
-	g.gauge("oldest_model_trained_timestamp_seconds", "Training time of the oldest model in memory.", func(m *scrape) (float64, bool) { return unixSeconds(m.OldestModel) })
-	g.gauge("newest_model_trained_timestamp_seconds", "Training time of the newest model in memory.", func(m *scrape) (float64, bool) { return unixSeconds(m.NewestModel) })
-	g.gauge("trainings_due", "Tasks that are due for training by any replica.", func(m *scrape) (float64, bool) {
-		if m.Backlog == nil {
+	g.gauge("models", "Tasks with a published model.", known(func(state *scrape) float64 { return float64(state.Counts.Models) }))
+	g.gauge("oldest_model_trained_timestamp_seconds", "Training time of the oldest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.OldestModel) })
+	g.gauge("newest_model_trained_timestamp_seconds", "Training time of the newest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.NewestModel) })
+	g.gauge("model_memory_bytes", "Memory of the models that are decoded, estimated from their parts.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Bytes) }))
+	g.gauge("model_memory_limit_bytes", "Bound on model_memory_bytes; 0 means none.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Limit) }))
+	g.counter("model_hits_total", "Predictions whose model was in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Hits) })
+	g.counter("model_misses_total", "Predictions whose model had to be decoded first.", func(state *scrape) float64 { return float64(state.ModelMemory.Misses) })
+	g.counter("model_evictions_total", "Models removed from memory because of its bound.", func(state *scrape) float64 { return float64(state.ModelMemory.Evictions) })
+	g.gauge("trainings_due", "Tasks that are due for training by any replica.", func(state *scrape) (float64, bool) {
+		if state.Backlog == nil {
 			return 0, false
 		}
-		return float64(m.Backlog.Waiting), true
+		return float64(state.Backlog.Waiting), true
 	})
-	g.gauge("training_wait_seconds", "Age of the oldest due training.", func(m *scrape) (float64, bool) {
-		if m.Backlog == nil {
+	g.gauge("training_wait_seconds", "Age of the oldest due training.", func(state *scrape) (float64, bool) {
+		if state.Backlog == nil {
 			return 0, false
 		}
-		return m.Backlog.Oldest.Seconds(), true
+		return state.Backlog.Oldest.Seconds(), true
 	})
 }
 
+// addHealth adds the metrics of the replica's state.
 func (g *gauges) addHealth() {
-	g.gauge("ready", "1 while the server answers predictions.", known(func(m *scrape) float64 { return boolValue(m.Ready) }))
-	g.gauge("database_up", "1 while the database answers.", known(func(m *scrape) float64 { return boolValue(m.StoreOK) }))
-	g.gauge("stale_seconds", "Age of this replica's list of stored models and policies.", known(func(m *scrape) float64 { return m.Stale.Seconds() }))
-	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(m *scrape) float64 { return float64(m.Queued) }))
-	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(m *scrape) float64 { return float64(m.Dropped) })
-	g.gauge("http_admitted_ratio", "Ratio of requests that load shedding admits; below 1 while the CPUs are overloaded.", known(func(m *scrape) float64 { return m.admitRatio }))
+	g.gauge("ready", "1 while the server answers predictions.", known(func(state *scrape) float64 { return boolValue(state.Ready) }))
+	g.gauge("database_up", "1 while the database answers.", known(func(state *scrape) float64 { return boolValue(state.StoreOK) }))
+	g.gauge("stale_seconds", "Age of this replica's list of stored models and policies.", known(func(state *scrape) float64 { return state.Stale.Seconds() }))
+	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(state *scrape) float64 { return float64(state.Queued) }))
+	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(state *scrape) float64 { return float64(state.Dropped) })
+	g.counter("receipts_thinned_total", "Receipts that no report needs (of requests without a run or repeated requests), not stored because the outbox was full.", func(state *scrape) float64 { return float64(state.Thinned) })
+	g.gauge("http_admitted_ratio", "Ratio of requests that load shedding admits; below 1 while the CPUs are overloaded.", known(func(state *scrape) float64 { return state.admitRatio }))
 }
 
 func boolValue(b bool) float64 {
@@ -143,7 +154,7 @@ func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
 func (g *gauges) Collect(metrics chan<- prometheus.Metric) {
 	state := &scrape{g.server.svc.Counts(), g.server.svc.Readiness(), g.server.shedder.AdmitRatio()}
 	for _, v := range g.values {
-		if value, ok := v.of(state); ok {
+		if value, ok := v.read(state); ok {
 			metrics <- prometheus.MustNewConstMetric(v.desc, v.kind, value)
 		}
 	}

@@ -5,12 +5,13 @@
 //	  │          401        404, 405   403, 503  4xx         │
 //	  └──────────────── fail: problem+json, one table ◀──────┘
 //
-// It knows openapi.yaml and status codes, and nothing of SQL or learning. Rules about
-// allocations belong into package sizing or service. Below it, auth identifies callers,
+// It depends on openapi.yaml and status codes, not on SQL or learning. Rules about
+// allocations belong in package sizing or service. Of its subpackages, auth identifies callers,
 // admission sheds load, and codec reads and writes the most frequent JSON.
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -23,6 +24,8 @@ import (
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/httpapi/admission"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/insight/whatif"
 	"github.com/loadaware/loadaware/internal/service"
 )
 
@@ -34,28 +37,49 @@ type Config struct {
 	Log     *slog.Logger // slog.Default() if nil
 	Tracer  trace.Tracer // no tracing if nil
 	Limits  admission.Limits
+	Prices  savings.Prices // of GET /savings and GET /report; not set if zero
+	Version string         // of this build, for GET /readyz; "unknown" if empty
+	Pages   Pages          // no pages if nil
+	WhatIfs *whatif.Jobs   // jobs that the pages share; New creates them if nil
+}
+
+// Pages serves the HTML pages for people. It identifies its callers itself.
+type Pages interface {
+	http.Handler
+	// Handles reports whether ServeHTTP serves a path.
+	Handles(path string) bool
+	// Home returns the path to which the server redirects a browser from /.
+	Home() string
 }
 
 // server implements the operations of openapi.yaml.
 type server struct {
-	svc     *service.Service
-	auth    auth.Config
-	metrics *Metrics
-	log     *slog.Logger
-	tracer  trace.Tracer
-	routes  map[string]route
-	shedder *admission.LoadShedder
-	buffers admission.BodyBuffers
-	strict  json.Options // of the strict decoder
+	svc      *service.Service
+	auth     auth.Config
+	metrics  *Metrics
+	log      *slog.Logger
+	tracer   trace.Tracer
+	routes   map[string]route
+	whatIfs  *whatif.Jobs
+	shedder  *admission.LoadShedder
+	buffers  admission.BodyBuffers
+	strict   json.Options // of the strict decoder
+	prices   savings.Prices
+	version  string
+	pages    Pages
+	pageGate *admission.Gate
 }
 
 // New returns the handler of the API. The caller sets the read and write timeouts of its
 // http.Server.
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
-		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
+		svc: svc, whatIfs: whatif.NewJobs(svc), auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
 		routes: newRoutes(cfg.Limits), shedder: admission.NewLoadShedder(), buffers: admission.NewBodyBuffers(),
-		strict: api.Strict(),
+		strict: api.Strict(), prices: cfg.Prices, version: cmp.Or(cfg.Version, "unknown"), pages: cfg.Pages, pageGate: admission.NewGate(maxPages, nil),
+	}
+	if cfg.WhatIfs != nil {
+		s.whatIfs = cfg.WhatIfs
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -65,7 +89,7 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	}
 	s.metrics.register(s)
 	mux := chi.NewRouter()
-	mux.Use(s.begin, s.authenticate, middleware.GetHead)
+	mux.Use(s.begin, s.servePages, s.authenticate, middleware.GetHead)
 	mux.NotFound(s.unrouted)
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, methodError(w, r, mux)) })
 	// The middleware of With runs after routing and before the parameters are parsed.
@@ -76,8 +100,8 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	return mux
 }
 
-// unrouted answers paths outside openapi.yaml: links or the landing page at /, and a 404 problem
-// otherwise.
+// unrouted answers paths outside openapi.yaml: links or a redirect to the pages at /, and a 404
+// problem otherwise.
 func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
 	if isRoot(r) {
 		s.root(w, r)
@@ -94,7 +118,7 @@ func (s *server) Health(context.Context, api.HealthRequestObject) (api.HealthRes
 // Ready reports whether the server can answer predictions.
 func (s *server) Ready(context.Context, api.ReadyRequestObject) (api.ReadyResponseObject, error) {
 	r := s.svc.Readiness()
-	answer := api.Readiness{Status: api.ReadinessStatusStarting, Observe: api.ReadinessObserve(r.Observe), Models: r.Models}
+	answer := api.Readiness{Status: api.ReadinessStatusStarting, Observe: api.ReadinessObserve(r.Observe), Models: r.Models, Version: &s.version}
 	if !r.Ready {
 		return api.Ready503JSONResponse(answer), nil
 	}

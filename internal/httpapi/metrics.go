@@ -38,6 +38,7 @@ type routeMetrics struct {
 	seconds prometheus.Observer
 }
 
+// answerKind has the labels of a counter of answers.
 type answerKind struct {
 	source sizing.Source
 	mode   sizing.Mode
@@ -132,7 +133,7 @@ func (m *Metrics) AddRemovedCounter(kinds ...string) func(kind string, rows int)
 }
 
 // AddRetentionPassCounter registers the counter of retention passes and returns the function
-// that counts one by its error. Call it once.
+// that counts a pass by its error. Call it once.
 func (m *Metrics) AddRetentionPassCounter() func(error) {
 	passes := newCounterVec("retention_passes_total", "Retention passes of this replica by result: done or failed.", "result")
 	done, failed := passes.WithLabelValues("done"), passes.WithLabelValues("failed")
@@ -179,6 +180,8 @@ func (m *Metrics) register(s *server) {
 	m.registry.MustRegister(newGauges(s))
 }
 
+// countRequest counts a request and observes its duration. It allocates only for a status other
+// than 200.
 func (m *Metrics) countRequest(route string, status int, took time.Duration) {
 	if _, known := m.routes[route]; !known {
 		route = noRoute
@@ -214,7 +217,7 @@ func (m *Metrics) countObservation(o *sizing.Observation, r *sizing.RecordResult
 }
 
 // NewAdmin returns the handler of the operators' port: /metrics and /debug/pprof. Metrics name
-// no task, so they need no token. Profiles contain memory, so they need the token of an
+// no task, so they need no token. Profiles may contain secrets from memory, so they need the token of an
 // unlimited admin. /debug/pprof/cmdline is not served, because it may contain a password.
 func NewAdmin(m *Metrics, access auth.Config) http.Handler {
 	mux := http.NewServeMux()

@@ -19,16 +19,17 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// requestInfo is what the middleware learns about a request.
+// requestInfo is the state of a request that the middleware shares with the handlers.
 type requestInfo struct {
 	id           string
 	grants       auth.Grants
 	route        string     // key of the route table; empty before routing
 	query        string     // raw query
-	predictionID string     // of the answer; empty without one, or with several
+	predictionID string     // of the answer; empty if the answer has none or several
 	span         trace.Span // nil without tracing
 }
 
+// requestInfoKey is the context key of requestInfo.
 type requestInfoKey struct{}
 
 // infoOf returns the requestInfo that begin stored in ctx.
@@ -36,8 +37,8 @@ func infoOf(ctx context.Context) *requestInfo {
 	return ctx.Value(requestInfoKey{}).(*requestInfo)
 }
 
-// validRequestID matches the request ids that are accepted from callers; they appear in logs
-// and headers.
+// validRequestID matches the request ids that the server accepts from callers, because it copies
+// them to logs and headers.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // begin sets the request id and the security headers, recovers from panics, and logs and
@@ -95,13 +96,13 @@ func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, info *req
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// closeIfAmbiguous closes the connection after the answer to r if a proxy in front may
-// have detected another end of r (request smuggling, RFC 9112 section 11.2).
+// closeIfAmbiguous closes the connection after the answer to r if a proxy may see another end
+// of r than the server does (request smuggling, RFC 9112 section 11.2).
 //
-// Section 6.3 demands that for a request with Transfer-Encoding and Content-Length, and
-// section 6.1 for an HTTP/1.0 request with Transfer-Encoding. net/http resolves both and
-// deletes the headers before a handler can see them, so this closes after every chunked
-// and every HTTP/1.0 request. The server never answers what follows on such a connection.
+// Section 6.3 requires this for a request with Transfer-Encoding and Content-Length, section 6.1
+// for an HTTP/1.0 request with Transfer-Encoding. net/http accepts both and deletes the headers
+// before a handler can see them, so closeIfAmbiguous closes the connection after every chunked
+// and every HTTP/1.0 request. The server does not answer the bytes that follow.
 func closeIfAmbiguous(w http.ResponseWriter, r *http.Request) {
 	if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
 		w.Header().Set("Connection", "close")
@@ -119,8 +120,8 @@ func (s *server) startSpan(r *http.Request, info *requestInfo) context.Context {
 	return ctx
 }
 
-// endSpan names the span after its route, because paths contain ids. The span contains no
-// features and no tokens.
+// endSpan ends the span and names it after its route, because paths contain ids. The span
+// contains no features and no tokens.
 func endSpan(info *requestInfo, status int) {
 	if info.span == nil {
 		return
@@ -139,7 +140,7 @@ func endSpan(info *requestInfo, status int) {
 }
 
 // authenticate identifies the caller; it answers 401 to an unknown caller, and 403 to a
-// browser request for a page of another origin. Public paths need neither.
+// browser request for a page of another origin. Public paths need neither check.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := infoOf(r.Context())
@@ -159,4 +160,5 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
+// unknownCaller is the failure of a request without a valid token.
 var unknownCaller = &failure{class: unauthenticated, detail: "the token is missing or unknown; send Authorization: Bearer <token>"}

@@ -15,11 +15,12 @@ func (s *server) Observe(ctx context.Context, r api.ObserveRequestObject) (api.O
 	if err != nil {
 		return nil, err
 	}
-	results, err := s.svc.Observe(ctx, []sizing.Observation{o})
+	results, err := s.svc.Observe(ctx, []sizing.Observation{o.Observation})
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.countObservation(&o, &results[0])
+	results[0].Warnings = append(results[0].Warnings, o.warnings...)
+	s.metrics.countObservation(&o.Observation, &results[0])
 	if err := results[0].Err; err != nil {
 		return nil, err
 	}
@@ -36,7 +37,8 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 	}
 	answers := make([]api.RecordedOrError, len(raw))
 	valid := make([]sizing.Observation, 0, len(raw))
-	index := make([]int, 0, len(raw)) // of valid[i] in raw
+	ignored := make([][]sizing.FieldError, 0, len(raw)) // of valid[i]
+	index := make([]int, 0, len(raw))                   // of valid[i] in raw
 	reject := func(i int, err error) {
 		answers[i] = api.RecordedOrError{Error: s.itemProblem(ctx, err, fmt.Sprintf("observations[%d].", i))}
 	}
@@ -46,7 +48,7 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 			reject(i, err)
 			continue
 		}
-		valid, index = append(valid, o), append(index, i)
+		valid, index, ignored = append(valid, o.Observation), append(index, i), append(ignored, o.warnings)
 	}
 	results, err := s.svc.Observe(ctx, valid)
 	if err != nil {
@@ -60,7 +62,7 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 		}
 		answers[index[j]] = api.RecordedOrError{
 			Recorded: true, Duplicate: results[j].Duplicate, Amended: results[j].Amended,
-			Warnings: warnings(fmt.Sprintf("observations[%d].", index[j]), results[j].Warnings),
+			Warnings: warnings(fmt.Sprintf("observations[%d].", index[j]), append(results[j].Warnings, ignored[j]...)),
 		}
 	}
 	return api.ObserveBatch200JSONResponse{Results: answers}, nil
@@ -75,17 +77,25 @@ func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 	return out
 }
 
-func (s *server) observationItem(ctx context.Context, raw []byte) (sizing.Observation, error) {
+// decodedReport is a decoded report with warnings about the parts that were ignored.
+type decodedReport struct {
+	sizing.Observation
+	warnings []sizing.FieldError
+}
+
+// observationItem reads one item of a batch of reports.
+func (s *server) observationItem(ctx context.Context, raw []byte) (decodedReport, error) {
 	var body api.Observation
 	if !codec.ReadObservation(raw, &body) {
 		if err := s.decodeItem(raw, &body); err != nil {
-			return sizing.Observation{}, err
+			return decodedReport{}, err
 		}
 	}
 	return readObservation(ctx, &body)
 }
 
-func readObservation(ctx context.Context, body *api.Observation) (sizing.Observation, error) {
+// readObservation converts the body of a report and checks the access of the caller.
+func readObservation(ctx context.Context, body *api.Observation) (decodedReport, error) {
 	var f fieldReader
 	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // Validate reports an unknown outcome
 	o := sizing.Observation{
@@ -102,11 +112,14 @@ func readObservation(ctx context.Context, body *api.Observation) (sizing.Observa
 		Features:      f.features(body.Features),
 		PredictionID:  f.id("prediction_id", body.PredictionID),
 		Series:        readSeries(body.UsageSeries),
+		Metadata:      f.metadata(body.Metadata),
+		Usage:         api.UsageValues(body.Usage),
+		Placement:     sizing.Placement{NodeType: valueOr(body.NodeType, ""), ClusterLoad: body.ClusterLoad},
 	}
 	if err := f.err(o.Validate); err != nil {
-		return o, err
+		return decodedReport{Observation: o}, err
 	}
-	return o, infoOf(ctx).grants.CheckTask(o.Try.TaskKey)
+	return decodedReport{o, f.warnings}, infoOf(ctx).grants.CheckTask(o.Try.TaskKey)
 }
 
 // VoidObservation deletes a wrong report.

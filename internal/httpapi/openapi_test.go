@@ -12,10 +12,10 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// TestInlineSchemasAgreeWithNamedOnes compares the inline nullable properties of openapi.yaml with
-// the named schemas of the same values. They are inline because client generators ignore
-// `nullable` next to `allOf`.
-func TestInlineSchemasAgreeWithNamedOnes(t *testing.T) {
+// TestInlineSchemasMatchNamedSchemas compares the inline nullable properties of openapi.yaml with
+// the named schemas of the same values. These properties are inline because client generators
+// ignore `nullable` next to `allOf`.
+func TestInlineSchemasMatchNamedSchemas(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
 	named := map[string]string{
@@ -53,8 +53,8 @@ func constraints(s *openapi3.Schema) openapi3.Schema {
 	}
 }
 
-// TestNullableRequiresAType requires a `type` next to every `nullable`, because OpenAPI 3.0
-// defines it only there, and no union.
+// TestNullableRequiresAType requires that every schema with `nullable` has a `type` and is not a
+// union, because OpenAPI 3.0 does not define `nullable` for other schemas.
 func TestNullableRequiresAType(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)

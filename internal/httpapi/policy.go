@@ -45,17 +45,17 @@ func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (a
 func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	var f fieldReader
 	p := sizing.Policy{
-		Mode:         sizing.Mode(or(b.Mode, "")),
+		Mode:         sizing.Mode(valueOr(b.Mode, "")),
 		Floor:        f.memory("floor", b.FloorBytes, b.Floor),
 		Cap:          f.memory("cap", b.CapBytes, b.Cap),
-		RiskTarget:   or(b.RiskTarget, 0),
+		RiskTarget:   valueOr(b.RiskTarget, 0),
 		MaxLifts:     b.MaxLifts,
-		LimitRatio:   or(b.LimitRatio, 0),
-		NeverAbove:   or(b.NeverAboveRequested, false),
-		CPUUnmanaged: or(b.CPUUnmanaged, false),
-		Grid:         sizing.Grid(or(b.Grid, "")),
+		LimitRatio:   valueOr(b.LimitRatio, 0),
+		NeverAbove:   valueOr(b.NeverAboveRequested, false),
+		CPUUnmanaged: valueOr(b.CPUUnmanaged, false),
+		Grid:         sizing.Grid(valueOr(b.Grid, "")),
 	}
-	for _, edge := range or(b.BinEdgesBytes, nil) {
+	for _, edge := range valueOr(b.BinEdgesBytes, nil) {
 		p.Edges = append(p.Edges, sizing.Bytes(edge))
 	}
 	if b.Mode != nil && *b.Mode == "" {

@@ -30,10 +30,11 @@ func (s *server) PredictByQuery(ctx context.Context, r api.PredictByQueryRequest
 	var f fieldReader
 	p := r.Params
 	ask := &sizing.Ask{
-		Try:       tryKey(taskKey(p.Namespace, p.DagID, p.TaskID), or(p.RunID, ""), p.MapIndex, p.TryNumber),
-		Features:  f.queryFeatures(query),
+		Try:       tryKey(taskKey(p.Namespace, p.DagID, p.TaskID), valueOr(p.RunID, ""), p.MapIndex, p.TryNumber),
+		Features:  f.queryFeatures(query, reservedParams),
 		Requested: sizing.Resources{Memory: f.memory("memory", nil, p.Memory), CPU: f.cpu("cpu", nil, p.CPU)},
 		MaxMemory: f.memory("max_memory", nil, p.MaxMemory),
+		Timeout:   f.seconds("execution_timeout_seconds", p.ExecutionTimeoutSeconds),
 	}
 	a, err := s.allocate(ctx, &f, ask)
 	if err != nil {
@@ -48,6 +49,7 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	if err := checkBatch("tasks", len(r.Body.Tasks)); err != nil {
 		return nil, err
 	}
+	s.svc.AwaitReceipts(ctx, len(r.Body.Tasks))
 	return codec.WritePredictions(len(r.Body.Tasks), func(i int) (api.Prediction, *api.Problem) {
 		a, err := s.predictItem(ctx, r.Body.Tasks[i])
 		if err != nil {
@@ -57,6 +59,7 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	})
 }
 
+// predictItem answers one item of a batch.
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.Allocation, error) {
 	var body api.PredictRequest
 	if !codec.ReadPredictRequest(raw, &body) {
@@ -67,16 +70,26 @@ func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.
 	return s.predict(ctx, &body)
 }
 
+// predict answers the body of one prediction request.
 func (s *server) predict(ctx context.Context, body *api.PredictRequest) (*sizing.Allocation, error) {
 	var f fieldReader
-	return s.allocate(ctx, &f, &sizing.Ask{
+	return s.allocate(ctx, &f, f.ask(body))
+}
+
+// ask converts the body of a prediction request.
+func (f *fieldReader) ask(body *api.PredictRequest) *sizing.Ask {
+	return &sizing.Ask{
 		Try:       tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), f.id("run_id", body.RunID), body.MapIndex, body.TryNumber),
 		Features:  f.features(body.Features),
 		Requested: f.resources("requested", body.Requested),
 		MaxMemory: f.memory("max_memory", body.MaxMemoryBytes, body.MaxMemory),
-	})
+		Metadata:  f.metadata(body.Metadata),
+		Placement: sizing.Placement{NodeType: valueOr(body.NodeType, ""), ClusterLoad: body.ClusterLoad},
+		Timeout:   f.seconds("execution_timeout_seconds", body.ExecutionTimeoutSeconds),
+	}
 }
 
+// allocate checks ask and the access of the caller, and asks the service for an allocation.
 func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err
@@ -86,6 +99,7 @@ func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) 
 	}
 	a, err := s.svc.Predict(ctx, ask)
 	if err == nil {
+		a.Warnings = append(a.Warnings, f.warnings...)
 		s.metrics.countAnswer(a)
 	}
 	return a, err
@@ -95,7 +109,7 @@ func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) 
 func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (api.RetryLiftResponseObject, error) {
 	var f fieldReader
 	b := r.Body
-	reason, _ := sizing.ParseOutcome(string(or(b.Reason, api.OutcomeOomKilled))) // Validate reports an unknown outcome
+	reason, _ := sizing.ParseOutcome(string(valueOr(b.Reason, api.OutcomeOomKilled))) // Validate reports an unknown outcome
 	ask := &sizing.LiftAsk{
 		Ask: sizing.Ask{
 			Try:       tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber),
@@ -138,17 +152,31 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 		PredictionID: a.PredictionID, Namespace: a.Task.Namespace, DagID: a.Task.DAG, TaskID: a.Task.Task,
 		Memory: memoryAnswer(&a.Memory), Shadow: memoryAnswer(a.Shadow), Risk: api.Risk{Promised: a.Risk.Promised, Target: a.Risk.Target},
 		Source: api.Source(a.Source), Mode: api.Mode(a.Mode), Model: modelAnswer(a.Model), Reason: a.Reason, LadderBytes: int64s(a.Ladder),
+		Warnings: warnings("", a.Warnings),
 	}
 	if a.CPU > 0 {
 		p.CPU = &api.CPU{RequestCores: float64(a.CPU), Request: a.CPU.String()}
 	}
-	if a.Duration != nil {
-		p.Duration = &api.Duration{MedianSeconds: a.Duration.Median.Seconds(), P95Seconds: a.Duration.P95.Seconds()}
-	}
+	p.Duration = durationAnswer(a.Duration)
 	if a.Bins != nil {
 		p.Bins = &api.Bins{UpperBytes: int64s(a.Bins.Upper), Probabilities: a.Bins.Probabilities, Chosen: a.Bins.Chosen}
 	}
 	return p
+}
+
+func durationAnswer(d *sizing.Duration) *api.Duration {
+	if d == nil {
+		return nil
+	}
+	answer := &api.Duration{MedianSeconds: d.Median.Seconds(), P95Seconds: d.P95.Seconds(), TimeoutProbability: d.Timeout}
+	if d.P99 > 0 { // older stored answers have none
+		p99 := d.P99.Seconds()
+		answer.P99Seconds, answer.OutlierProbability = &p99, &d.Outlier
+	}
+	if d.Shape != "" {
+		answer.Shape = &d.Shape
+	}
+	return answer
 }
 
 func memoryAnswer(g *sizing.Grant) *api.Memory {

@@ -17,7 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// class is a class of errors as a client sees it. The name is stable and ends the problem type.
+// class is a class of errors in the API. Its name is stable and is the last part of the problem
+// type.
 type class struct {
 	status int
 	name   string
@@ -36,6 +37,7 @@ var (
 	tooLarge         = class{http.StatusRequestEntityTooLarge, "too-large", "Request body too large"}
 	mediaType        = class{http.StatusUnsupportedMediaType, "media-type", "Unsupported media type"}
 	invalid          = class{http.StatusUnprocessableEntity, "invalid", "Validation failed"}
+	tooMany          = class{http.StatusTooManyRequests, "too-many", "Too many requests"}
 	internal         = class{http.StatusInternalServerError, "internal", "Internal error"}
 	unavailable      = class{http.StatusServiceUnavailable, "unavailable", "Service unavailable"}
 )
@@ -48,9 +50,10 @@ var classes = map[sizing.Kind]class{
 	sizing.Conflict:    conflict,
 	sizing.Refused:     refused,
 	sizing.Unavailable: unavailable,
+	sizing.Exhausted:   tooMany,
 }
 
-// retryAfter is the Retry-After header of a 503, in seconds.
+// retryAfter is the Retry-After header of a 429 or 503, in seconds.
 const retryAfter = "1"
 
 // failure is an error in the form that the client receives.
@@ -60,6 +63,7 @@ type failure struct {
 	fields []sizing.FieldError
 }
 
+// Error implements error.
 func (f *failure) Error() string { return f.detail }
 
 // internalError hides the cause of an error that no client can fix.
@@ -97,6 +101,7 @@ func failureOf(err error) *failure {
 	return paramFailure(err)
 }
 
+// domainFailure converts an error of package sizing.
 func domainFailure(err *sizing.Error) *failure {
 	f := &failure{class: classes[err.Kind], detail: err.Detail, fields: err.Fields}
 	switch {
@@ -150,7 +155,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.status == http.StatusInternalServerError {
 		s.log.ErrorContext(r.Context(), "request failed", "request_id", info.id, "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	if f.status == http.StatusServiceUnavailable {
+	if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	p := f.problem("")

@@ -15,17 +15,17 @@ import (
 // reservedParams are the query parameters of GET /predict that are not features.
 var reservedParams = map[string]bool{
 	"namespace": true, "dag_id": true, "task_id": true, "run_id": true, "map_index": true,
-	"try_number": true, "memory": true, "cpu": true, "max_memory": true,
+	"try_number": true, "memory": true, "cpu": true, "max_memory": true, "execution_timeout_seconds": true,
 }
 
 // queryFeatures reads every parameter that is not reserved as a feature.
-func (f *fieldReader) queryFeatures(query url.Values) sizing.Features {
+func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) sizing.Features {
 	features := make(sizing.Features, len(query))
 	for name, values := range query {
 		if len(values) > 1 {
 			f.add(name, "occurs %d times; send it once", len(values))
 		}
-		if reservedParams[name] {
+		if reserved[name] {
 			continue
 		}
 		v, err := parseFeature(values[0])
@@ -37,8 +37,8 @@ func (f *fieldReader) queryFeatures(query url.Values) sizing.Features {
 	return features
 }
 
-// parseFeature infers the kind of a value: missing, "a category in quotes", boolean, number,
-// date, or else a category.
+// parseFeature infers the kind of a value. Empty text is a missing value, and text in quotes is a
+// category; any other text is a boolean, a number, a date or a category.
 func parseFeature(text string) (sizing.Value, error) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {
@@ -58,7 +58,7 @@ func parseFeature(text string) (sizing.Value, error) {
 	return sizing.TextValue(text), nil
 }
 
-// parseQuery reads a raw query strictly: net/http ignores malformed parameters.
+// parseQuery reads a raw query. It rejects malformed parameters, which net/http would ignore.
 func parseQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {

@@ -8,20 +8,29 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// GetReceipt returns a stored answer. A caller without access to its task gets a 404.
+// GetReceipt returns a stored answer. A caller without access to the task gets a 404.
 func (s *server) GetReceipt(ctx context.Context, r api.GetReceiptRequestObject) (api.GetReceiptResponseObject, error) {
-	if detail := sizing.CheckRunID(r.PredictionID); detail != "" {
+	found, err := s.receipt(ctx, r.PredictionID)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := receiptAnswer(found)
+	return api.GetReceipt200JSONResponse(answer), err
+}
+
+// receipt returns a stored answer that the caller may read.
+func (s *server) receipt(ctx context.Context, predictionID string) (*sizing.Receipt, error) {
+	if detail := sizing.CheckRunID(predictionID); detail != "" {
 		return nil, sizing.InvalidField("prediction_id", "%s", detail)
 	}
-	found, err := s.svc.Receipt(ctx, r.PredictionID)
+	found, err := s.svc.Receipt(ctx, predictionID)
 	if err != nil {
 		return nil, err
 	}
 	if !infoOf(ctx).grants.Covers(found.Ask.Try.TaskKey) {
-		return nil, sizing.Errorf(sizing.NotFound, "no prediction has the id %q", r.PredictionID)
+		return nil, sizing.Errorf(sizing.NotFound, "no prediction has the id %q", predictionID)
 	}
-	answer, err := receiptAnswer(&found)
-	return api.GetReceipt200JSONResponse(answer), err
+	return &found, nil
 }
 
 func receiptAnswer(r *sizing.Receipt) (api.Receipt, error) {

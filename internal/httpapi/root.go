@@ -1,25 +1,43 @@
 package httpapi
 
 import (
+	"mime"
 	"net/http"
+	"strconv"
+	"strings"
 )
 
-// isRoot reports whether r reads /, which is open to all: it says where to go on, and
-// nothing of any task.
+// isRoot reports whether r is a GET or HEAD of /. Such a request needs no token, because the
+// answer contains only links.
 func isRoot(r *http.Request) bool {
 	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// rootLinks is what a program gets at /.
+// rootLinks is the answer to a program that requests /.
 const rootLinks = `{"service":"loadaware","links":{"docs":"/docs","openapi":"/openapi.yaml","health":"/healthz","readiness":"/readyz"}}` + "\n"
 
-// root answers / with the landing page for a browser, and with links for a program.
+// root redirects a browser to the pages, if there are any, and answers a program with links.
 func (s *server) root(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
-	if acceptsHTML(r.Header.Values("Accept")) {
-		s.landing(w, r)
+	if s.pages != nil && acceptsHTML(r.Header.Values("Accept")) {
+		http.Redirect(w, r, s.pages.Home(), http.StatusSeeOther)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(rootLinks)) // a caller who went away needs no answer
+	_, _ = w.Write([]byte(rootLinks)) // a client that disconnected needs no answer
+}
+
+// acceptsHTML reports whether the media ranges (RFC 9110 section 12.5.1) name text/html
+// with a weight above 0.
+func acceptsHTML(accept []string) bool {
+	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil || media != "text/html" {
+			continue
+		}
+		weight, given := params["q"]
+		q, err := strconv.ParseFloat(weight, 64)
+		return !given || err == nil && q > 0
+	}
+	return false
 }

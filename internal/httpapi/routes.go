@@ -18,7 +18,7 @@ import (
 type route struct {
 	public        bool            // no token needed
 	hasSideEffect bool            // a GET that stores data, which a page of another origin must not send
-	roles         []auth.Role     // sufficient roles; admin always is
+	roles         []auth.Role     // sufficient roles besides admin
 	maxBody       int64           // bytes
 	timeout       time.Duration   // of the whole request
 	gate          *admission.Gate // nil for unbounded
@@ -27,38 +27,67 @@ type route struct {
 // newRoutes creates the table of all operations. Only admins may call a path without an entry.
 func newRoutes(limits admission.Limits) map[string]route {
 	limits = limits.WithDefaults()
-	predicting := admission.NewGate(limits.Predict, nil)
-	observing, batches := admission.NewGate(limits.Observe, predicting), admission.NewGate(limits.Batch, nil)
-	predict, observe, read := []auth.Role{auth.RolePredict}, []auth.Role{auth.RoleObserve}, []auth.Role{auth.RolePredict, auth.RoleObserve}
+	predictGate := admission.NewGate(limits.Predict, nil)
+	observeGate, batchGate := admission.NewGate(limits.Observe, predictGate), admission.NewGate(limits.Batch, nil)
+	predictRoles, observeRoles, readRoles := []auth.Role{auth.RolePredict}, []auth.Role{auth.RoleObserve}, []auth.Role{auth.RolePredict, auth.RoleObserve}
+	campaignRoles, readCampaignRoles := []auth.Role{auth.RoleCampaign}, []auth.Role{auth.RoleCampaign, auth.RolePredict, auth.RoleObserve}
 	const single, batch = admission.SingleBody, admission.BatchBody
 	const fromMemory, oneCommit, query, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
-	const task = "/tasks/{dag_id}/{task_id}"
+	const task, campaign = "/tasks/{dag_id}/{task_id}", "/campaigns/{campaign}"
 	return map[string]route{
-		"POST /predict":       {roles: predict, maxBody: single, timeout: fromMemory, gate: predicting},
-		"GET /predict":        {hasSideEffect: true, roles: predict, timeout: fromMemory, gate: predicting},
-		"POST /predict/batch": {roles: predict, maxBody: batch, timeout: query, gate: batches},
-		"POST /retry-lift":    {roles: predict, maxBody: single, timeout: fromMemory, gate: predicting},
-		"POST /observe":       {roles: observe, maxBody: single, timeout: oneCommit, gate: observing},
-		"POST /observe/batch": {roles: observe, maxBody: batch, timeout: query, gate: batches},
-		"POST /observe/void":  {roles: observe, maxBody: single, timeout: oneCommit, gate: observing},
+		"POST /predict":       {roles: predictRoles, maxBody: single, timeout: fromMemory, gate: predictGate},
+		"GET /predict":        {hasSideEffect: true, roles: predictRoles, timeout: fromMemory, gate: predictGate},
+		"POST /predict/batch": {roles: predictRoles, maxBody: batch, timeout: query, gate: batchGate},
+		"POST /retry-lift":    {roles: predictRoles, maxBody: single, timeout: fromMemory, gate: predictGate},
+		"POST /explain":       {roles: predictRoles, maxBody: single, timeout: query, gate: batchGate},
+		"POST /observe":       {roles: observeRoles, maxBody: single, timeout: oneCommit, gate: observeGate},
+		"POST /observe/batch": {roles: observeRoles, maxBody: batch, timeout: query, gate: batchGate},
+		"POST /observe/void":  {roles: observeRoles, maxBody: single, timeout: oneCommit, gate: observeGate},
 
-		"GET /tasks":                                  {roles: read, timeout: query},
-		"GET " + task:                                 {roles: read, timeout: query},
-		"GET " + task + "/models":                     {roles: read, timeout: query},
-		"GET " + task + "/policy":                     {roles: read, timeout: query},
-		"GET " + task + "/series":                     {roles: observe, timeout: query},
-		"GET /predictions/{prediction_id}":            {roles: read, timeout: query},
-		"PUT " + task + "/policy":                     {maxBody: single, timeout: query},
-		"POST " + task + "/models/{version}/activate": {timeout: query},
-		"DELETE " + task + "/pin":                     {timeout: query},
-		"GET /audit":                                  {timeout: query},
-		"POST " + task + "/train":                     {timeout: training},
-		"POST " + task + "/rename":                    {maxBody: single, timeout: query},
-		"DELETE " + task:                              {timeout: query},
+		"GET /tasks":                                   {roles: readRoles, timeout: query},
+		"GET " + task:                                  {roles: readRoles, timeout: query},
+		"GET " + task + "/models":                      {roles: readRoles, timeout: query},
+		"GET " + task + "/policy":                      {roles: readRoles, timeout: query},
+		"GET " + task + "/series":                      {roles: observeRoles, timeout: query},
+		"GET " + task + "/runtime":                     {roles: readRoles, timeout: query, gate: batchGate},
+		"GET /predictions/{prediction_id}":             {roles: readRoles, timeout: query},
+		"GET /predictions/{prediction_id}/explanation": {roles: readRoles, timeout: query, gate: batchGate},
+		"PUT " + task + "/policy":                      {maxBody: single, timeout: query},
+		"POST " + task + "/models/{version}/activate":  {timeout: query},
+		"DELETE " + task + "/pin":                      {timeout: query},
+		"GET /savings":                                 {roles: readRoles, timeout: query},
+		"GET /report":                                  {roles: readRoles, timeout: query},
+		"GET /audit":                                   {timeout: query},
+		"POST " + task + "/train":                      {timeout: training},
+		"POST " + task + "/rename":                     {maxBody: single, timeout: query},
+		"DELETE " + task:                               {timeout: query},
 
-		"GET /experiments":              {roles: read, timeout: query},
-		"GET /experiments/{experiment}": {roles: read, timeout: query},
+		"POST /whatif":               {roles: readRoles, maxBody: single, timeout: query, gate: batchGate},
+		"GET /whatif/{whatif_id}":    {roles: readRoles, timeout: query},
+		"DELETE /whatif/{whatif_id}": {roles: readRoles, timeout: query},
+
+		"PUT /dags/{dag_id}/structure": {roles: observeRoles, maxBody: single, timeout: query},
+		"GET /dags/{dag_id}/forecast":  {roles: readRoles, timeout: query, gate: batchGate},
+
+		"GET /profiles":              {roles: readRoles, timeout: query},
+		"GET /profiles/{profile_id}": {roles: readRoles, timeout: query},
+
+		"GET /experiments":              {roles: readRoles, timeout: query},
+		"GET /experiments/{experiment}": {roles: readRoles, timeout: query},
 		"POST /experiments":             {maxBody: batch, timeout: query},
+
+		"GET /campaigns":                        {roles: readCampaignRoles, timeout: query},
+		"POST /campaigns":                       {roles: campaignRoles, maxBody: single, timeout: query},
+		"GET " + campaign:                       {roles: readCampaignRoles, timeout: query},
+		"POST " + campaign + "/claim":           {roles: campaignRoles, maxBody: single, timeout: query},
+		"POST " + campaign + "/pause":           {roles: campaignRoles, timeout: query},
+		"POST " + campaign + "/release":         {roles: campaignRoles, maxBody: single, timeout: query},
+		"POST " + campaign + "/resume":          {roles: campaignRoles, maxBody: single, timeout: query},
+		"GET " + campaign + "/runs":             {roles: readCampaignRoles, timeout: query},
+		"POST " + campaign + "/runs":            {roles: campaignRoles, maxBody: batch, timeout: query},
+		"POST " + campaign + "/runs/{n}/reset":  {roles: campaignRoles, maxBody: single, timeout: query},
+		"POST " + campaign + "/runs/{n}/result": {roles: campaignRoles, maxBody: single, timeout: query},
+		"GET " + campaign + "/runs/{n}/tasks":   {roles: readCampaignRoles, timeout: query},
 
 		"GET /healthz":      {public: true, timeout: fromMemory},
 		"GET /readyz":       {public: true, timeout: fromMemory},
@@ -120,15 +149,15 @@ func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
 // sendTime is how long a caller may take to receive an answer.
 const sendTime = time.Minute
 
-// setDeadlines replaces the timeouts of the http.Server, which suit the slowest route: a body
-// that arrives slowly occupies a gate, and a training takes longer than any other answer.
+// setDeadlines replaces the timeouts of the http.Server by the timeouts of the route: a body that
+// arrives slowly occupies a gate, and a training takes longer than any other answer.
 func (rule *route) setDeadlines(w http.ResponseWriter) {
 	conn, now := http.NewResponseController(w), time.Now()
 	if rule.maxBody > 0 {
-		_ = conn.SetReadDeadline(now.Add(rule.timeout)) // not supported in tests without a connection
+		_ = conn.SetReadDeadline(now.Add(rule.timeout)) // fails in tests without a connection
 	}
 	if rule.timeout > sendTime {
-		_ = conn.SetWriteDeadline(now.Add(rule.timeout + sendTime)) // likewise
+		_ = conn.SetWriteDeadline(now.Add(rule.timeout + sendTime)) // fails in the same tests
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRouteTableMatchesOpenAPI(t *testing.T) {
 				}
 			}
 			assert.Equal(t, listed, rule.roles, "%s %s", method, path)
-			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: only a route with a body has a limit for it", method, path)
+			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: exactly the routes with a request body limit its size", method, path)
 			assert.Equal(t, op.Security != nil, rule.public, "%s %s", method, path)
 			assert.Positive(t, rule.timeout)
 		}
@@ -51,7 +51,7 @@ func TestInternalErrorsHideTheirCause(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, failureOf(sizing.Errorf(sizing.Refused, "refused")).status)
 }
 
-func TestPanicsAreAnsweredWithAProblem(t *testing.T) {
+func TestPanicReturnsAProblem(t *testing.T) {
 	s := New(nil, Config{Auth: auth.Config{Disabled: true}}) // without a service every operation panics
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))

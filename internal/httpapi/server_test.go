@@ -27,7 +27,6 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 // testEnv is a complete service with its own database. It validates every request and answer
@@ -40,6 +39,7 @@ type testEnv struct {
 	metrics    *httpapi.Metrics
 	log        *bytes.Buffer
 	closeStore func() // disconnects the database
+	trainer    *trainer.Trainer
 }
 
 // noAuth disables authentication.
@@ -49,43 +49,60 @@ var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(ctx, dsn))
+	dsn := pgtest.Migrated(t)
 	st, err := postgres.Open(ctx, dsn, postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
 	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute}
-	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), timeouts, quiet)
+	tr := trainer.New(st, trainer.Config{}, quiet)
+	svc := service.New(st, tr, timeouts, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
 	closeStore := sync.OnceFunc(st.Close)
 	t.Cleanup(func() { cancel(); <-ended; closeStore() })
 	require.Eventually(t, func() bool { return svc.Readiness().Ready }, 30*time.Second, 10*time.Millisecond)
 
-	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore}
+	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore, trainer: tr}
 	cfg.Metrics, cfg.Log = e.metrics, slog.New(slog.NewTextHandler(e.log, nil))
 	e.handler = httpapi.New(svc, cfg)
 	e.spec, e.router = loadOpenAPI(t)
 	return e
 }
 
-// loadOpenAPI loads openapi.yaml and validates it with its examples.
+// loadOpenAPI returns the validated openapi.yaml and a router of its paths. All tests share them
+// and must not change them.
 func loadOpenAPI(t testing.TB) (*openapi3.T, routers.Router) {
 	t.Helper()
-	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
+	contract, err := loadContract()
 	require.NoError(t, err)
+	return contract.spec, contract.router
+}
+
+// contract is openapi.yaml with its routes.
+type contract struct {
+	spec   *openapi3.T
+	router routers.Router
+}
+
+// loadContract loads and validates openapi.yaml once, because this takes longer than most tests.
+var loadContract = sync.OnceValues(func() (*contract, error) {
+	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
 	for _, schema := range spec.Components.Schemas {
 		always, _ := schema.Value.Extensions["x-always-present"].([]any)
 		for _, property := range always {
 			schema.Value.Required = append(schema.Value.Required, property.(string))
 		}
 	}
-	require.NoError(t, spec.Validate(context.Background(), openapi3.EnableExamplesValidation()))
+	if err := spec.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
+		return nil, err
+	}
 	router, err := gorillamux.NewRouter(spec)
-	require.NoError(t, err)
-	return spec, router
-}
+	return &contract{spec, router}, err
+})
 
 // answer is an HTTP response.
 type answer struct {
@@ -132,8 +149,8 @@ func header(name, value string) option {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// do sends one request and validates it and the answer: openapi.yaml must describe every answer
-// and accept every accepted request.
+// do sends one request. It requires that openapi.yaml describes the answer, and the request if the
+// server accepts it.
 func (e *testEnv) do(method, target, body string, options ...option) answer {
 	e.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -153,6 +170,7 @@ func (e *testEnv) do(method, target, body string, options ...option) answer {
 	return a
 }
 
+// validate compares a request and its answer with openapi.yaml.
 func (e *testEnv) validate(r *http.Request, a answer) {
 	e.t.Helper()
 	if r.Method == http.MethodHead {

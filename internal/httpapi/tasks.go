@@ -36,7 +36,13 @@ func (s *server) GetTask(ctx context.Context, r api.GetTaskRequestObject) (api.G
 	if err != nil {
 		return nil, err
 	}
-	return api.GetTask200JSONResponse(profileAnswer(&p)), nil
+	answer := profileAnswer(&p)
+	usage, err := s.svc.TaskUsage(ctx, key)
+	if err != nil && sizing.KindOf(err) != sizing.NotFound {
+		return nil, err
+	}
+	addTaskUsage(&answer, usage)
+	return api.GetTask200JSONResponse(answer), nil
 }
 
 // DeleteTask deletes a task and its data.
@@ -70,8 +76,8 @@ const (
 )
 
 // pageLimit reads the page size of a list.
-func (f *fieldReader) pageLimit(limit *int, def int) int {
-	n := or(limit, def)
+func (f *fieldReader) pageLimit(limit *int, fallback int) int {
+	n := valueOr(limit, fallback)
 	if n < 1 || n > maxPageSize {
 		f.add("limit", "must be 1 to %d", maxPageSize)
 	}
@@ -88,14 +94,14 @@ func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (a
 	if ns := r.Params.Namespace; ns != nil && sizing.CheckID(*ns) != "" {
 		f.add("namespace", "%s", sizing.CheckID(*ns))
 	}
-	after, ok := parseCursor(or(r.Params.Cursor, ""))
+	after, ok := parseCursor(valueOr(r.Params.Cursor, ""))
 	if !ok {
 		f.add("cursor", invalidCursor)
 	}
 	if len(f.errors) > 0 {
 		return nil, invalidFields(f.errors)
 	}
-	namespace, err := infoOf(ctx).grants.ListNamespace(or(r.Params.Namespace, ""))
+	namespace, err := infoOf(ctx).grants.ListNamespace(valueOr(r.Params.Namespace, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -115,30 +121,12 @@ func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (a
 	return api.ListTasks200JSONResponse(page), nil
 }
 
-// visibleTasks returns up to limit tasks after a key that the caller may access, in the order
-// of the store.
+// visibleTasks returns up to limit tasks that the caller may access and that follow the key after,
+// in the order of the store.
 func (s *server) visibleTasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
-	grants := infoOf(ctx).grants
-	var visible []sizing.Profile
-	for {
-		from, more := grants.SkipAhead(namespace, after)
-		if !more {
-			return visible, nil
-		}
-		profiles, err := s.svc.Tasks(ctx, namespace, from, limit)
-		if err != nil {
-			return nil, err
-		}
-		for i := range profiles {
-			if grants.Covers(profiles[i].Task) && len(visible) < limit {
-				visible = append(visible, profiles[i])
-			}
-		}
-		if len(profiles) < limit || len(visible) == limit {
-			return visible, nil
-		}
-		after = profiles[len(profiles)-1].Task
-	}
+	return infoOf(ctx).grants.Visible(namespace, after, limit, func(from sizing.TaskKey) ([]sizing.Profile, error) {
+		return s.svc.Tasks(ctx, namespace, from, limit)
+	})
 }
 
 // formatCursor encodes the key of the last task of a page. Ids contain no '/'.

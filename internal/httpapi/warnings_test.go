@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// observeAnswer is the answer to one report.
 type observeAnswer struct {
 	Recorded bool
 	Warnings []struct{ Field, Detail string }
@@ -25,9 +26,9 @@ func TestAnswerWarnsOfImplausibleValues(t *testing.T) {
 
 	const good = `{"dag_id": "d", "task_id": "b", "run_id": "1", "outcome": "success", "memory_max_bytes": 1000000000, "allocated": {"memory": "2Gi"}}`
 	const bad = `{"dag_id": "d", "task_id": "b", "run_id": "2", "outcome": "success", "memory_max_bytes": -1}`
-	const late = `{"dag_id": "d", "task_id": "b", "run_id": "3", "outcome": "success", "memory_max_bytes": 1000000000, "ended_at": "2136-01-01T00:00:00Z"}`
+	const future = `{"dag_id": "d", "task_id": "b", "run_id": "3", "outcome": "success", "memory_max_bytes": 1000000000, "ended_at": "2136-01-01T00:00:00Z"}`
 	var batch struct{ Results []observeAnswer }
-	e.post("/observe/batch", `{"observations": [`+good+`,`+bad+`,`+late+`]}`).into(&batch)
+	e.post("/observe/batch", `{"observations": [`+good+`,`+bad+`,`+future+`]}`).into(&batch)
 	require.Len(t, batch.Results, 3)
 	assert.Empty(t, batch.Results[0].Warnings)
 	assert.NotNil(t, batch.Results[1].Error)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// certificates is a TLS configuration from files. It reloads them when they change, so a
+// certificates has a TLS configuration from files. It reloads the files when they change, so a
 // renewal needs no restart. It logs a reload error and keeps the last valid configuration.
 //
 //	handshake ─▶ files changed? ── no ──▶ current configuration

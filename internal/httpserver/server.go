@@ -1,7 +1,7 @@
 // Package httpserver serves HTTP on two addresses, one for callers and one for operators.
 //
 // It opens the listeners, limits connections, reloads TLS certificates, and drains on
-// shutdown. It knows nothing of routes.
+// shutdown. It does not depend on routes.
 package httpserver
 
 import (
@@ -82,6 +82,7 @@ func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
+// listenAdmin opens the listener for operators; nil without one.
 func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
 	if cfg.AdminAddr == "" {
 		return nil, nil
@@ -151,7 +152,7 @@ func (s *Server) Close() {
 	}
 }
 
-// App is what a Server serves.
+// App has the handlers and the background work of a Server.
 type App struct {
 	Main, Admin http.Handler
 	Background  func(context.Context) error // runs until its context ends
@@ -163,13 +164,13 @@ const (
 	requestTimeout = 10 * time.Second
 
 	// drainPeriod is how long the server accepts requests after SIGTERM. Load balancers
-	// and Kubernetes learn of the shutdown at the same time as the server, or from
-	// /readyz, and send requests until then.
+	// and Kubernetes are notified of the shutdown at the same time as the server, or read
+	// it from /readyz, and send requests until then.
 	drainPeriod = 3 * time.Second
 )
 
-// ErrTerminated is the cause of a context that SIGTERM ended. Only then Serve drains:
-// after a person's Ctrl-C no load balancer needs time.
+// ErrTerminated is the cause of a context that SIGTERM ended. Serve drains only after SIGTERM: a
+// person who presses Ctrl-C waits for no load balancer.
 var ErrTerminated = errors.New("SIGTERM")
 
 // Serve accepts requests until ctx ends or a listener fails. Then it drains, finishes the
@@ -195,7 +196,7 @@ func (s *Server) Serve(ctx context.Context, app App) error {
 	var failure error
 	select {
 	case <-ctx.Done():
-		drain.isDraining.Store(isTerminated(ctx)) // before the log line, which others wait for
+		drain.isDraining.Store(isTerminated(ctx)) // before the log line, which tests wait for
 		s.log.Info("stopping")
 		failure = drain.wait(ctx, failures)
 	case failure = <-failures:
@@ -219,8 +220,8 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer sets timeouts against slow clients. WriteTimeout permits a requested
-// training, which may take a minute.
+// newHTTPServer creates a server with timeouts against slow clients. WriteTimeout permits a
+// requested training, which may take a minute.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -256,6 +257,7 @@ func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"status":"stopping","observe":"ok","models":0}`)) // the prober may be gone
 }
 
+// isTerminated reports whether SIGTERM ended ctx.
 func isTerminated(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTerminated) }
 
 // wait drains for drainPeriod if SIGTERM ended ctx. A listener failure ends it early.

@@ -17,7 +17,7 @@ import (
 // testTimeout is long enough for a slow machine.
 const testTimeout = 30 * time.Second
 
-// startFastServer starts a server with a hundredth of the timeouts.
+// startFastServer starts a server with a hundredth of the usual timeouts.
 func startFastServer(t *testing.T, handler http.Handler) (addr string) {
 	s := newHTTPServer(handler, slog.New(slog.DiscardHandler))
 	for _, bound := range []*time.Duration{&s.ReadHeaderTimeout, &s.ReadTimeout, &s.WriteTimeout, &s.IdleTimeout} {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// grace is how long a command may take to stop after a signal: long enough to print its
-// result, short enough for a person at a terminal.
-const grace = 700 * time.Millisecond
+// gracePeriod is how long a command may take to stop after a signal. It is long enough to print
+// the result, and short enough for a person at a terminal.
+const gracePeriod = 700 * time.Millisecond
 
 // Interruption is the cause of a context that a signal cancelled.
 type Interruption struct {
@@ -28,10 +28,10 @@ func (i *Interruption) Error() string { return "interrupted by " + SignalName(i.
 // Unwrap returns the cause that Context chose for the signal.
 func (i *Interruption) Unwrap() error { return i.cause }
 
-// ExitCode follows the shell's convention: 130 for SIGINT, 143 for SIGTERM.
+// ExitCode returns the exit code of the shell's convention: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
-// Explain combines the name of the signal with the error of the command.
+// Explain returns a message with the name of the signal and the error of the command.
 func (i *Interruption) Explain(err error) string {
 	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
 		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
@@ -55,8 +55,8 @@ func Of(ctx context.Context) *Interruption {
 	return i
 }
 
-// Context returns a context that the first signal cancels. The cause of SIGTERM is
-// terminated, that of other signals context.Canceled: a server drains after SIGTERM only.
+// Context returns a context that the first signal cancels. The cause wraps terminated after
+// SIGTERM and context.Canceled after other signals: a server drains after SIGTERM only.
 // The second signal kills the process, because the default action is restored first.
 func Context(terminated error) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -65,13 +65,13 @@ func Context(terminated error) context.Context {
 	go func() {
 		received := <-signals
 		signal.Stop(signals)
-		number, _ := received.(syscall.Signal) // all of them are
+		number, _ := received.(syscall.Signal) // on Unix every os.Signal is a syscall.Signal
 		cancel(newInterruption(number, terminated))
 	}()
 	return ctx
 }
 
-// newInterruption returns the Interruption by a signal. terminated is the cause of SIGTERM.
+// newInterruption returns the Interruption by a signal; after SIGTERM it wraps terminated.
 func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	if s == syscall.SIGTERM {
 		return &Interruption{s, terminated}
@@ -80,7 +80,8 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 }
 
 // Run runs a command that returns an exit code. After a signal it waits for the command
-// during a grace period, then until await returns, and then returns without the command.
+// during gracePeriod, and then until await returns. It then calls report and returns, even if the
+// command still runs.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()
@@ -92,7 +93,7 @@ func Run(ctx context.Context, command func() int, await func(), report func(*Int
 	select {
 	case code := <-done:
 		return code
-	case <-time.After(grace):
+	case <-time.After(gracePeriod):
 	}
 	awaited := make(chan struct{})
 	go func() { await(); close(awaited) }()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+// cancelled returns a context that SIGTERM has cancelled.
 func cancelled() (context.Context, *Interruption) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	i := &Interruption{syscall.SIGTERM, context.Canceled}

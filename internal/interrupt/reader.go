@@ -14,7 +14,8 @@ type reader struct {
 	pipe  *io.PipeReader
 }
 
-// NewReader returns a reader of from whose calls return when ctx ends.
+// NewReader returns a reader that reads from the given reader until ctx ends. A blocked call then
+// returns the cause of ctx.
 func NewReader(ctx context.Context, from io.Reader) io.Reader {
 	return &reader{ctx: ctx, from: from}
 }

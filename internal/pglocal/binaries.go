@@ -17,19 +17,20 @@ import (
 // minVersion is the oldest supported major version.
 const minVersion = 15
 
-// ErrNotInstalled means that this machine has no usable PostgreSQL. The wrapping error names the
-// package to install.
+// ErrNotInstalled means that this machine has no usable PostgreSQL. The error that wraps it names
+// the package to install.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
-// binaries are the server programs of one installed PostgreSQL.
+// binaries locates the server programs of one installed PostgreSQL.
 type binaries struct {
 	dir   string // contains initdb and postgres
-	major int
+	major int    // major version
 }
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
-// packageDirs are the folders outside PATH in which packages install the server programs.
+// packageDirs lists patterns of the folders outside PATH into which packages install the server
+// programs.
 var packageDirs = []string{
 	"/usr/lib/postgresql/*/bin",                               // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                                        // Red Hat
@@ -39,8 +40,8 @@ var packageDirs = []string{
 	"/Applications/Postgres.app/Contents/Versions/[0-9]*/bin", // Postgres.app
 }
 
-// findFor selects the programs for a cluster: those of its major version for an existing one, the
-// first ones found for a new one.
+// findFor selects the programs for a cluster: for an existing cluster the programs of its major
+// version, for a new cluster the first programs found.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {
@@ -59,8 +60,9 @@ func findFor(cluster string) (binaries, error) {
 		"install PostgreSQL %[1]d, migrate the data with pg_upgrade, or choose another data folder", version, versions(found))
 }
 
-// installed lists the usable programs in order of preference: only bindir if it is set; otherwise
-// those on PATH, then those in the folders that match patterns, the newest first.
+// installed lists the usable programs in order of preference. If bindir is set, it considers only
+// that folder. Otherwise it lists the programs on PATH, then those in the folders that match the
+// patterns, newest first.
 func installed(bindir string, patterns []string) []binaries {
 	if bindir != "" {
 		return usable([]string{bindir})
@@ -75,7 +77,7 @@ func installed(bindir string, patterns []string) []binaries {
 	return append(usable(fromPath()), others...)
 }
 
-// fromPath returns the folder of postgres on PATH, and the one that pg_config on PATH names.
+// fromPath returns the folder of postgres on PATH, and the folder that pg_config on PATH prints.
 func fromPath() (dirs []string) {
 	if postgres, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(postgres))
@@ -86,7 +88,7 @@ func fromPath() (dirs []string) {
 	return dirs
 }
 
-// usable returns the folders with both programs in a supported version.
+// usable returns the programs in those folders that contain both programs in a supported version.
 func usable(dirs []string) (found []binaries) {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
@@ -117,6 +119,7 @@ func majorVersion(postgres string) int {
 	return major
 }
 
+// versions lists the different major versions, separated by commas.
 func versions(found []binaries) string {
 	var names []string
 	for _, b := range found {
@@ -125,6 +128,7 @@ func versions(found []binaries) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
+// notInstalled returns an ErrNotInstalled that says what to do. The folder bindir is PG_BINDIR.
 func notInstalled(bindir string) error {
 	if bindir != "" {
 		return fmt.Errorf("%w: PG_BINDIR=%s has no initdb and postgres of version %d or newer; correct or unset it",

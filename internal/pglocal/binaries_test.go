@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installFake creates programs that print a PostgreSQL version.
+// installFake creates programs initdb and postgres that print a PostgreSQL version.
 func installFake(t *testing.T, dir, version string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -20,7 +20,7 @@ func installFake(t *testing.T, dir, version string) {
 	}
 }
 
-func TestInstalledOrder(t *testing.T) {
+func TestInstalledListsProgramsByPreference(t *testing.T) {
 	root := t.TempDir()
 	for name, version := range map[string]string{
 		"lib/9.6/bin": "9.6.24", "lib/14/bin": "14.1", "lib/15/bin": "15.7 (Debian 15.7-0+deb12u1)", "lib/17/bin": "17.2",
@@ -29,7 +29,7 @@ func TestInstalledOrder(t *testing.T) {
 		installFake(t, filepath.Join(root, name), version)
 	}
 	patterns := []string{filepath.Join(root, "lib/*/bin")}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		bindir, path string
 		want         []int
 	}{
@@ -39,7 +39,7 @@ func TestInstalledOrder(t *testing.T) {
 		"PG_BINDIR is not replaced when too old": {path: "path", bindir: "lib/14/bin"},
 		"PG_BINDIR is not replaced when wrong":   {path: "path", bindir: "nowhere"},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			bindir := c.bindir
 			if bindir != "" {
 				bindir = filepath.Join(root, bindir)

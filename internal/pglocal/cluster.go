@@ -16,7 +16,7 @@ import (
 
 const (
 	superuser = "postgres"
-	port      = "5432" // part of the name of the socket; the server has no TCP port
+	port      = "5432" // only a part of the socket's name; the server does not listen on TCP
 )
 
 // clusterVersion returns the major version of the cluster, or 0 if there is none.
@@ -36,12 +36,12 @@ func clusterVersion(cluster string) (int, error) {
 	return major, nil
 }
 
-// makeCluster creates the cluster unless it exists, and changes its owner to the user of the
-// server. It creates a new cluster under a temporary name and renames it, so that a crash leaves
-// no partial cluster.
+// makeCluster creates the cluster if it does not exist, and makes the server's user its owner. It
+// creates a new cluster under a temporary name and then renames it, so that a crash leaves no
+// partial cluster.
 func (s *Server) makeCluster(ctx context.Context) error {
 	if version, err := clusterVersion(s.cluster()); err != nil || version != 0 {
-		return errors.Join(err, s.identity.own(s.cluster()))
+		return errors.Join(err, s.identity.chown(s.cluster()))
 	}
 	fresh := s.cluster() + ".new"
 	if err := os.RemoveAll(fresh); err != nil {
@@ -50,7 +50,7 @@ func (s *Server) makeCluster(ctx context.Context) error {
 	if err := os.Mkdir(fresh, 0o700); err != nil {
 		return err
 	}
-	if err := s.identity.own(fresh); err != nil {
+	if err := s.identity.chown(fresh); err != nil {
 		return err
 	}
 	if err := s.initdb(ctx, fresh); err != nil {
@@ -59,8 +59,8 @@ func (s *Server) makeCluster(ctx context.Context) error {
 	return os.Rename(fresh, s.cluster())
 }
 
-// initdb initialises an empty folder. The C locale exists on every machine and sorts by bytes.
-// Trust authentication is safe, because only the owner of the socket's folder can connect.
+// initdb initialises a cluster in an empty folder. The C locale exists on every machine and sorts by
+// bytes. Trust authentication is safe, because only the owner of the socket's folder can connect.
 func (s *Server) initdb(ctx context.Context, dir string) error {
 	args := []string{"-D", dir, "-U", superuser, "--encoding=UTF8", "--locale=C", "--auth=trust"}
 	if s.cfg.Unsafe {
@@ -76,8 +76,8 @@ func (s *Server) initdb(ctx context.Context, dir string) error {
 	return nil
 }
 
-// settings returns the server's arguments. They are passed at every start instead of being
-// written into the cluster, so that an upgrade of this program changes them.
+// settings returns the arguments of the server. Every start passes them and the cluster does not
+// store them, so that an upgrade of this program changes them.
 func (s *Server) settings() []string {
 	values := []string{
 		"listen_addresses=",
@@ -102,5 +102,5 @@ func (s *Server) settings() []string {
 	return args
 }
 
-// quoted quotes a path with spaces or commas as one item of a list of folders.
+// quoted quotes a path, which may have spaces or commas, as one item of a list of folders.
 func quoted(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }

@@ -17,8 +17,8 @@ import (
 )
 
 func TestCommittedDataSurvivesAKill(t *testing.T) {
-	for claim, name := range map[string]string{"socket in the folder": "data", "socket elsewhere": strings.Repeat("long ", 30)} {
-		t.Run(claim, func(t *testing.T) {
+	for place, name := range map[string]string{"socket in the data folder": "data", "socket in a temporary folder": strings.Repeat("long ", 30)} {
+		t.Run(place, func(t *testing.T) {
 			dir := filepath.Join(openFolder(t), name)
 			killed := startOwner(t, dir, nil)
 			commitRow(t, killed.DSN)
@@ -39,6 +39,7 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 	}
 }
 
+// socketIn returns the folder of the socket in the content of a lock file.
 func socketIn(t *testing.T, lockFile []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -72,7 +73,7 @@ func TestOrphanedServerIsStopped(t *testing.T) {
 	require.NoError(t, first.Stop())
 
 	require.NoError(t, os.MkdirAll(first.socket, 0o700))
-	require.NoError(t, first.identity.own(first.socket))
+	require.NoError(t, first.identity.chown(first.socket))
 	orphan := first.identity.command(exec.Command(first.bin.path("postgres"), first.settings()...))
 	require.NoError(t, orphan.Start())
 	ended := make(chan struct{})
@@ -83,32 +84,32 @@ func TestOrphanedServerIsStopped(t *testing.T) {
 	<-ended
 }
 
-// Process ids are reused: after a reboot any process, also of our own user, may have the id of the
-// dead server.
+// The operating system reuses process ids: after a reboot any process, even of the same user, may have
+// the id of the dead server.
 func TestUnrelatedProcessWithTheSameIDIsNotSignalled(t *testing.T) {
 	server := start(t, filepath.Join(openFolder(t), "data"))
 	commitRow(t, server.DSN())
 	left, err := os.ReadFile(pidFile(server.cluster()))
 	require.NoError(t, err)
 	require.NoError(t, server.Stop())
-	for claim, args := range map[string][]string{
+	for process, args := range map[string][]string{
 		"a program of another kind":       {"sh", "-c", "read line"},
 		"a server of another data folder": {"postgres", "-c", "read line", "-D", "/"},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			bystander := server.identity.command(&exec.Cmd{Path: "/bin/sh", Args: args})
-			input, err := bystander.StdinPipe()
+		t.Run(process, func(t *testing.T) {
+			unrelated := server.identity.command(&exec.Cmd{Path: "/bin/sh", Args: args})
+			input, err := unrelated.StdinPipe()
 			require.NoError(t, err)
-			require.NoError(t, bystander.Start())
+			require.NoError(t, unrelated.Start())
 			_, rest, _ := bytes.Cut(left, []byte("\n"))
-			stale := fmt.Appendf(nil, "%d\n%s", bystander.Process.Pid, rest)
+			stale := fmt.Appendf(nil, "%d\n%s", unrelated.Process.Pid, rest)
 			require.NoError(t, os.WriteFile(pidFile(server.cluster()), stale, 0o600))
 			require.NoError(t, os.Chown(pidFile(server.cluster()), server.identity.uid, server.identity.gid))
 
 			requireRow(t, start(t, server.DataDir()).DSN())
 			_, err = fmt.Fprintln(input, "end")
 			require.NoError(t, err)
-			require.NoError(t, bystander.Wait(), "the process was not signalled and ended by itself")
+			require.NoError(t, unrelated.Wait(), "the process was not signalled and ended by itself")
 		})
 	}
 }

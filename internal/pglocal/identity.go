@@ -13,18 +13,19 @@ import (
 	"syscall"
 )
 
-// identity is the user that runs the server and owns its files. PostgreSQL refuses to run as root, so root tries several identities and takes the first with access to the programs and
-// the data:
+// identity is the user that runs the server and owns its files. PostgreSQL refuses to run as
+// root, so a process of root tries several identities and uses the first one with access to the
+// programs and the data:
 //
 //	the user postgres, or else nobody    if all users can reach the data
-//	a user namespace (Linux)             for data under /root: the server has the file access of
-//	                                     root and another user id in its namespace
-//	postgres with CAP_DAC_OVERRIDE       for data under the closed home of another user, or in a
-//	(Linux)                              container without user namespaces
+//	a user namespace (Linux)             for data under /root: the server has another user id in its
+//	                                     namespace, but the file access of root
+//	postgres with CAP_DAC_OVERRIDE       for data below a home directory that only its owner can
+//	(Linux)                              enter, or in a container without user namespaces
 type identity struct {
-	name     string
-	attr     syscall.SysProcAttr
-	uid, gid int // owner of the files, as this process sees it
+	name     string              // for error messages
+	attr     syscall.SysProcAttr // of the server's process
+	uid, gid int                 // owner of the files, as this process sees it
 }
 
 // chooseIdentity returns the first identity that can use the data folder.
@@ -34,7 +35,7 @@ func chooseIdentity(bin binaries, dataDir string) (identity, error) {
 	}
 	var reasons []error
 	for _, id := range rootIdentities() {
-		err := id.try(bin, dataDir)
+		err := id.check(bin, dataDir)
 		if err == nil {
 			return id, nil
 		}
@@ -53,12 +54,12 @@ func rootIdentities() (all []identity) {
 		}
 	}
 	if len(all) > 0 {
-		all = append(all, privileged(all[0])...)
+		all = append(all, privilegedIdentities(all[0])...)
 	}
 	return all
 }
 
-// asUser returns the identity of an ordinary user.
+// asUser returns the identity of the user with this name.
 func asUser(name string) (identity, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -71,39 +72,39 @@ func asUser(name string) (identity, error) {
 		errors.Join(uidErr, gidErr)
 }
 
-// try checks that the identity can run the server program and enter a folder in dataDir.
-func (id identity) try(bin binaries, dataDir string) error {
-	own, err := os.MkdirTemp(dataDir, "try-")
+// check checks that the identity can run the server program and enter a folder in dataDir.
+func (id identity) check(bin binaries, dataDir string) error {
+	probe, err := os.MkdirTemp(dataDir, "try-")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(own)
-	if err := id.own(own); err != nil {
+	defer os.Remove(probe)
+	if err := id.chown(probe); err != nil {
 		return err
 	}
-	cmd := id.command(exec.Command("/bin/sh", "-c", `cd "$1" && "$0" --version`, bin.path("postgres"), own))
+	cmd := id.command(exec.Command("/bin/sh", "-c", `cd "$1" && "$0" --version`, bin.path("postgres"), probe))
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }
 
-// command makes cmd run as this identity in its own process group, so that an interrupt from the
-// terminal reaches only this process, which then stops the server. The environment is minimal,
-// because PGDATA and the like would change the server; without LC_ALL, macOS starts a thread that
-// the server refuses.
+// command prepares cmd to run as this identity. The command gets its own process group, so that an
+// interrupt from the terminal reaches only this process, which then stops the server. The
+// environment is minimal, because variables such as PGDATA would change the server. Without LC_ALL,
+// macOS would start a thread, with which the server does not start.
 func (id identity) command(cmd *exec.Cmd) *exec.Cmd {
 	attr := id.attr
 	attr.Setpgid = true
 	cmd.SysProcAttr = &attr
-	cmd.Dir = "/" // the current directory may be closed to the server's user
+	cmd.Dir = "/" // the server's user may have no access to the current directory
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	return cmd
 }
 
-// own makes the server's user the owner of a folder and its contents. Only root can change owners,
-// and only a folder with another owner needs it.
-func (id identity) own(dir string) error {
+// chown makes the server's user the owner of a folder and its contents. It does nothing if the user
+// already owns the folder, or if this process is not root and cannot change owners.
+func (id identity) chown(dir string) error {
 	if os.Geteuid() != 0 || ownedBy(dir, id.uid) {
 		return nil
 	}
@@ -112,6 +113,7 @@ func (id identity) own(dir string) error {
 	})
 }
 
+// ownedBy reports whether the user with this id owns a folder.
 func ownedBy(dir string, uid int) bool {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -19,19 +19,19 @@ import (
 func TestRootFindsAnIdentityForEachFolder(t *testing.T) {
 	requireRoot(t)
 	ordinary := rootIdentities()[0]
-	for claim, c := range map[string]struct {
-		owner int
-		mode  os.FileMode
-		linux bool
-		plain bool // the server runs as an ordinary user
+	for name, c := range map[string]struct {
+		owner     int
+		mode      os.FileMode
+		onlyLinux bool
+		ordinary  bool // the server runs as an ordinary user
 	}{
-		"a folder open to all":           {owner: 0, mode: 0o755, plain: true},
-		"a folder of root closed to all": {owner: 0, mode: 0o700, linux: true},
-		"a closed home of another user":  {owner: 12345, mode: 0o700, linux: true},
+		"a folder open to all":                    {owner: 0, mode: 0o755, ordinary: true},
+		"a folder that only root can enter":       {owner: 0, mode: 0o700, onlyLinux: true},
+		"a home that only another user can enter": {owner: 12345, mode: 0o700, onlyLinux: true},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			if c.linux && runtime.GOOS != "linux" {
-				t.Skip("only Linux lets root's server reach a closed folder")
+		t.Run(name, func(t *testing.T) {
+			if c.onlyLinux && runtime.GOOS != "linux" {
+				t.Skip("only Linux has identities that can enter such a folder")
 			}
 			home := openFolder(t)
 			require.NoError(t, os.Chown(home, c.owner, c.owner))
@@ -39,15 +39,15 @@ func TestRootFindsAnIdentityForEachFolder(t *testing.T) {
 			server := start(t, filepath.Join(home, "data"))
 			commitRow(t, server.DSN())
 
-			assert.Equal(t, c.plain, server.identity.name == ordinary.name, server.identity.name)
+			assert.Equal(t, c.ordinary, server.identity.name == ordinary.name, server.identity.name)
 			assert.NotEqual(t, "0", uidOf(t, server.DSN()))
 			assert.True(t, ownedBy(server.cluster(), server.identity.uid))
 		})
 	}
 }
 
-// Each identity must work where the ones before it fail, as in some containers, and take over files
-// of another owner.
+// Each identity must work alone, because the ones before it fail in some containers. It must also take
+// over the files of another owner.
 func TestEachIdentityOfRootWorksAndTakesOverFiles(t *testing.T) {
 	requireRoot(t)
 	dir := filepath.Join(openFolder(t), "data")
@@ -96,6 +96,7 @@ func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	requireRow(t, startOwner(t, dir, as).DSN)
 }
 
+// requireRoot skips the test if this process is not root.
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -103,7 +104,7 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// uidOf returns the user id that the server sees as its own.
+// uidOf returns the user id of the server's processes as they see it.
 func uidOf(t *testing.T, dsn string) (uid string) {
 	t.Helper()
 	ctx := context.Background()

@@ -18,9 +18,9 @@ type InUseError struct {
 	socket  string // folder of the socket of its PostgreSQL
 }
 
-// DSN returns the URL of the PostgreSQL that the other process runs in the folder; empty if it is
-// unknown. It is valid as long as that process runs. Only the owner of the database can read the
-// lock file, so DSN grants no new access.
+// DSN returns the URL of the PostgreSQL that the other process runs in the folder; empty if the URL
+// is unknown. The URL is valid as long as that process runs. It grants no new access: only the owner
+// of the database can read the lock file.
 func (e *InUseError) DSN() string {
 	if e.socket == "" {
 		return ""
@@ -29,33 +29,33 @@ func (e *InUseError) DSN() string {
 }
 
 func (e *InUseError) Error() string {
-	owner := "another process"
+	holder := "another process"
 	if e.PID != 0 {
-		owner = fmt.Sprintf("process %d", e.PID)
+		holder = fmt.Sprintf("process %d", e.PID)
 	}
 	if e.Addr != "" {
-		owner += ", which serves at " + e.Addr
+		holder += ", which serves at " + e.Addr
 	}
-	return fmt.Sprintf("the data folder %s is in use by %s; use that process, stop it, or choose another folder", e.DataDir, owner)
+	return fmt.Sprintf("the data folder %s is in use by %s; use that process, stop it, or choose another folder", e.DataDir, holder)
 }
 
-// lock is an advisory file lock on a data folder. The operating system releases it when the
+// lock is an advisory file lock on a data folder. The operating system releases the lock when the
 // process ends; the file and its content stay.
 type lock struct {
 	file *os.File
 	info lockInfo
 }
 
-// lockInfo is the content of the lock file. It names the process for others, and the socket that
-// the next process removes after a crash.
+// lockInfo is the content of the lock file. It names the process that holds the lock, and the
+// socket, which the next process removes after a crash.
 type lockInfo struct {
 	PID    int    `json:"pid"`
-	Addr   string `json:"addr,omitempty"`
+	Addr   string `json:"addr,omitempty"`   // Config.Addr
 	Socket string `json:"socket,omitempty"` // folder of the socket
 }
 
-// acquire locks the folder, and removes the socket that a killed process left. *InUseError if
-// another process holds the lock.
+// acquire locks the folder and removes the socket that a killed process left. It returns *InUseError
+// if another process holds the lock.
 func acquire(dataDir, addr string) (*lock, error) {
 	file, err := os.OpenFile(filepath.Join(dataDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -78,8 +78,8 @@ func acquire(dataDir, addr string) (*lock, error) {
 	return l, l.record("")
 }
 
-// readInfo reads the content of the lock file. It is zero for a new file, and for one that a crash
-// left incomplete.
+// readInfo reads the content of the lock file. It returns the zero value for a new file, and for a
+// file that a crash left incomplete.
 func readInfo(file *os.File) (info lockInfo) {
 	text, err := io.ReadAll(file)
 	if err != nil || json.Unmarshal(text, &info) != nil {
@@ -88,7 +88,7 @@ func readInfo(file *os.File) (info lockInfo) {
 	return info
 }
 
-// record writes the content of the lock file.
+// record writes the lock file with this socket folder.
 func (l *lock) record(socket string) error {
 	l.info.Socket = socket
 	text, err := json.Marshal(l.info)
@@ -102,4 +102,5 @@ func (l *lock) record(socket string) error {
 	return err
 }
 
+// release unlocks the data folder.
 func (l *lock) release() error { return l.file.Close() }

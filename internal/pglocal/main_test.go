@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownerEnv makes this test binary a process that uses the named data folder until its input ends,
-// to be killed or to run as another user.
+// ownerEnv names a data folder. If it is set, this test binary only uses that folder until its input
+// ends. Tests kill such a process, or run it as another user.
 const ownerEnv = "PGLOCAL_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// useFolder starts a server in a data folder, prints its DSN, and stops it when the input ends.
 func useFolder(dir string) {
 	server, err := Start(context.Background(), Config{DataDir: dir, Addr: "127.0.0.1:8080", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -51,7 +52,8 @@ type owner struct {
 	input io.Closer
 }
 
-// startOwner runs the test binary on dir as another user; as is nil for the current user.
+// startOwner runs this test binary on a data folder, as the given user or, if as is nil, as the
+// current user.
 func startOwner(t *testing.T, dir string, as *syscall.Credential) owner {
 	t.Helper()
 	cmd := exec.Command(publicCopyOfThisBinary(t))
@@ -72,8 +74,8 @@ func startOwner(t *testing.T, dir string, as *syscall.Credential) owner {
 	return owner{cmd, strings.TrimSpace(line), input}
 }
 
-// publicCopyOfThisBinary copies the test binary so that every user can run it: go test keeps it in a
-// closed folder.
+// publicCopyOfThisBinary copies the test binary into a folder that every user can enter. go test
+// stores the binary in a folder that only its owner can enter.
 func publicCopyOfThisBinary(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -85,8 +87,8 @@ func publicCopyOfThisBinary(t *testing.T) string {
 	return path
 }
 
-// openFolder returns a temporary folder with spaces in its path that every user can enter. Those of
-// t.TempDir are closed to the server's user when root runs the tests.
+// openFolder returns a temporary folder with spaces in its path that every user can enter. When root
+// runs the tests, the server's user cannot enter the folders of t.TempDir.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "a folder with 'quotes' ")
@@ -108,6 +110,7 @@ func startSafe(t *testing.T, dir string) *Server {
 	return startWith(t, Config{DataDir: dir})
 }
 
+// startWith starts a server without logs and stops it at the end of the test.
 func startWith(t *testing.T, cfg Config) *Server {
 	t.Helper()
 	cfg.Log = slog.New(slog.DiscardHandler)
@@ -140,6 +143,7 @@ func commitRow(t *testing.T, dsn string) {
 	require.NoError(t, err)
 }
 
+// requireRow checks that the row of commitRow is in the database.
 func requireRow(t *testing.T, dsn string) {
 	t.Helper()
 	word, err := query(dsn, "SELECT word FROM committed")
@@ -147,8 +151,8 @@ func requireRow(t *testing.T, dsn string) {
 	require.Equal(t, "naïve 雪", word)
 }
 
-// eventually waits for an event outside this process.
-func eventually(t *testing.T, claim string, holds func() bool) {
+// eventually waits until a condition outside this process is true.
+func eventually(t *testing.T, description string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, holds, 30*time.Second, 20*time.Millisecond, claim)
+	require.Eventually(t, condition, 30*time.Second, 20*time.Millisecond, description)
 }

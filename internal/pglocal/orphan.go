@@ -24,6 +24,7 @@ type postmaster struct {
 	status string // "starting", "ready", "stopping"; the eighth line of the file
 }
 
+// pidFile returns the path of postmaster.pid.
 func pidFile(cluster string) string { return filepath.Join(cluster, "postmaster.pid") }
 
 // readPostmaster reads postmaster.pid. The pid is zero if there is no such file.
@@ -41,8 +42,8 @@ func readPostmaster(cluster string) (p postmaster) {
 }
 
 // stopOrphan prepares a locked data folder for a new server. It stops a server that a killed
-// process left running. If only the pid file is left, its process id may belong to an unrelated
-// process, which must not be signalled.
+// process left running. If only the pid file is left, the process id in it may belong to an
+// unrelated process, so stopOrphan sends no signal.
 func stopOrphan(ctx context.Context, cluster string) error {
 	p := readPostmaster(cluster)
 	if p.pid == 0 {
@@ -50,40 +51,41 @@ func stopOrphan(ctx context.Context, cluster string) error {
 	}
 	args := commandLine(p.pid)
 	switch {
-	case serves(args, cluster):
+	case isServerOf(args, cluster):
 		return stopProcess(ctx, p.pid, cluster)
-	case isServer(args) && !filepath.IsAbs(folder(args)):
-		return nil // its folder is unknown; if it is ours, PostgreSQL refuses to start and says why
+	case isServer(args) && !filepath.IsAbs(dataFolder(args)):
+		return nil // the folder of that server is unknown; if it is this one, PostgreSQL refuses to start and says why
 	default:
 		return replacePID(cluster)
 	}
 }
 
-// serves reports whether args is the command line of a server of this cluster.
-func serves(args []string, cluster string) bool {
-	theirs, err := os.Stat(folder(args))
+// isServerOf reports whether args is the command line of a server of this cluster.
+func isServerOf(args []string, cluster string) bool {
+	found, err := os.Stat(dataFolder(args))
 	if err != nil || !isServer(args) {
 		return false
 	}
-	ours, err := os.Stat(cluster)
-	return err == nil && os.SameFile(theirs, ours)
+	want, err := os.Stat(cluster)
+	return err == nil && os.SameFile(found, want)
 }
 
+// isServer reports whether args is the command line of a PostgreSQL server.
 func isServer(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{"postgres", "postmaster"}, filepath.Base(args[0]))
 }
 
-// folder returns the argument of -D; empty if there is none.
-func folder(args []string) string {
+// dataFolder returns the argument of -D; empty if there is none.
+func dataFolder(args []string) string {
 	if i := slices.Index(args, "-D"); i >= 0 && i+1 < len(args) {
 		return args[i+1]
 	}
 	return ""
 }
 
-// replacePID replaces the process id of a stale postmaster.pid by ours. PostgreSQL refuses to
-// start if a process with that id exists, but ignores the id of its own parent. It still uses the
-// rest of the file to find surviving backends (CreateLockFile in miscinit.c).
+// replacePID replaces the process id in a stale postmaster.pid by the id of this process. PostgreSQL
+// refuses to start if a process with the id in the file exists, but ignores the id of its own parent.
+// It still uses the rest of the file to find surviving backends (CreateLockFile in miscinit.c).
 func replacePID(cluster string) error {
 	text, err := os.ReadFile(pidFile(cluster))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,29 +104,29 @@ func replacePID(cluster string) error {
 	return errors.Join(err, file.Close())
 }
 
-// stopProcess sends the signals of stopSteps until the process ends.
+// stopProcess sends the signals of stopSteps, one after the other, until the process ends.
 func stopProcess(ctx context.Context, pid int, cluster string) error {
 	for _, step := range stopSteps {
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("stop the orphaned PostgreSQL, process %d: %w; stop it manually", pid, err)
 		}
-		for deadline := time.Now().Add(step.patience); time.Now().Before(deadline); time.Sleep(pollEvery) {
-			if !serves(commandLine(pid), cluster) {
+		for deadline := time.Now().Add(step.timeout); time.Now().Before(deadline); time.Sleep(pollEvery) {
+			if !isServerOf(commandLine(pid), cluster) {
 				return nil
 			}
 			if ctx.Err() != nil {
-				return fmt.Errorf("the orphaned PostgreSQL, process %d, does not stop: %w", pid, ctx.Err())
+				return fmt.Errorf("stop the orphaned PostgreSQL, process %d: it still runs: %w", pid, ctx.Err())
 			}
 		}
 	}
-	return fmt.Errorf("the orphaned PostgreSQL, process %d, does not stop; stop it manually", pid)
+	return fmt.Errorf("stop the orphaned PostgreSQL, process %d: it still runs after SIGKILL; stop it manually", pid)
 }
 
-// stopSteps are the fast and the immediate shutdown of PostgreSQL, and SIGKILL. Only the first
-// needs no recovery at the next start.
+// stopSteps lists the signals for the fast and the immediate shutdown of PostgreSQL, and SIGKILL.
+// Only after the fast shutdown does the next start need no recovery.
 var stopSteps = []struct {
-	signal   syscall.Signal
-	patience time.Duration
+	signal  syscall.Signal
+	timeout time.Duration
 }{
 	{syscall.SIGINT, 30 * time.Second},
 	{syscall.SIGQUIT, 5 * time.Second},

@@ -18,7 +18,7 @@ type Config struct {
 	DataDir string       // created if missing
 	Unsafe  bool         // trade crash safety for speed (fsync off); for tests only
 	Log     *slog.Logger // logs restarts; slog.Default() if nil
-	Addr    string       // the address of this process, which InUseError reports to others that want DataDir
+	Addr    string       // address of this process, which other processes get in InUseError
 }
 
 // Server is a private PostgreSQL that this process started and supervises.
@@ -27,13 +27,13 @@ type Server struct {
 	bin      binaries
 	identity identity
 	lock     *lock
-	socket   string // the folder of the socket
+	socket   string // folder of the socket
 
 	stopping chan struct{} // closed by Stop
-	ended    chan struct{} // closed when the server has ended finally
+	ended    chan struct{} // closed when the server has ended and will not be restarted
 	ready    chan struct{} // closed when the server first accepts connections
-	failure  error         // why it ended before it was ready; valid after ended
-	stop     func() error
+	failure  error         // why the server ended before it was ready; valid after ended
+	stop     func() error  // shutDown, at most once
 }
 
 // startTimeout bounds a start. Recovery after a crash replays at most a gigabyte of WAL, which
@@ -41,8 +41,8 @@ type Server struct {
 const startTimeout = 2 * time.Minute
 
 // Start opens or creates the cluster of cfg.DataDir and returns when the server accepts
-// connections: after 0.7 s for a new cluster, 50 ms for an existing one. The context bounds only
-// the start; the server runs until Stop.
+// connections: after about 0.7 s for a new cluster, 50 ms for an existing cluster. The context
+// bounds only the start; the server runs until Stop.
 //
 // Errors: *InUseError if another process uses the folder; ErrNotInstalled if there is no
 // PostgreSQL; otherwise the output of the server. A failed start does not change an existing
@@ -57,6 +57,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// open locks the data folder and starts a server in it.
 func open(ctx context.Context, cfg Config) (*Server, error) {
 	dir, err := makeDataDir(cfg.DataDir)
 	if err != nil {
@@ -76,6 +77,7 @@ func open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// newServer returns a server that is not started yet.
 func newServer(dir string, cfg Config, l *lock) *Server {
 	cfg.DataDir = dir
 	if cfg.Log == nil {
@@ -89,7 +91,7 @@ func newServer(dir string, cfg Config, l *lock) *Server {
 	return s
 }
 
-// choose selects the programs and the identity of the server.
+// choose selects the programs and the identity for the server.
 func (s *Server) choose() (err error) {
 	if s.bin, err = findFor(s.cluster()); err != nil {
 		return err
@@ -98,7 +100,8 @@ func (s *Server) choose() (err error) {
 	return err
 }
 
-// launch creates what is missing and starts the server. It releases the folder on failure.
+// launch creates cluster and socket folder if they are missing, and starts the server. On failure it
+// releases the data folder.
 func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.release())
@@ -114,6 +117,7 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 }
 
+// prepare creates the cluster and the folder of the socket, and records that folder in the lock file.
 func (s *Server) prepare(ctx context.Context) (err error) {
 	if err := s.makeCluster(ctx); err != nil {
 		return err
@@ -124,11 +128,11 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	return s.lock.record(s.socket)
 }
 
-// makeDataDir creates the folder and returns its canonical path. Its mode is 0711, because the
-// server may run as another user; its contents are closed to others.
+// makeDataDir creates the data folder and returns its canonical path. The mode is 0711, because the
+// server may run as another user, who must be able to enter the folder but not to list it.
 func makeDataDir(dir string) (string, error) {
 	if dir == "" {
-		return "", errors.New("no data folder is configured")
+		return "", errors.New("no data folder is configured; set one")
 	}
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return "", fmt.Errorf("%w; choose a data folder that can be written", err)
@@ -140,10 +144,11 @@ func makeDataDir(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// DSN returns the URL of the database, for pgx, psql and libpq. A restart does not change it.
-// Its user is the superuser of the cluster.
+// DSN returns the URL of the database for pgx, psql and libpq. The user in it is the superuser of the
+// cluster. A restart does not change the URL.
 func (s *Server) DSN() string { return dsnOf(s.socket) }
 
+// dsnOf returns the DSN of the server whose socket is in this folder.
 func dsnOf(socket string) string {
 	query := url.Values{"host": {socket}, "port": {port}, "sslmode": {"disable"}}.Encode()
 	dsn := url.URL{
@@ -160,6 +165,7 @@ func (s *Server) DataDir() string { return s.cfg.DataDir }
 // Later calls return the same result.
 func (s *Server) Stop() error { return s.stop() }
 
+// shutDown ends the server and releases the data folder.
 func (s *Server) shutDown() error {
 	close(s.stopping)
 	<-s.ended
@@ -177,8 +183,8 @@ func (s *Server) release() error {
 func (s *Server) cluster() string { return filepath.Join(s.cfg.DataDir, "postgres") }
 func (s *Server) logPath() string { return filepath.Join(s.cfg.DataDir, "postgres.log") }
 
-// Remove deletes a data folder, after stopping a server that still runs in it. It is for the
-// folders of tests. *InUseError if a process uses the folder.
+// Remove stops a server that still runs in a data folder and deletes the folder. It is meant for tests
+// and benchmarks. It returns *InUseError if a process uses the folder.
 func Remove(ctx context.Context, dataDir string) error {
 	l, err := acquire(dataDir, "")
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReopenedFolderHasItsData(t *testing.T) {
-	for claim, name := range map[string]string{
+func TestReopenedFolderHasTheSameData(t *testing.T) {
+	for description, name := range map[string]string{
 		"a path with \" and comma":             `a "b", c`,
 		"a path that is too long for a socket": strings.Repeat("long ", 30),
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(description, func(t *testing.T) {
 			dir := filepath.Join(openFolder(t), name)
 			server := start(t, dir)
 			commitRow(t, server.DSN())
@@ -43,13 +43,13 @@ func TestRunningServer(t *testing.T) {
 			assert.Equal(t, want, got, setting)
 		}
 	})
-	t.Run("has a socket closed to other users", func(t *testing.T) {
+	t.Run("has a socket that other users cannot open", func(t *testing.T) {
 		info, err := os.Stat(server.socket)
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 		assert.True(t, ownedBy(server.socket, server.identity.uid))
 	})
-	t.Run("is not removed by Remove", func(t *testing.T) {
+	t.Run("survives Remove", func(t *testing.T) {
 		var inUse *InUseError
 		require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &inUse)
 		_, err := query(server.DSN(), "SELECT 'undisturbed'")

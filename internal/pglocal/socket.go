@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// socketName is the name that PostgreSQL gives its socket. maxSocketPath is the limit of
-// sun_path: 104 bytes on macOS, 108 on Linux, including a final zero.
+// socketName is the name that PostgreSQL gives its socket. maxSocketPath is the maximum length of a
+// socket's path: sun_path has 104 bytes on macOS and 108 on Linux, including a final zero.
 const (
 	socketName    = ".s.PGSQL." + port
 	maxSocketPath = 103
 )
 
-// makeSocketDir creates the folder of the socket, which only the server's user (and root) can
-// enter: in the data folder, or in a temporary folder if that path is unusable.
+// makeSocketDir creates the folder of the socket, which only the server's user and root can enter.
+// The folder is in the data folder, or in the folder for temporary files if that path is unusable.
 func makeSocketDir(dataDir string, id identity) (string, error) {
 	dir := filepath.Join(dataDir, "socket")
 	if isUnusable(dir) {
@@ -25,9 +25,10 @@ func makeSocketDir(dataDir string, id identity) (string, error) {
 		return "", err
 	}
 	clearSocketDir(dir)
-	return dir, id.own(dir)
+	return dir, id.chown(dir)
 }
 
+// makeTempSocketDir creates the folder of the socket in the folder for temporary files.
 func makeTempSocketDir(id identity) (string, error) {
 	parent := os.TempDir()
 	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) {
@@ -35,19 +36,19 @@ func makeTempSocketDir(id identity) (string, error) {
 	}
 	dir, err := os.MkdirTemp(parent, "loadaware-")
 	if err != nil {
-		return "", fmt.Errorf("the path of the data folder is too long or has a comma, and a temporary folder for the socket failed: %w", err)
+		return "", fmt.Errorf("create a temporary folder for the socket: %w; shorten the path of the data folder or remove the comma from it", err)
 	}
-	return dir, id.own(dir)
+	return dir, id.chown(dir)
 }
 
-// isUnusable reports whether no client can use a socket in dir: its path is too long, or has a
-// comma, which separates the hosts of a DSN.
+// isUnusable reports whether clients cannot use a socket in dir, because its path is too long or has
+// a comma, which separates the hosts of a DSN.
 func isUnusable(dir string) bool {
 	return len(filepath.Join(dir, socketName)) > maxSocketPath || strings.Contains(dir, ",")
 }
 
-// clearSocketDir removes the files of a killed server. Its lock file would block the next server
-// if another process now has its process id.
+// clearSocketDir removes the files of a killed server. The lock file of that server would block the
+// next server if another process now has the same process id.
 func clearSocketDir(dir string) {
 	os.Remove(filepath.Join(dir, socketName))
 	os.Remove(filepath.Join(dir, socketName+".lock"))

@@ -16,12 +16,12 @@ import (
 const (
 	minBackoff  = 100 * time.Millisecond // before the first restart
 	maxBackoff  = 10 * time.Second       // the backoff doubles up to this
-	stableAfter = time.Minute            // a server that ran this long resets the backoff
-	startTries  = 4                      // before Start fails: backends of a killed server need time to end
+	stableAfter = time.Minute            // a server that ran longer resets the backoff
+	startTries  = 4                      // starts before Start fails, because the backends of a killed server need time to end
 )
 
-// supervise runs the server until Stop and restarts it whenever it dies. It stays on one thread,
-// because Linux sends Pdeathsig when the forking thread ends.
+// supervise runs the server until Stop and restarts it whenever it dies. supervise stays on one
+// thread, because Linux sends Pdeathsig when the thread that forked the server ends.
 func (s *Server) supervise() {
 	runtime.LockOSThread()
 	defer close(s.ended)
@@ -34,7 +34,7 @@ func (s *Server) supervise() {
 			return
 		}
 		if !s.isReady() && try >= startTries {
-			s.failure = err // returned by Start
+			s.failure = err // Start returns it
 			return
 		}
 		if time.Since(started) > stableAfter {
@@ -52,7 +52,8 @@ func (s *Server) supervise() {
 	}
 }
 
-// runOnce starts the server and waits until it ends: nil after Stop, otherwise an error.
+// runOnce starts the server and waits until it ends. It returns nil after Stop, otherwise an error
+// with the end of the server's log.
 func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -83,7 +84,8 @@ func (s *Server) runOnce(markReady func()) error {
 	}
 }
 
-// awaitReady calls markReady when postmaster.pid of the server says "ready".
+// awaitReady calls markReady when postmaster.pid has the status "ready". It returns without the call
+// if the server exits before.
 func (s *Server) awaitReady(pid int, exited <-chan struct{}, markReady func()) {
 	for tick := time.NewTicker(pollEvery); ; {
 		if p := readPostmaster(s.cluster()); p.pid == pid && p.status == "ready" {
@@ -107,13 +109,13 @@ func stopChild(p *os.Process, exited <-chan struct{}) {
 		select {
 		case <-exited:
 			return
-		case <-time.After(step.patience):
+		case <-time.After(step.timeout):
 		}
 	}
 	<-exited
 }
 
-// tail returns the end of the log.
+// tail returns the last 2,000 bytes of the log.
 func tail(log *os.File) string {
 	const limit = 2000
 	size, err := log.Seek(0, io.SeekEnd)
@@ -128,6 +130,7 @@ func tail(log *os.File) string {
 func (s *Server) isStopping() bool { return isClosed(s.stopping) }
 func (s *Server) isReady() bool    { return isClosed(s.ready) }
 
+// isClosed reports whether a channel is closed.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

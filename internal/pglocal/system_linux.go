@@ -11,10 +11,10 @@ import (
 // capDACOverride is CAP_DAC_OVERRIDE, which bypasses file permissions (capabilities(7)).
 const capDACOverride = 1
 
-// privileged returns the identities to try if id cannot reach the data.
-func privileged(id identity) []identity {
+// privilegedIdentities returns the identities to try if the ordinary user id cannot reach the data.
+func privilegedIdentities(id identity) []identity {
 	namespace := identity{
-		name: "root in a user namespace", // id inside the namespace, root for the kernel
+		name: "root in a user namespace", // the user id inside the namespace, root outside
 		attr: syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: id.uid, HostID: 0, Size: 1}},
@@ -27,8 +27,8 @@ func privileged(id identity) []identity {
 	return []identity{namespace, override}
 }
 
-// dieWithParent makes the kernel send the child a signal when the forking thread ends. That thread
-// must therefore live as long as the child.
+// dieWithParent makes the kernel send the child a signal when the thread that forks it ends. That
+// thread must therefore live as long as the child.
 func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
 
 // commandLine returns the command line of a process; nil if it does not exist or is a zombie.

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// privileged returns nil: only Linux has user namespaces and capabilities.
-func privileged(identity) []identity { return nil }
+// privilegedIdentities returns nil: only Linux has user namespaces and capabilities.
+func privilegedIdentities(identity) []identity { return nil }
 
-// dieWithParent does nothing: only Linux has Pdeathsig. The next Start in the folder stops a server
-// that survived.
+// dieWithParent does nothing, because only Linux has Pdeathsig. If the server survives, the next Start
+// in the folder stops it.
 func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// commandLine returns the command line of a process; nil if it does not exist. ps joins the
-// arguments by spaces, so the argument of -D extends to the next option.
+// commandLine returns the program and the option -D of a process; nil if it does not exist. ps joins
+// the arguments by spaces, so the argument of -D extends to the next option.
 func commandLine(pid int) []string {
 	text, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

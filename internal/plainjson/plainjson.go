@@ -1,7 +1,7 @@
-// Package plainjson appends JSON values to a buffer in the exact format of encoding/json, in a fifth
-// of its time, for values that are written thousands of times per second.
+// Package plainjson appends JSON values to a buffer in the exact format of encoding/json. It takes a
+// fifth of the time, for values that the server writes thousands of times per second.
 //
-// It has no reflection: the caller writes keys and braces with Raw.
+// It uses no reflection: the caller writes keys and braces with Raw.
 package plainjson
 
 import (

@@ -17,7 +17,7 @@ func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 // Table has cells below a header.
 type Table struct {
 	Header      []string
-	TextColumns int // the first columns, which are text; the others are numbers
+	TextColumns int // number of leading columns with text; the others have numbers
 	Rows        [][]string
 }
 

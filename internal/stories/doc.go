@@ -1,7 +1,7 @@
 // Package stories runs plain-text behaviour tests against the real service on a real
 // PostgreSQL. It is for tests only and may import every package.
 //
-// A story is a text file. Each line executes one step and states the expected result:
+// A story is a text file. Each line executes one step and gives the expected result:
 //
 //	verb   dag.task  key=value …  [xN]   [=> expectation …]
 //
@@ -11,25 +11,25 @@
 //
 // The verbs:
 //
-//	observe        report a try: outcome= (default success) peak= at= duration= cpu=
-//	oom            observe with outcome=oom_killed; at= is the allocation of the try
-//	unschedulable  observe with outcome=unschedulable
-//	predict        request a prediction; without run= it is an ad-hoc look-up
-//	lift           request a lift after a kill (reason=, default oom_killed) at the allocation at=
-//	train          train now
-//	policy         set mode= floor= cap= risk= lifts= never_above= ; the others get their defaults
+//	observe        report a try: outcome= (default success) peak= duration= cpu= at=, the allocation
+//	oom            the same with outcome=oom_killed
+//	unschedulable  the same with outcome=unschedulable
+//	predict        request a prediction; without run= it belongs to no run
+//	lift           request a lift after a kill with reason= (default oom_killed) at the allocation at=
+//	train          train the task now
+//	policy         set the policy: mode= floor= cap= risk= lifts= never_above= (defaults if missing)
 //	void           delete the report of a try
 //	task           read the profile of the task
 //	wait 2h        advance the clock
 //	restart        start a new process on the same database
 //
-// For all verbs, run= map= try= name the try (observe creates a new run if run= is missing),
-// requested= and cap= are the static request and the caller's cap, and every other key is a
-// feature. xN repeats the step N times; a=lo..hi then takes values between lo and hi in a fixed
-// mixed order, the same for all keys, so that a=1..5 and b=10..50 stay proportional.
+// For all verbs, run= map= try= identify the try (observe creates a new run if run= is missing),
+// requested= is the static request, cap= is the caller's cap, and every other key is a feature. xN
+// repeats the step N times. A key with a range lo..hi then takes values between lo and hi in a fixed
+// mixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
-// An expectation is a word of the answer (its source, mode, verdict or error kind; new,
-// duplicate, amended, published, unpublished), or a comparison: 2Gi, 2Gi..3Gi and <=3Gi compare
-// the granted memory, and promised<=0.02 any other number of the answer. An unexpected error
-// fails the story. A # starts a comment.
+// An expectation is a word of the answer or a comparison. The words are the source, the mode, the
+// verdict, the kind of an error, and new, duplicate, amended, published, unpublished. The
+// comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory; promised<=0.02 checks another number
+// of the answer. An unexpected error fails the story. A # starts a comment.
 package stories

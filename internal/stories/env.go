@@ -17,15 +17,16 @@ import (
 
 // env is the environment of a story: a service, its database and a clock.
 //
-// The background work of the service does not run, because it would train due tasks at times
-// that the story does not control.
+// The background work of the service does not run, because it would train due tasks at times that
+// the story does not control.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
-	clockOffset time.Duration // of the service; reports are ordered by arrival
+	clockOffset time.Duration // added to the clock of the service by wait
 	runs        int           // number of generated run ids
 }
 
+// newEnv creates an environment with a new database.
 func newEnv(t *testing.T) *env {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -37,6 +38,7 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
+// start creates a new service on the database.
 func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
@@ -44,7 +46,7 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which has only what it reads at start.
+// restart simulates a new process on the same database, which knows only what it reads at start.
 func (e *env) restart(ctx context.Context) {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)

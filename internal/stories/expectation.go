@@ -10,14 +10,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// answer is the result of a step. The number "" is the granted memory.
+// answer is the result of a step: words and named numbers. The number "" is the granted memory.
 type answer struct {
 	words   []string
 	numbers map[string]float64
 	reason  string // printed when an expectation fails
 }
 
-// errorAnswer converts an error of the service to its kind.
+// errorAnswer returns the kind of an error of the service as an answer.
 func errorAnswer(err error) answer {
 	kind := map[sizing.Kind]string{
 		sizing.Invalid: "invalid", sizing.NotFound: "not_found", sizing.Conflict: "conflict",
@@ -26,17 +26,19 @@ func errorAnswer(err error) answer {
 	return answer{words: []string{kind}, reason: err.Error()}
 }
 
-// expectation is a word, or a comparison of a number.
+// expectation is a word that the answer must contain, or a comparison with one of its numbers.
 type expectation struct {
 	text      string
-	word      string // "" for a comparison
-	number    string
-	low, high float64
-	strict    bool // excludes the bounds
+	word      string  // "" for a comparison
+	number    string  // name of the compared number
+	low, high float64 // bounds
+	strict    bool    // excludes the bounds
 }
 
+// comparison matches the name of the number, the operator, and the number or range.
 var comparison = regexp.MustCompile(`^([a-z_0-9]*?)(<=|>=|<|>|=)?(-?[0-9][^<>=]*)$`)
 
+// parseExpectation parses one word after =>.
 func parseExpectation(text string) (expectation, error) {
 	parts := comparison.FindStringSubmatch(text)
 	if parts == nil {
@@ -66,7 +68,7 @@ func parseExpectation(text string) (expectation, error) {
 	return e, nil
 }
 
-// check returns how an answer violates an expectation; "" if it does not.
+// check describes how an answer violates an expectation; "" if it satisfies it.
 func (a answer) check(e expectation) string {
 	if e.word != "" {
 		if !slices.Contains(a.words, e.word) {

@@ -16,8 +16,8 @@ type step struct {
 	verb   string
 	task   sizing.TaskKey
 	args   map[string]string
-	words  []string // neither the task nor key=value
-	times  int
+	words  []string // the other words, such as the duration of wait
+	times  int      // number of repetitions
 	expect []expectation
 }
 
@@ -39,6 +39,7 @@ func parse(text string) ([]step, error) {
 	return steps, nil
 }
 
+// parseStep parses a line without its comment.
 func parseStep(line string) (step, error) {
 	action, expected, _ := strings.Cut(line, "=>")
 	words := strings.Fields(action)
@@ -71,10 +72,10 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// spread returns the arguments of repetition i; lo..hi becomes a value between them. A stride
-// that is coprime with the number of repetitions mixes the order, so that time and size are not
-// correlated.
-func (s *step) spread(i int) map[string]string {
+// arguments returns the arguments of repetition i. A range lo..hi becomes a value between lo and hi. A
+// stride that is coprime with the number of repetitions mixes the order, so that time and size are
+// not correlated.
+func (s *step) arguments(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
 	for key, value := range s.args {
 		lo, hi, ranged := strings.Cut(value, "..")
@@ -93,7 +94,8 @@ func (s *step) spread(i int) map[string]string {
 	return args
 }
 
-// stride returns a number near 0.618 n that is coprime with n; the golden ratio spreads evenly.
+// stride returns a number near 0.618 n that is coprime with n. Multiples of the golden ratio are
+// spread evenly.
 func stride(n int) int {
 	gcd := func(a, b int) int {
 		for b != 0 {
@@ -108,7 +110,7 @@ func stride(n int) int {
 	return candidate
 }
 
-// parseNumber parses numbers and memory quantities such as 2Gi.
+// parseNumber parses a number or a memory quantity such as 2Gi.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, nil
@@ -117,7 +119,7 @@ func parseNumber(text string) (float64, error) {
 	return float64(b), err
 }
 
-// features returns the arguments that are not reserved.
+// features returns the arguments that are not reserved as features.
 func features(args map[string]string) sizing.Features {
 	f := sizing.Features{}
 	for key, value := range args {
@@ -133,4 +135,5 @@ func features(args map[string]string) sizing.Features {
 	return f
 }
 
+// reserved lists the arguments that are no features.
 var reserved = []string{"run", "map", "try", "requested", "cap", "outcome", "peak", "at", "duration", "cpu", "reason"}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Run executes every story that matches the pattern, each on its own database. A story continues
-// after a failed expectation, because later steps help to find the cause.
+// Run executes every story whose path matches the pattern, each with its own database. A story
+// continues after a failed expectation, because later steps help to find the cause.
 func Run(t *testing.T, pattern string) {
 	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
@@ -25,6 +25,7 @@ func Run(t *testing.T, pattern string) {
 	}
 }
 
+// runStory executes the steps of one story.
 func runStory(t *testing.T, file, text string) {
 	steps, err := parse(text)
 	require.NoError(t, err, file)
@@ -32,17 +33,17 @@ func runStory(t *testing.T, file, text string) {
 	for i := range steps {
 		s := &steps[i]
 		for n := range s.times {
-			got, err := e.do(t.Context(), s, s.spread(n))
+			got, err := e.do(t.Context(), s, s.arguments(n))
 			require.NoErrorf(t, err, "%s:%d: %s", file, s.line, s.text)
 			if violations := s.check(got); len(violations) > 0 {
 				t.Errorf("%s:%d: %s\n\t%s", file, s.line, s.text, strings.Join(violations, "\n\t"))
-				break // the other repetitions would fail alike
+				break // the other repetitions would fail in the same way
 			}
 		}
 	}
 }
 
-// check returns all violations of the expectations of a step.
+// check returns all violations of a step's expectations, and an unexpected error.
 func (s *step) check(got answer) []string {
 	var violations []string
 	for _, e := range s.expect {

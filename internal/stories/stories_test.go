@@ -17,16 +17,15 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, 3, s.line)
 	assert.Equal(t, "etl/load", s.task.String())
 	assert.Equal(t, 3, s.times)
-	rows := []string{s.spread(0)["rows"], s.spread(1)["rows"], s.spread(2)["rows"]}
+	rows := []string{s.arguments(0)["rows"], s.arguments(1)["rows"], s.arguments(2)["rows"]}
 	assert.ElementsMatch(t, []string{"1000000", "2000000", "3000000"}, rows)
-	assert.Equal(t, "1Gi", s.spread(1)["peak"])
-	assert.Len(t, features(s.spread(0)), 2, "peak is not a feature")
+	assert.Equal(t, "1Gi", s.arguments(1)["peak"])
+	assert.Len(t, features(s.arguments(0)), 2, "peak is not a feature")
 }
 
-// A story must be able to fail: each expectation is compared with the same answer.
 func TestCheckReportsViolations(t *testing.T) {
 	got := answer{words: []string{"model"}, numbers: map[string]float64{"": 2 << 30, "promised": 0.01}}
-	for text, holds := range map[string]bool{
+	for text, satisfied := range map[string]bool{
 		"model": true, "profile": false,
 		"2Gi": true, "3Gi": false, "1Gi..2Gi": true, "1Gi..1.5Gi": false,
 		"<=2Gi": true, "<2Gi": false, ">=2Gi": true, ">2Gi": false, ">1Gi": true,
@@ -34,7 +33,7 @@ func TestCheckReportsViolations(t *testing.T) {
 	} {
 		e, err := parseExpectation(text)
 		require.NoError(t, err)
-		assert.Equal(t, holds, got.check(e) == "", "%s: %s", text, got.check(e))
+		assert.Equal(t, satisfied, got.check(e) == "", "%s: %s", text, got.check(e))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// do executes one repetition of a step. It returns an error for an invalid story; an error of the
+// do executes one repetition of a step. It returns an error if the story is invalid. An error of the
 // service is an answer.
 func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, error) {
 	switch s.verb {
@@ -41,6 +41,7 @@ func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, 
 	return answer{}, fmt.Errorf("unknown verb %q; see the package documentation", s.verb)
 }
 
+// observe reports one try. The outcome applies if the step gives none.
 func (e *env) observe(ctx context.Context, s *step, args map[string]string, outcome string) (answer, error) {
 	r := argReader{args: args}
 	o := sizing.Observation{
@@ -73,6 +74,7 @@ func (e *env) observe(ctx context.Context, s *step, args map[string]string, outc
 	return answer{words: []string{word}}, nil
 }
 
+// ask returns the request of predict and lift.
 func (e *env) ask(s *step, r *argReader) sizing.Ask {
 	return sizing.Ask{
 		Try: r.try(s.task), Features: features(r.args),
@@ -181,6 +183,7 @@ func (e *env) task(ctx context.Context, s *step) answer {
 	}}
 }
 
+// wait advances the clock of the service.
 func (e *env) wait(s *step) (answer, error) {
 	if len(s.words) != 1 {
 		return answer{}, fmt.Errorf("wait: duration is missing; write for example wait 2h")
@@ -190,18 +193,20 @@ func (e *env) wait(s *step) (answer, error) {
 	return answer{words: []string{"later"}}, err
 }
 
-// argReader parses arguments and stores the first error.
+// argReader parses arguments and keeps the first error.
 type argReader struct {
 	args map[string]string
 	err  error
 }
 
+// fail keeps the first error.
 func (r *argReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("%s=%s: %w", key, r.args[key], err)
 	}
 }
 
+// number returns an argument as a number; def if it is missing.
 func (r *argReader) number(key string, def float64) float64 {
 	if r.args[key] == "" {
 		return def
@@ -211,8 +216,10 @@ func (r *argReader) number(key string, def float64) float64 {
 	return v
 }
 
+// bytes returns an argument as an amount of memory; 0 if it is missing.
 func (r *argReader) bytes(key string) sizing.Bytes { return sizing.Bytes(math.Ceil(r.number(key, 0))) }
 
+// outcome returns an argument as an outcome; the outcome named def if it is missing.
 func (r *argReader) outcome(key, def string) sizing.Outcome {
 	name := r.args[key]
 	if name == "" {
@@ -225,6 +232,7 @@ func (r *argReader) outcome(key, def string) sizing.Outcome {
 	return o
 }
 
+// try returns the try that run=, map= and try= identify.
 func (r *argReader) try(task sizing.TaskKey) sizing.TryKey {
 	integer := func(key string, def int) int {
 		if r.args[key] == "" {

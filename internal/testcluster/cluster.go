@@ -4,11 +4,11 @@
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()
 //	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // models exist
-//	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // and cluster.Replicas[i]
-//	cluster.Ledger.Check(ctx, cluster.Postgres.DSN())                   // lost, doubled, invented
+//	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // the same for cluster.Replicas[i]
+//	cluster.Ledger.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
 //
-// It uses only what an operator sees: a binary, its addresses, its tables. It listens on
-// loopback by default and ends every process that it starts. Only tests import it.
+// The package uses only what an operator sees: a binary, its addresses, its tables. All servers
+// listen on loopback by default, and Close ends every process. Only tests and scripts import it.
 package testcluster
 
 import (
@@ -28,13 +28,13 @@ import (
 // Config describes a cluster. The zero value is one replica of the binary that
 // `make build` writes.
 type Config struct {
-	Binary   string   // path of loadaware; bin/loadaware of the module if empty, which Open builds when it is missing
-	Replicas int      // 1 if zero
-	Dir      string   // for data and logs, created if missing and kept; if empty, a temporary one that Close removes
-	Database string   // DATABASE_URL of the replicas, such as that of a proxy; the DSN of Postgres if empty
+	Binary   string   // path of the loadaware binary; if empty, bin/loadaware of the module, which Open builds when it is missing
+	Replicas int      // number of replicas; 1 if zero
+	Dir      string   // folder for data and logs, created if missing and kept; if empty, a temporary folder that Close removes
+	Database string   // DATABASE_URL of the replicas, for example of a proxy; the DSN of Postgres if empty
 	Args     []string // arguments of `serve`, for every replica
-	Env      []string // KEY=value, for every replica
-	Wrap     []string // command that runs each replica, such as taskset -c 0; it must exec its arguments
+	Env      []string // environment variables KEY=value of every replica
+	Wrap     []string // prefix of the command of each replica, such as taskset -c 0; it must exec its arguments
 	Postgres PostgresConfig
 }
 
@@ -46,11 +46,11 @@ type Cluster struct {
 	Ledger   *Ledger
 
 	cfg  Config
-	temp bool
+	temp bool // Close removes Dir
 }
 
-// Open starts a PostgreSQL and the replicas, and returns once all are ready. If it fails, it
-// ends what it started.
+// Open starts a PostgreSQL and the replicas, and returns when all of them are ready. If Open fails, it
+// ends what it has started.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	cluster := &Cluster{Dir: cfg.Dir, cfg: cfg, Ledger: NewLedger()}
 	if err := cluster.open(ctx); err != nil {
@@ -59,6 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	return cluster, nil
 }
 
+// open creates the folder and starts PostgreSQL and the replicas.
 func (c *Cluster) open(ctx context.Context) (err error) {
 	if c.Dir == "" {
 		if c.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
@@ -66,7 +67,7 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 		}
 		c.temp = true
 	}
-	// When root runs this, PostgreSQL runs as another user, who must be able to enter the folder.
+	// If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
 	if err := errors.Join(os.MkdirAll(c.Dir, 0o755), os.Chmod(c.Dir, 0o755)); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Add starts one more replica from any binary and returns once it is ready.
+// Add starts one more replica with any binary and returns when it is ready.
 func (c *Cluster) Add(ctx context.Context, binary string) (*Replica, error) {
 	replica, err := newReplica(c, binary)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Build builds loadaware from the module in tree to the file out.
+// Build builds loadaware from the module in the folder tree into the file out.
 func Build(ctx context.Context, tree, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", out, "./cmd/loadaware")
 	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
@@ -122,7 +123,7 @@ func Build(ctx context.Context, tree, out string) error {
 	return nil
 }
 
-// Root returns the root folder of the module in which this process was started.
+// Root returns the root folder of the module that contains the working directory.
 func Root() (string, error) {
 	output, err := exec.Command("go", "env", "GOMOD").Output()
 	mod := strings.TrimSpace(string(output))
@@ -132,8 +133,8 @@ func Root() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// findBinary returns the absolute path of the named binary. If none is named, it returns
-// bin/loadaware and builds it when it is missing.
+// findBinary returns the absolute path of a binary. If named is empty, it returns the path of
+// bin/loadaware, and builds that when it is missing.
 func findBinary(ctx context.Context, named string) (string, error) {
 	root, err := Root()
 	if err != nil && named == "" {
@@ -149,17 +150,17 @@ func findBinary(ctx context.Context, named string) (string, error) {
 	return path, Build(ctx, root, path)
 }
 
-// lastPort counts the ports that FreePort has tried.
-var lastPort atomic.Uint32
+// portsTried counts the ports that FreePort has tried.
+var portsTried atomic.Uint32
 
-// FreePort returns a port of loopback on which no process listens. It is below the range from
-// which Linux and macOS take the local ports of outgoing connections: those could take the
-// port of a replica while it restarts.
+// FreePort returns a port of loopback on which no process listens. The port is below the range from
+// which Linux and macOS take the local ports of outgoing connections, so that no connection can take
+// the port of a replica while the replica restarts.
 func FreePort() (string, error) {
 	const first, count = 15_000, 16_000
 	var failure error
 	for range 1000 {
-		n := uint32(os.Getpid())*64 + lastPort.Add(1) // processes at the same time start at different ports
+		n := uint32(os.Getpid())*64 + portsTried.Add(1) // concurrent processes start at different ports
 		port := strconv.Itoa(int(first + n%count))
 		var l net.Listener
 		if l, failure = net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); failure == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestClusterServesAndItsLedgerFindsFaults(t *testing.T) {
+func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out := t.TempDir() + "/loadaware"
@@ -41,7 +41,7 @@ func TestClusterServesAndItsLedgerFindsFaults(t *testing.T) {
 	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, replica.Terminate())
 
-	// Check finds each kind of fault.
+	// Check must find each kind of fault.
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	defer conn.Close(ctx)
@@ -59,10 +59,10 @@ func TestClusterServesAndItsLedgerFindsFaults(t *testing.T) {
 	}
 	balance, err = cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
-	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Doubled: 1, Changed: 1, Invented: 1, Miscounted: 1}, balance)
+	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Duplicate: 1, Changed: 1, Unsent: 1, Miscounted: 1}, balance)
 }
 
-func TestReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
+func TestCallToStoppedReplicaFails(t *testing.T) {
 	cluster := &Cluster{Dir: t.TempDir()}
 	replica, err := newReplica(cluster, "none")
 	require.NoError(t, err)

@@ -20,9 +20,9 @@ type Task struct {
 type History struct {
 	Tasks int    // 1 if zero
 	Runs  int    // per task; 200 if zero
-	First int    // number of the first task; a second History adds tasks to those of the first
+	First int    // number of the first task, so that a second History can add tasks
 	Seed  uint64 // the same seed gives the same history
-	Raw   bool   // store only: train no models
+	Raw   bool   // train no models
 }
 
 // Observation is the body of POST /observe.
@@ -38,8 +38,8 @@ type Observation struct {
 	Features  map[string]any `json:"features,omitempty"`
 }
 
-// DrawRun draws one run of a task: 12 features and a peak between 0.3 and 12 GB. Three of
-// the features and log-normal noise of about 10 % determine the peak.
+// DrawRun draws one run of a task: 12 features and a peak between 0.3 and 12 GB. Three of the
+// features determine the peak, with log-normal noise of about 10 %.
 func DrawRun(random *rand.Rand, task Task, runID string) Observation {
 	f := drawFeatures(random)
 	rows, width := f["rows"].(float64), f["columns"].(float64)
@@ -75,13 +75,13 @@ func PredictBody(random *rand.Rand, task Task, runID string) []byte {
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		panic(err) // cannot happen: the body holds only numbers and strings
+		panic(err) // cannot happen: the body contains only numbers and strings
 	}
 	return body
 }
 
-// Fill reports a history to the first replica and trains a model for each task. The ledger
-// records the reports.
+// Fill reports a history to the first replica, trains a model for each task, and returns the tasks.
+// The ledger records the reports.
 func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	replica := c.Replicas[0]
 	var tasks []Task
@@ -102,7 +102,7 @@ func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	return tasks, nil
 }
 
-// report sends runs in batches of at most 1,000.
+// report draws runs of a task and reports them in batches of at most 1,000.
 func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, random *rand.Rand, runs int) error {
 	for reported := 0; reported < runs; {
 		batch := make([]Observation, min(1000, runs-reported))

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Ledger records the reports that were sent and those that were acknowledged. Check compares
-// them with the rows that PostgreSQL stores. Its methods are safe for concurrent use.
+// Ledger records the reports that were sent and those that were acknowledged. Check compares the
+// records with the rows in PostgreSQL. All methods are safe for concurrent use.
 type Ledger struct {
 	mu    sync.Mutex
 	tries map[TryKey]*entry
@@ -26,6 +26,7 @@ func (o Observation) Key() TryKey {
 	return TryKey{o.DAG, o.Task.Task, o.RunID, o.MapIndex, o.TryNumber}
 }
 
+// entry is the record of one try.
 type entry struct {
 	peaks map[int64]bool // of all bodies sent
 	acked bool
@@ -35,7 +36,8 @@ type entry struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{tries: map[TryKey]*entry{}} }
 
-// RecordSent records reports before they are sent: the service may store them even if no answer arrives.
+// RecordSent records reports before they are sent, because the service may store them even if no
+// answer arrives.
 func (l *Ledger) RecordSent(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +51,8 @@ func (l *Ledger) RecordSent(reports ...Observation) {
 	}
 }
 
-// RecordAcked records reports that were answered with 200: the service must store them unchanged.
+// RecordAcked records reports that were answered with 200. The service must store them unchanged.
+// RecordSent must have recorded them.
 func (l *Ledger) RecordAcked(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,36 +62,39 @@ func (l *Ledger) RecordAcked(reports ...Observation) {
 	}
 }
 
-// Balance is the result of Check. Lost, Doubled, Changed, Invented and Miscounted must be zero.
+// Balance is the result of Check. Lost, Duplicate, Changed, Unsent and Miscounted must be zero.
 type Balance struct {
 	Sent, Acked, Stored int
 	Lost                int // acknowledged but not stored
-	Doubled             int // stored more than once
-	Changed             int // stored with another body than the acknowledged one
-	Invented            int // stored but never sent
-	Miscounted          int // tasks whose stored count differs from the number of their rows
+	Duplicate           int // stored more than once
+	Changed             int // stored with another peak than the acknowledged report, or than any report that was sent
+	Unsent              int // stored but never sent
+	Miscounted          int // tasks whose stored counts of observations or kills differ from their rows
 }
 
-// IsBalanced reports whether Check found no fault.
+// IsBalanced reports whether all reports are stored once, unchanged and counted.
 func (b Balance) IsBalanced() bool {
-	return b.Lost+b.Doubled+b.Changed+b.Invented+b.Miscounted == 0
+	return b.Lost+b.Duplicate+b.Changed+b.Unsent+b.Miscounted == 0
 }
 
 func (b Balance) String() string {
-	return fmt.Sprintf("sent %d, acked %d, stored %d: lost %d, doubled %d, changed %d, invented %d, miscounted tasks %d",
-		b.Sent, b.Acked, b.Stored, b.Lost, b.Doubled, b.Changed, b.Invented, b.Miscounted)
+	return fmt.Sprintf("sent %d, acked %d, stored %d: lost %d, duplicate %d, changed %d, never sent %d, miscounted tasks %d",
+		b.Sent, b.Acked, b.Stored, b.Lost, b.Duplicate, b.Changed, b.Unsent, b.Miscounted)
 }
 
 const storedSQL = `
 	SELECT dag_id, task_id, run_id, map_index, try_number, coalesce(memory_max, 0)
 	FROM observation JOIN task ON task.id = observation.task`
 
+// miscountedSQL counts the tasks whose stored counts differ from their rows. The outcomes 2
+// (oom_killed) and 3 (app_oom) are kills.
 const miscountedSQL = `
 	SELECT count(*) FROM tally
 	WHERE observations <> (SELECT count(*) FROM observation WHERE observation.task = tally.task)
 		OR kills <> (SELECT count(*) FROM observation WHERE observation.task = tally.task AND outcome IN (2, 3))`
 
-// Check compares the ledger with the database of dsn. No other client may have written to it.
+// Check compares the ledger with the rows in the database. No other client may have written to the
+// database.
 func (l *Ledger) Check(ctx context.Context, dsn string) (Balance, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,9 +116,9 @@ func (l *Ledger) Check(ctx context.Context, dsn string) (Balance, error) {
 		stored[t]++
 		switch e := l.tries[t]; {
 		case stored[t] > 1:
-			b.Doubled++
+			b.Duplicate++
 		case e == nil:
-			b.Invented++
+			b.Unsent++
 		case e.acked && e.peak != peak, !e.peaks[peak]:
 			b.Changed++
 		}

@@ -21,13 +21,13 @@ import (
 // PostgresConfig describes a PostgreSQL server. The zero value is ready to use.
 type PostgresConfig struct {
 	Listen   string   // address to listen on; 127.0.0.1 if empty
-	Port     string   // a free one if empty
+	Port     string   // a free port if empty
 	Settings []string // name=value; they override the defaults of this package
-	Wrap     []string // command that runs the server, as the current user, such as ip netns exec NAME; it must exec its arguments
+	Wrap     []string // prefix of the server's command, run as the current user, such as ip netns exec NAME; it must exec its arguments
 }
 
-// Postgres is a server that only the test restarts. fsync is on, it listens on TCP so that a
-// test can put a proxy in front of it, and it trusts every client that can connect.
+// Postgres is a PostgreSQL server that only the test restarts. fsync is on. The server listens on TCP,
+// so that a test can put a proxy in front of it, and trusts every client that can connect.
 type Postgres struct {
 	cfg      PostgresConfig
 	dataDir  string // of pglocal, which contains the data of the server
@@ -37,7 +37,7 @@ type Postgres struct {
 	proc     *process
 }
 
-// NewPostgres initialises a server in dataDir, or takes the existing one. It does not start it.
+// NewPostgres creates a cluster in dataDir, or uses the existing one. It does not start the server.
 func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: dataDir})
 	if err != nil {
@@ -48,7 +48,7 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	}
 	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1")
 	p := &Postgres{cfg: cfg, dataDir: private.DataDir()}
-	// PostgreSQL writes its last command line there: the program, then its arguments.
+	// postmaster.opts contains the last command line of the server: the program, then the arguments.
 	opts, err := os.ReadFile(filepath.Join(p.serverDir(), "postmaster.opts"))
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	return p, p.trust()
 }
 
-// trust accepts every client from the networks of this machine.
+// trust configures the server to accept every client from the networks of this machine.
 func (p *Postgres) trust() error {
 	file, err := os.OpenFile(filepath.Join(p.serverDir(), "pg_hba.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Postgres) Addr() string { return net.JoinHostPort(p.cfg.Listen, p.port)
 // DSN returns the URL of the database without a proxy.
 func (p *Postgres) DSN() string { return DSN(p.Addr()) }
 
-// DSN returns the URL of the database at host:port, such as that of a proxy.
+// DSN returns the URL of the database at host:port, for example at a proxy.
 func DSN(addr string) string { return "postgres://postgres@" + addr + "/postgres?sslmode=disable" }
 
 // PID returns the process id of the postmaster, or 0 if it does not run.
@@ -101,8 +101,8 @@ func (p *Postgres) PID() int {
 	return p.proc.cmd.Process.Pid
 }
 
-// Start starts the server and returns once it accepts connections. After a kill it retries
-// until the backends of the killed server have ended, because they hold its shared memory.
+// Start starts the server and returns when it accepts connections. After a kill it retries until the
+// backends of the killed server have ended, because they still use its shared memory.
 func (p *Postgres) Start(ctx context.Context) error {
 	if p.proc.running() {
 		return nil
@@ -123,6 +123,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 }
 
+// startOnce starts the server once and waits until it accepts connections.
 func (p *Postgres) startOnce(ctx context.Context) (err error) {
 	command := append([]string(nil), p.cfg.Wrap...)
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root; the command in Wrap may need root
@@ -159,7 +160,7 @@ func (p *Postgres) acceptsConnections(ctx context.Context) bool {
 	return conn.Close(ctx) == nil
 }
 
-// Kill sends SIGKILL to the postmaster; its backends end by themselves.
+// Kill sends SIGKILL to the postmaster. The backends end by themselves.
 func (p *Postgres) Kill() {
 	_ = p.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }

@@ -11,12 +11,12 @@ import (
 // process is one program that this package started.
 type process struct {
 	cmd        *exec.Cmd
-	terminated bool          // by end
+	terminated bool          // end was called while the process ran
 	ended      chan struct{} // closed when the process has been reaped
 }
 
-// launch starts a command and appends its output to a log file. A wrapper command must exec
-// the program, so that the process id is that of the program.
+// launch starts a command and appends its output to a log file. A wrapper command must exec the
+// program, so that both have the same process id.
 func launch(command, env []string, logFile string) (*process, error) {
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -30,10 +30,11 @@ func launch(command, env []string, logFile string) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: cmd, ended: make(chan struct{})}
-	go func() { _ = cmd.Wait(); close(p.ended) }() // ProcessState holds the result
+	go func() { _ = cmd.Wait(); close(p.ended) }() // the result is in cmd.ProcessState
 	return p, nil
 }
 
+// running reports whether the process was started and has not ended.
 func (p *process) running() bool {
 	if p == nil {
 		return false
@@ -46,7 +47,8 @@ func (p *process) running() bool {
 	}
 }
 
-// end sends a signal and waits for the end; after the timeout it kills the process.
+// end sends a signal and waits until the process has ended. After the timeout it kills the process
+// and returns an error.
 func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil

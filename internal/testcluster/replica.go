@@ -15,19 +15,20 @@ import (
 	"time"
 )
 
-// Replica is one `loadaware serve`. Restarts keep its addresses.
+// Replica is one process of `loadaware serve`. Restarts do not change its addresses.
 type Replica struct {
 	URL   string // of the API, without a trailing slash
-	Admin string // of /metrics and /debug/pprof
+	Admin string // URL of the admin listener with /metrics and /debug/pprof
 	Log   string // path of its log file
 
 	Binary   string // may change between Kill and Start
-	Database string // DATABASE_URL; may change likewise; that of the cluster if empty
+	Database string // DATABASE_URL, which may also change then; Config.Database if empty
 	cluster  *Cluster
 	addr     string
 	proc     *process
 }
 
+// newReplica returns a replica with free ports. It does not start the replica.
 func newReplica(cluster *Cluster, binary string) (*Replica, error) {
 	port, err := FreePort()
 	if err != nil {
@@ -44,8 +45,7 @@ func newReplica(cluster *Cluster, binary string) (*Replica, error) {
 	}, nil
 }
 
-// Start starts the replica and returns once /readyz answers 200. It does not start a second
-// process while the replica runs.
+// Start starts the replica, unless it runs, and returns when /readyz answers 200.
 func (r *Replica) Start(ctx context.Context) error {
 	if err := r.Launch(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (r *Replica) Start(ctx context.Context) error {
 	return r.WaitReady(ctx)
 }
 
-// Launch starts the replica and does not wait until it is ready.
+// Launch starts the replica, unless it runs. It does not wait until the replica is ready.
 func (r *Replica) Launch() (err error) {
 	if r.proc.running() {
 		return nil
@@ -61,6 +61,9 @@ func (r *Replica) Launch() (err error) {
 	cfg := r.cluster.cfg
 	command := append(append([]string(nil), cfg.Wrap...), r.Binary, "serve", "--addr", r.addr, "--admin-addr", strings.TrimPrefix(r.Admin, "http://"))
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.cluster.Dir, "DATABASE_URL=" + cmp.Or(r.Database, cfg.Database, r.cluster.Postgres.DSN())}
+	if memory := os.Getenv("LOADAWARE_MODEL_MEMORY"); memory != "" { // to repeat a test with few models in memory
+		env = append(env, "LOADAWARE_MODEL_MEMORY="+memory)
+	}
 	r.proc, err = launch(append(command, cfg.Args...), append(env, cfg.Env...), r.Log)
 	return err
 }
@@ -75,7 +78,7 @@ func (r *Replica) WaitReady(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("wait for %s: not ready (status %d %s); see %s: %w", r.URL, status, answer, r.Log, ctx.Err())
 		case !r.proc.running():
-			return fmt.Errorf("%s ended by itself; see %s", r.URL, r.Log)
+			return fmt.Errorf("wait for %s: the process ended by itself; see %s", r.URL, r.Log)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -94,20 +97,20 @@ func (r *Replica) Kill() {
 	_ = r.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }
 
-// Terminate sends SIGTERM and waits for the end. It returns an error if the replica exceeded
-// the time of its drain, failed, or had ended by itself.
+// Terminate sends SIGTERM and waits until the replica has ended. It returns an error if the drain took
+// more than 20 s, the exit code was not 0, or the replica had ended by itself.
 func (r *Replica) Terminate() error {
 	if r.proc == nil || r.proc.terminated {
 		return nil
 	}
 	if !r.proc.running() {
-		return fmt.Errorf("%s ended by itself; see %s", r.URL, r.Log)
+		return fmt.Errorf("terminate %s: the process ended by itself; see %s", r.URL, r.Log)
 	}
 	if err := r.proc.end(syscall.SIGTERM, 20*time.Second); err != nil {
 		return err
 	}
 	if code := r.proc.cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("%s ended with exit code %d after SIGTERM; see %s", r.URL, code, r.Log)
+		return fmt.Errorf("terminate %s: exit code %d after SIGTERM; see %s", r.URL, code, r.Log)
 	}
 	return nil
 }
@@ -115,8 +118,8 @@ func (r *Replica) Terminate() error {
 // client keeps enough idle connections for many concurrent callers.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, IdleConnTimeout: 30 * time.Second}}
 
-// Call sends body as JSON ([]byte unchanged; nil sends no body) and returns the status and
-// the body of the answer. Without an answer it returns status 0 and an error.
+// Call sends body as JSON and returns the status and the body of the answer. It sends a []byte
+// unchanged, and no body for nil. Without an answer it returns the status 0 and an error.
 func (r *Replica) Call(ctx context.Context, method, path string, body any) (int, []byte, error) {
 	raw, ok := body.([]byte)
 	if !ok && body != nil {
@@ -139,7 +142,7 @@ func (r *Replica) Call(ctx context.Context, method, path string, body any) (int,
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, nil, err // a truncated answer counts as none
+		return 0, nil, err // a truncated answer counts as no answer
 	}
 	return response.StatusCode, answer, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Queries creates spans for the SQL statements of traced requests. Statements of background loops,
-// several per second, get none. A span has the text of the statement and not its arguments.
+// several per second, get no spans. A span has the text of the statement, but not its arguments.
 type Queries struct{ Tracer trace.Tracer }
 
 var _ pgx.QueryTracer = Queries{}
@@ -22,14 +22,14 @@ func (q Queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 		return ctx
 	}
 	text := strings.Join(strings.Fields(data.SQL), " ")
-	verb, _, _ := strings.Cut(text, " ")
-	ctx, _ = q.Tracer.Start(ctx, strings.ToUpper(verb), trace.WithSpanKind(trace.SpanKindClient),
+	keyword, _, _ := strings.Cut(text, " ")
+	ctx, _ = q.Tracer.Start(ctx, strings.ToUpper(keyword), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("db.system.name", "postgresql"), attribute.String("db.query.text", text)))
 	return context.WithValue(ctx, spanKey{}, true)
 }
 
-// spanKey marks the context of a statement with its own span. Without it the span of ctx is that of
-// the request, which TraceQueryEnd must not end.
+// spanKey marks the context of a statement with its own span. In any other context the span belongs
+// to the request, and TraceQueryEnd must not end it.
 type spanKey struct{}
 
 // TraceQueryEnd implements pgx.QueryTracer.

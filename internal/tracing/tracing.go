@@ -2,8 +2,8 @@
 //
 //	request ──▶ span ──▶ spans of its statements ──▶ batch ──▶ POST /v1/traces
 //
-// It sends OTLP over HTTP in protobuf with its own client, because that of OpenTelemetry links gRPC,
-// which would add three megabytes to the image. The SDK reads the standard variables for samplers,
+// It sends OTLP over HTTP in protobuf with its own client, because the client of OpenTelemetry links
+// gRPC, which would add three megabytes to the image. The SDK reads the standard variables for samplers,
 // batches, service name and attributes (OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME,
 // OTEL_RESOURCE_ATTRIBUTES).
 package tracing
@@ -38,7 +38,7 @@ type Config struct {
 	Version  string // version of this build
 }
 
-// sendTimeout bounds one request to the collector. After it the spans are lost.
+// sendTimeout bounds one request to the collector. The spans of a request that takes longer are lost.
 const sendTimeout = 10 * time.Second
 
 // Start returns a tracer and a function that flushes and stops it. The tracer is nil if no collector
@@ -47,11 +47,11 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, fun
 	if cfg.Endpoint == "" {
 		return nil, func(context.Context) error { return nil }, nil
 	}
-	to, err := newCollector(cfg)
+	client, err := newCollector(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	exporter, err := otlptrace.New(ctx, to)
+	exporter, err := otlptrace.New(ctx, client)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,6 +67,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, fun
 	return provider.Tracer("github.com/loadaware/loadaware"), provider.Shutdown, nil
 }
 
+// host returns the name of this machine.
 func host() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -83,11 +84,11 @@ type collector struct {
 }
 
 func newCollector(cfg Config) (*collector, error) {
-	to, err := url.Parse(cfg.Endpoint)
-	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+	endpoint, err := url.Parse(cfg.Endpoint)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is malformed; write http://host:4318")
 	}
-	c := &collector{url: to.JoinPath("v1/traces").String(), headers: http.Header{}, client: http.Client{Timeout: sendTimeout}}
+	c := &collector{url: endpoint.JoinPath("v1/traces").String(), headers: http.Header{}, client: http.Client{Timeout: sendTimeout}}
 	for pair := range strings.SplitSeq(cfg.Headers, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue

@@ -24,7 +24,7 @@ const (
 //	                 1 MiB ──▶ 8 buffers ────▶ gate
 //	                 4 MiB ──▶ 2 buffers ────▶ gate
 //	                32 MiB ──▶ 1 buffer  ────▶ gate
-//	chunked ──▶ a buffer of 1 MiB, then that of 32 MiB if the body is longer
+//	chunked ──▶ a buffer of 1 MiB, then the buffer of 32 MiB if the body is longer
 //
 // Buffers are reused, because the garbage collector runs only after the heap has doubled:
 // without reuse a burst of bodies would double the memory of the models, and a body of 32 MiB
@@ -36,14 +36,14 @@ func NewBodyBuffers() BodyBuffers {
 	return BodyBuffers{newBufferPool(SingleBody, 8), newBufferPool(4<<20, 2), newBufferPool(BatchBody, 1)}
 }
 
-// bufferPool holds a fixed number of buffers of one size. Its weak pointers let the garbage
+// bufferPool has a fixed number of buffers of one size. Its weak pointers let the garbage
 // collector free unused buffers; a sync.Pool does not bound how many buffers exist.
 type bufferPool struct {
-	size int64
+	size int64 // longest body in bytes
 	free chan weak.Pointer[Buffer]
 }
 
-// Buffer holds one body. It is one byte larger than the size of its pool, so that reading
+// Buffer contains one body. It is one byte larger than the size of its pool, so that reading
 // detects a body that is too long.
 type Buffer struct {
 	bytes []byte
@@ -58,7 +58,7 @@ func newBufferPool(size int64, buffers int) *bufferPool {
 	return p
 }
 
-// acquire waits for a buffer until ctx ends.
+// acquire waits for a buffer. It fails with ErrOverloaded when ctx ends.
 func (p *bufferPool) acquire(ctx context.Context) (*Buffer, error) {
 	select {
 	case free := <-p.free:
@@ -78,9 +78,9 @@ func (b *Buffer) Release() {
 	}
 }
 
-// Read reads the body of r, unless it is small, and waits at most maxWait for a buffer. The
-// caller releases the buffer after the answer, also if Read fails. A body that declares more
-// than limit bytes is not read.
+// Read reads the body of r into a buffer, and waits at most maxWait for the buffer. It does not
+// read a small body, or one that declares more than limit bytes. The caller releases the buffer
+// after the answer, even if Read fails.
 func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, maxWait time.Duration) (*Buffer, error) {
 	size := r.ContentLength
 	switch {

@@ -98,7 +98,7 @@ func TestBodyWaitsOnlyForItsSizeClass(t *testing.T) {
 	})
 }
 
-// BenchmarkBodyBuffers compares reused buffers with a new allocation for each body of 32 MiB, beside
+// BenchmarkBodyBuffers compares reused buffers with a new allocation for each body of 32 MiB, next to
 // a heap of 256 MiB, which every garbage collection scans. It reports the collections per body.
 func BenchmarkBodyBuffers(b *testing.B) {
 	heap := make([]*[1 << 10]byte, 256<<10)

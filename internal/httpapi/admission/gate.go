@@ -1,8 +1,8 @@
-// Package admission decides which requests are worked on now: gates bound the requests in
+// Package admission decides which requests are processed now: gates bound the requests in
 // flight, a load shedder rejects requests while the CPUs are overloaded, and body buffers
 // bound the memory of large bodies.
 //
-// Without these bounds an overloaded server answers every request, and all of them too late.
+// Without these bounds an overloaded server would answer every request too late.
 package admission
 
 import (
@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// ErrOverloaded rejects a request that may be sent again later.
-var ErrOverloaded = errors.New("too many requests of this kind are in flight; send it again")
+// ErrOverloaded rejects a request that the caller may send again later.
+var ErrOverloaded = errors.New("too many requests of this kind are in flight; send the request again later")
 
-// Limits bound the requests in flight. A request beyond its limit waits for maxWait, and is
-// then rejected.
+// Limits bound the requests in flight. A request beyond its limit waits up to maxWait, and is
+// then rejected. Zero selects the default.
 type Limits struct {
-	Predict int // predictions; 64 for each CPU if zero: they need nothing but CPU
-	Observe int // reports while no prediction is in flight; 128 if zero: more than one group commit takes
-	Batch   int // batches, each up to 32 MiB; 8 if zero
+	Predict int // predictions; default 64 per CPU, because they need only CPU
+	Observe int // reports while no prediction is in flight; default 128, more than one group commit takes
+	Batch   int // batches, each up to 32 MiB; default 8
 }
 
 // WithDefaults replaces zero fields by their defaults.
@@ -39,9 +39,9 @@ const maxWait = 10 * time.Millisecond
 // Gate is a counting semaphore with a bounded queue and a short wait. A nil Gate admits
 // every request.
 //
-// A Gate with a priority gate shrinks in proportion to the requests in flight there: a report
-// can be sent later, but a task waits for its prediction before it starts. x/sync/semaphore
-// has neither the bounded queue nor a capacity that changes.
+// The capacity of a Gate shrinks in proportion to the requests in flight in its priority gate:
+// a report can be sent later, but a task waits for its prediction before it starts.
+// x/sync/semaphore has neither a bounded queue nor a variable capacity.
 type Gate struct {
 	capacity int64
 	inFlight atomic.Int64
@@ -61,7 +61,7 @@ func (g *Gate) InFlight() int64 { return g.inFlight.Load() }
 // Waiting returns the number of requests that wait for a slot.
 func (g *Gate) Waiting() int64 { return g.waiting.Load() }
 
-// YieldsToPriority reports whether the requests of g give way to those of another gate.
+// YieldsToPriority reports whether g has a priority gate.
 func (g *Gate) YieldsToPriority() bool { return g.priority != nil }
 
 // available returns the current capacity. It is at least one, to prevent starvation.
@@ -73,6 +73,7 @@ func (g *Gate) available() int64 {
 	return max(1, g.capacity*free/g.priority.capacity)
 }
 
+// tryEnter takes a slot if one is free.
 func (g *Gate) tryEnter() bool {
 	if g.inFlight.Add(1) <= g.available() {
 		return true
@@ -120,6 +121,7 @@ func (g *Gate) Leave() {
 	}
 }
 
+// signal wakes one waiting request.
 func (g *Gate) signal() {
 	select {
 	case g.freed <- struct{}{}:

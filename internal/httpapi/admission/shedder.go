@@ -14,8 +14,8 @@ import (
 // it reaches a gate.
 //
 // The ratio falls by 1/8 when a quarter of the goroutines that ran since the last adjustment
-// waited longer than maxLatency, and otherwise grows by 1/16 (additive increase, multiplicative
-// decrease: Chiu and Jain 1989). Low-priority requests are rejected first.
+// waited longer than maxLatency for a CPU, and otherwise grows by 1/16 (additive increase,
+// multiplicative decrease: Chiu and Jain 1989). Low-priority requests are rejected first.
 type LoadShedder struct {
 	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
 	goroutines func() int           // current number of goroutines
@@ -41,13 +41,13 @@ func NewLoadShedder() *LoadShedder {
 	return l
 }
 
-// Overloaded reports whether more goroutines exist than on a slow but idle machine.
+// Overloaded reports whether there are more goroutines than the threshold.
 func (l *LoadShedder) Overloaded() bool { return l.goroutines() > l.threshold }
 
 // AdmitRatio returns the ratio of requests that are admitted, 0 to 1.
 func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load()) / fullRatio }
 
-// Admit decides about one request.
+// Admit reports whether to process one request.
 func (l *LoadShedder) Admit(lowPriority bool) bool {
 	if !l.Overloaded() {
 		return true
@@ -82,7 +82,7 @@ func (l *LoadShedder) adjust() {
 
 // schedulerLatency returns a function that computes the upper quartile of the time that
 // goroutines were runnable without a CPU since the previous call; zero if none ran. The median
-// would hide an overload, because a goroutine that its own process wakes waits for little.
+// would hide an overload, because a goroutine that another goroutine wakes waits only briefly.
 func schedulerLatency() func() time.Duration {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	var previous []uint64
@@ -99,9 +99,9 @@ func schedulerLatency() func() time.Duration {
 		for i, n := range h.Counts {
 			total += n - previous[i]
 		}
-		cumulated, quartile := uint64(0), time.Duration(0)
+		cumulative, quartile := uint64(0), time.Duration(0)
 		for i, n := range h.Counts {
-			if cumulated += n - previous[i]; total > 0 && 4*cumulated >= 3*total {
+			if cumulative += n - previous[i]; total > 0 && 4*cumulative >= 3*total {
 				quartile = time.Duration(max(0, h.Buckets[i]) * float64(time.Second))
 				break
 			}

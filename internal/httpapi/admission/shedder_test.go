@@ -15,7 +15,7 @@ func newTestShedder(goroutines int, latency *time.Duration) (*LoadShedder, *time
 	return l, &now
 }
 
-// admitted counts the admitted of 1000 requests, without an adjustment.
+// admitted returns how many of 1000 requests l admits while its clock does not move.
 func admitted(l *LoadShedder, lowPriority bool) (n int) {
 	for range 1000 {
 		if l.Admit(lowPriority) {
@@ -37,7 +37,7 @@ func TestSlowMachineRejectsNoRequest(t *testing.T) {
 func TestOverloadRejectsLowPriorityFirst(t *testing.T) {
 	latency := 2 * maxLatency
 	l, now := newTestShedder(101, &latency)
-	for range 5 { // 7/8 of 7/8 of …: 0.51
+	for range 5 { // the ratio falls to (7/8)^5 = 0.51
 		*now = now.Add(adjustInterval)
 		l.Admit(false)
 	}

@@ -1,7 +1,7 @@
 // Package auth decides who may call the API: bearer tokens with roles and scopes, and
 // protection against web pages of other origins where no tokens are configured.
 //
-// It knows nothing of routes and status codes; internal/httpapi maps its errors.
+// It does not depend on routes and status codes; internal/httpapi maps its errors.
 package auth
 
 import (
@@ -23,21 +23,22 @@ import (
 // Role is a set of permitted operations.
 type Role string
 
-// The roles. RoleAdmin includes the other two and all remaining operations.
+// The roles. RoleAdmin includes the other three and all remaining operations.
 const (
-	RolePredict Role = "predict"
-	RoleObserve Role = "observe"
-	RoleAdmin   Role = "admin"
+	RolePredict  Role = "predict"
+	RoleObserve  Role = "observe"
+	RoleCampaign Role = "campaign"
+	RoleAdmin    Role = "admin"
 )
 
 // Challenge is the WWW-Authenticate header of a 401.
 const Challenge = `Bearer realm="loadaware"`
 
-// Config says who may call. The zero Config admits callers to public paths only.
+// Config defines who may call the API. The zero Config admits callers to public paths only.
 type Config struct {
 	Tokens      []Token
 	Disabled    bool // every caller is an admin; use it only where no other machine can connect
-	CheckOrigin bool // reject browser requests made for pages of other origins; use it with Disabled
+	CheckOrigin bool // reject browser requests for pages of other origins; use it with Disabled
 }
 
 // Token is one grant. The same secret may have several grants with different roles or scopes.
@@ -63,20 +64,20 @@ var reservedNames = []string{"anonymous", "local", store.Trainer, store.Watchdog
 // token in 64 hex digits, as `printf %s "$TOKEN" | sha256sum` prints it. Errors do not repeat
 // the text, because a misplaced part of it may be a secret token.
 func ParseToken(text string) (Token, error) {
-	who, hash, ok := strings.Cut(text, ":")
-	granted, scope, scoped := strings.Cut(who, "@")
-	name, role, named := strings.Cut(granted, "=")
+	grant, hash, ok := strings.Cut(text, ":")
+	nameAndRole, scope, scoped := strings.Cut(grant, "@")
+	name, role, named := strings.Cut(nameAndRole, "=")
 	if !named {
-		name, role = "", granted
+		name, role = "", nameAndRole
 	}
 	namespace, prefix, prefixed := strings.Cut(scope, "/")
 	t := Token{Name: name, Role: Role(role), Namespace: namespace, DAGPrefix: prefix}
 	sum, err := hex.DecodeString(hash)
 	switch {
-	case !ok || who == "":
+	case !ok || grant == "":
 		return Token{}, errors.New("token grant: role or hash is missing; write role:hash as 'loadaware token' prints it, such as predict:7424…")
-	case !slices.Contains([]Role{RolePredict, RoleObserve, RoleAdmin}, t.Role):
-		return Token{}, errors.New("token grant: unknown role before the colon; use predict, observe or admin")
+	case !slices.Contains([]Role{RolePredict, RoleObserve, RoleCampaign, RoleAdmin}, t.Role):
+		return Token{}, errors.New("token grant: unknown role before the colon; use predict, observe, campaign or admin")
 	case named && !validName.MatchString(name):
 		return Token{}, errors.New("token grant: invalid name before the equals sign; use 1 to 64 letters, digits, dots, dashes or underscores")
 	case slices.Contains(reservedNames, name):
@@ -95,7 +96,7 @@ func ParseToken(text string) (Token, error) {
 }
 
 // Identity names the bearer of t in the audit trail. Without a name it is the first 32 bits
-// of the hash, which reveal nothing of the token and can be searched in the token list.
+// of the hash, which reveal nothing about the token and can be found in the list of tokens.
 func (t *Token) Identity() string {
 	return cmp.Or(t.Name, "token "+hex.EncodeToString(t.Hash[:4]))
 }
@@ -116,7 +117,7 @@ func (c Config) Identify(r *http.Request) Grants {
 }
 
 // lookup returns the grants of a secret. It compares all hashes in constant time, so that
-// the duration reveals nothing of them.
+// the duration reveals nothing about them.
 func (c Config) lookup(secret string) Grants {
 	hash := sha256.Sum256([]byte(secret))
 	var matched Grants

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 // Grants are all grants of one caller.
@@ -15,6 +16,7 @@ type Grants []*Token
 // ForbiddenError reports that a caller is known but its grants do not permit the request.
 type ForbiddenError struct{ Detail string }
 
+// Error implements error.
 func (e *ForbiddenError) Error() string { return e.Detail }
 
 // WithRole returns the grants whose role is RoleAdmin or one of roles. It reuses the memory of g.
@@ -24,7 +26,7 @@ func (g Grants) WithRole(roles []Role) Grants {
 	})
 }
 
-// RoleError says which roles an operation needs.
+// RoleError returns the error of a caller that has none of roles and is no admin.
 func RoleError(roles []Role) error {
 	sufficient := []string{string(RoleAdmin)}
 	for _, r := range roles {
@@ -38,12 +40,13 @@ func (g Grants) Unlimited() bool {
 	return slices.ContainsFunc(g, func(t *Token) bool { return t.Namespace == "" && t.DAGPrefix == "" })
 }
 
-// CheckUnlimited fails unless one of the grants covers every task; subject names what needs it.
-func (g Grants) CheckUnlimited(subject string) error {
+// CheckUnlimited fails unless one of the grants covers every task. The error ends with reason,
+// a clause that says why the operation needs such a grant.
+func (g Grants) CheckUnlimited(reason string) error {
 	if g.Unlimited() {
 		return nil
 	}
-	return g.scopeError(subject)
+	return g.scopeError(reason)
 }
 
 // Covers reports whether the caller may access a task.
@@ -77,9 +80,18 @@ func (g Grants) ListNamespace(requested string) (string, error) {
 	return g[0].Namespace, nil
 }
 
-// SkipAhead returns the key after which a list continues: after itself, or the start of the
-// caller's next range of dag_ids if that is further. Tasks between two ranges are not shown,
-// but reading them would cost as much. more is false after the last range.
+// Scopes returns the ranges of tasks that the caller may access.
+func (g Grants) Scopes() []store.Scope {
+	scopes := make([]store.Scope, len(g))
+	for i, t := range g {
+		scopes[i] = store.Scope{Namespace: t.Namespace, DAGPrefix: t.DAGPrefix}
+	}
+	return scopes
+}
+
+// SkipAhead returns the key from which a list continues: the key after, or the start of the
+// caller's next range of dag_ids if after is between two ranges. Tasks between two ranges are
+// not shown, but reading them would cost as much. more is false after the last range.
 //
 //	shown         etl_a etl_b                 ml_x
 //	stored   billing │   │    hr_1 … hr_9999   │   web
@@ -97,19 +109,45 @@ func (g Grants) SkipAhead(namespace string, after sizing.TaskKey) (from sizing.T
 	return from, more
 }
 
+// Visible returns up to limit tasks that the caller may access and that follow the key after.
+// list reads one page of tasks in order; namespace limits the tasks ("" for all).
+func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list func(after sizing.TaskKey) ([]sizing.Profile, error)) ([]sizing.Profile, error) {
+	var visible []sizing.Profile
+	for {
+		from, more := g.SkipAhead(namespace, after)
+		if !more {
+			return visible, nil
+		}
+		profiles, err := list(from)
+		if err != nil {
+			return nil, err
+		}
+		for i := range profiles {
+			if g.Covers(profiles[i].Task) && len(visible) < limit {
+				visible = append(visible, profiles[i])
+			}
+		}
+		if len(profiles) < limit || len(visible) == limit {
+			return visible, nil
+		}
+		after = profiles[len(profiles)-1].Task
+	}
+}
+
 // less is the byte order in which the store lists tasks.
 func less(a, b sizing.TaskKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.DAG, b.DAG), strings.Compare(a.Task, b.Task)) < 0
 }
 
-func (g Grants) scopeError(requested string) error {
+// scopeError returns an error that names the scopes of g and ends with reason, a clause.
+func (g Grants) scopeError(reason string) error {
 	var scopes []string
 	for _, t := range g {
 		if scope := t.scope(); !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
 		}
 	}
-	return &ForbiddenError{"this token is limited to " + strings.Join(scopes, ", or to ") + ", but " + requested}
+	return &ForbiddenError{"this token is limited to " + strings.Join(scopes, ", or to ") + ", but " + reason}
 }
 
 func (t *Token) covers(task sizing.TaskKey) bool {

@@ -50,7 +50,7 @@ func isCrossOriginRead(r *http.Request, hasSideEffect bool) bool {
 	case "":
 		origin := r.Header.Get("Origin")
 		if origin == "" {
-			return false // not a browser, or one that does not name the origin
+			return false // not a browser, or a browser that does not send the origin
 		}
 		from, err := url.Parse(origin)
 		return err != nil || from.Host != r.Host
@@ -67,9 +67,9 @@ func hostOf(r *http.Request) string {
 	return strings.Trim(r.Host, "[]")
 }
 
-// isPublicName reports whether a host may be a public DNS name: it is no address, contains a
-// dot, and is neither in a domain reserved for private use (RFC 6761, RFC 6762, RFC 8375,
-// .internal) nor the name of a Kubernetes Service (name.namespace.svc).
+// isPublicName reports whether a host may be a public DNS name: it is not an IP address, contains
+// a dot, and is neither in a domain for private use (RFC 6761, RFC 6762, RFC 8375, .internal)
+// nor the name of a Kubernetes Service (name.namespace.svc).
 func isPublicName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {

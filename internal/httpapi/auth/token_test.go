@@ -19,6 +19,7 @@ func TestParseToken(t *testing.T) {
 	hash := sha256.Sum256([]byte("se:cret"))
 	for text, want := range map[string]Token{
 		"observe:":                {Role: RoleObserve},
+		"campaign:":               {Role: RoleCampaign},
 		"observe@team-a:":         {Role: RoleObserve, Namespace: "team-a"},
 		"observe@team-a/etl_:":    {Role: RoleObserve, Namespace: "team-a", DAGPrefix: "etl_"},
 		"observe@/etl_:":          {Role: RoleObserve, DAGPrefix: "etl_"},
@@ -56,7 +57,7 @@ func FuzzParseToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		token, err := ParseToken(text)
 		if err == nil {
-			require.Contains(t, []Role{RolePredict, RoleObserve, RoleAdmin}, token.Role)
+			require.Contains(t, []Role{RolePredict, RoleObserve, RoleCampaign, RoleAdmin}, token.Role)
 			return
 		}
 		if _, hash, ok := strings.Cut(text, ":"); ok && len(hash) > 20 {

@@ -23,15 +23,15 @@ func NewSecret() (secret, hash string) {
 // ParseTokens parses grants separated by commas. An error names the position in source.
 func ParseTokens(list, source string) ([]Token, error) {
 	var tokens []Token
-	nth := 0
+	position := 0
 	for grant := range strings.SplitSeq(list, ",") {
 		if grant = strings.TrimSpace(grant); grant == "" {
 			continue
 		}
-		nth++
+		position++
 		token, err := ParseToken(grant)
 		if err != nil {
-			return nil, fmt.Errorf("grant %d of %s: %w", nth, source, err)
+			return nil, fmt.Errorf("grant %d of %s: %w", position, source, err)
 		}
 		tokens = append(tokens, token)
 	}
@@ -44,8 +44,8 @@ type FirstToken struct {
 }
 
 // LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty.
-// If the file does not exist, it creates a token and returns it as first, which the caller
-// must store.
+// If the file does not exist, it creates a token and returns it as first; the caller must
+// call Store on it.
 func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error) {
 	tokens, err = ParseTokens(list, "LOADAWARE_TOKENS")
 	if err != nil || len(tokens) > 0 || file == "" {
@@ -79,6 +79,7 @@ func (f *FirstToken) Store(w io.Writer) error {
 	return err
 }
 
+// write writes the grant to a temporary file and renames it.
 func (f *FirstToken) write() error {
 	temporary, err := os.CreateTemp(filepath.Dir(f.file), ".tokens-*") // readable by its owner only
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTokensFileHasGrantsInLinesOrWithCommas(t *testing.T) {
+func TestTokensFileSeparatesGrantsByLinesOrCommas(t *testing.T) {
 	grant := func(role Role) string {
 		_, hash := NewSecret()
 		return string(role) + ":" + hash + "\n"

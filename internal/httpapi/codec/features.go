@@ -22,7 +22,7 @@ func ReadFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	return readAnyFeatures(raw)
 }
 
-// readCommonFeatures returns false for features in any but the common form.
+// readCommonFeatures reads features in the common form. It returns false for any other form.
 func readCommonFeatures(raw []byte) (sizing.Features, bool) {
 	s := scanner{data: raw}
 	if s.atEnd() {
@@ -39,7 +39,8 @@ func readCommonFeatures(raw []byte) (sizing.Features, bool) {
 	return features, ok && s.atEnd()
 }
 
-// readAnyFeatures reads features token by token: json.Unmarshal into a map takes twice as long.
+// readAnyFeatures reads features in any form, token by token: json.Unmarshal into a map takes
+// twice as long.
 func readAnyFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // the caller rejects duplicates
 	switch dec.PeekKind() {
@@ -64,6 +65,7 @@ func readAnyFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	return features, nil
 }
 
+// readValue reads one scalar.
 func readValue(dec *jsontext.Decoder) (sizing.Value, error) {
 	kind := dec.PeekKind()
 	if kind == '{' || kind == '[' {

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/plainjson"
 )
 
-// PredictionResponse is a 200 whose body is encoded, with the same bytes as encoding/json
-// produces. It is visited once, and its memory is then reused.
+// PredictionResponse is an encoded answer with status 200. Its bytes are the same that
+// encoding/json produces. Call a Visit method once: it returns the memory to a pool.
 type PredictionResponse struct{ plainjson.Writer }
 
 var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
@@ -27,6 +27,7 @@ func (w *PredictionResponse) VisitPredictBatchResponse(to http.ResponseWriter) e
 	return w.send(to)
 }
 
+// send writes the answer and returns the memory to the pool.
 func (w *PredictionResponse) send(to http.ResponseWriter) error {
 	h := to.Header()
 	h["Content-Type"] = jsonMedia
@@ -74,6 +75,35 @@ func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem)) (*
 	return w, nil
 }
 
+// duration writes the fields of d after its median, in the order of their names.
+func (w *PredictionResponse) duration(d *api.Duration) {
+	w.Raw(`,"outlier_probability":`)
+	w.optional(d.OutlierProbability)
+	w.Raw(`,"p95_seconds":`)
+	w.Number(d.P95Seconds)
+	w.Raw(`,"p99_seconds":`)
+	w.optional(d.P99Seconds)
+	w.Raw(`,"shape":`)
+	if d.Shape == nil {
+		w.Raw("null")
+	} else {
+		w.Text(*d.Shape)
+	}
+	w.Raw(`,"timeout_probability":`)
+	w.optional(d.TimeoutProbability)
+	w.Raw("}")
+}
+
+// optional writes a number, or null for nil.
+func (w *PredictionResponse) optional(v *float64) {
+	if v == nil {
+		w.Raw("null")
+		return
+	}
+	w.Number(*v)
+}
+
+// prediction writes all fields of a prediction in the order in which encoding/json writes them.
 func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.Raw(`{"bins":`)
 	w.bins(p.Bins)
@@ -95,9 +125,7 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	} else {
 		w.Raw(`{"median_seconds":`)
 		w.Number(p.Duration.MedianSeconds)
-		w.Raw(`,"p95_seconds":`)
-		w.Number(p.Duration.P95Seconds)
-		w.Raw("}")
+		w.duration(p.Duration)
 	}
 	w.Raw(`,"ladder_bytes":`)
 	plainjson.Wholes(&w.Writer, p.LadderBytes)
@@ -127,7 +155,27 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.Text(string(p.Source))
 	w.Raw(`,"task_id":`)
 	w.Text(p.TaskID)
+	w.warnings(p.Warnings)
 	w.Raw("}")
+}
+
+// warnings writes the warnings, which are absent if there are none.
+func (w *PredictionResponse) warnings(all []api.Warning) {
+	for i, warning := range all {
+		if i == 0 {
+			w.Raw(`,"warnings":[`)
+		} else {
+			w.Raw(",")
+		}
+		w.Raw(`{"detail":`)
+		w.Text(warning.Detail)
+		w.Raw(`,"field":`)
+		w.Text(warning.Field)
+		w.Raw("}")
+	}
+	if len(all) > 0 {
+		w.Raw("]")
+	}
 }
 
 func (w *PredictionResponse) bins(b *api.Bins) {

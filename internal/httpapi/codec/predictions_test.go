@@ -49,7 +49,7 @@ func randomPrediction(r *rand.Rand) api.Prediction {
 	return p
 }
 
-func TestPredictionsHaveTheBytesOfEncodingJSON(t *testing.T) {
+func TestWritePredictionsMatchesEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	var batch []api.BatchPrediction
 	for i := range 3000 {

@@ -34,10 +34,18 @@ func ReadPredictRequest(raw []byte, body *api.PredictRequest) bool {
 			return s.intPtr(&body.TryNumber)
 		case "max_memory_bytes":
 			return s.int64Ptr(&body.MaxMemoryBytes)
+		case "execution_timeout_seconds":
+			return s.float64Ptr(&body.ExecutionTimeoutSeconds)
 		case "features":
 			return s.features(&body.Features)
 		case "requested":
 			return s.resources(&body.Requested)
+		case "metadata":
+			return s.metadata(&body.Metadata)
+		case "node_type":
+			return s.textPtr(&body.NodeType)
+		case "cluster_load":
+			return s.float64Ptr(&body.ClusterLoad)
 		}
 		return false
 	})
@@ -76,6 +84,14 @@ func ReadObservation(raw []byte, body *api.Observation) bool {
 			return s.resources(&body.Requested)
 		case "allocated":
 			return s.resources(&body.Allocated)
+		case "metadata":
+			return s.metadata(&body.Metadata)
+		case "node_type":
+			return s.textPtr(&body.NodeType)
+		case "cluster_load":
+			return s.float64Ptr(&body.ClusterLoad)
+		case "usage":
+			return s.usage(&body.Usage)
 		}
 		return s.measurement(name, body)
 	})
@@ -120,6 +136,59 @@ func (s *scanner) resources(to **api.Resources) bool {
 			return s.int64Ptr(&r.MemoryBytes)
 		case "cpu_cores":
 			return s.float64Ptr(&r.CPUCores)
+		}
+		return false
+	})
+}
+
+// metadata checks that all values are scalars or lists of scalars, and returns the JSON unchanged.
+func (s *scanner) metadata(to *api.Metadata) bool {
+	from := s.pos
+	if !s.object(func([]byte) bool { return s.skipScalars() }) {
+		return false
+	}
+	*to = s.data[from:s.pos:s.pos]
+	return true
+}
+
+// skipScalars skips a scalar or a list of scalars.
+func (s *scanner) skipScalars() bool {
+	if !s.accept('[') {
+		return s.skipScalar()
+	}
+	if s.accept(']') {
+		return true
+	}
+	for {
+		if s.skipSpace(); !s.skipScalar() {
+			return false
+		}
+		if s.accept(']') {
+			return true
+		}
+		if !s.accept(',') {
+			return false
+		}
+	}
+}
+
+func (s *scanner) usage(to **api.Usage) bool {
+	u := new(api.Usage)
+	*to = u
+	return s.object(func(name []byte) bool {
+		switch string(name) {
+		case "memory_mean_bytes":
+			return s.float64Ptr(&u.MemoryMeanBytes)
+		case "cpu_mean_cores":
+			return s.float64Ptr(&u.CPUMeanCores)
+		case "read_bytes":
+			return s.float64Ptr(&u.ReadBytes)
+		case "written_bytes":
+			return s.float64Ptr(&u.WrittenBytes)
+		case "gpu_memory_max_bytes":
+			return s.float64Ptr(&u.GPUMemoryMaxBytes)
+		case "gpu_utilisation_mean":
+			return s.float64Ptr(&u.GPUUtilisationMean)
 		}
 		return false
 	})

@@ -15,17 +15,22 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// commonRequest is a prediction request in the common form.
 const commonRequest = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "emea__017", "namespace": "default", "map_index": -1,
 	"try_number": 2, "features": {"count": 1253, "share": -0.25e-3, "region": "emea", "sale_end": "2020-02-05", "full": true, "none": null, "zero": -0},
-	"requested": {"memory": "350Gi", "cpu": "6"}, "max_memory_bytes": 412316860416}`
+	"requested": {"memory": "350Gi", "cpu": "6"}, "max_memory_bytes": 412316860416,
+	"metadata": {"owner": "pricing", "tags": ["a", "b"], "none": null, "empty": []}, "node_type": "m5.large", "cluster_load": 0.5}`
 
+// commonReport is a report in the common form.
 const commonReport = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "emea__017", "namespace": "default", "map_index": 3, "try_number": 2,
 	"outcome": "success", "prediction_id": "0198", "memory_max": "3Gi", "memory_max_bytes": 3221225472, "memory_sampled_bytes": 3000000000,
 	"cpu_max_cores": 1.25, "duration_seconds": 61e1, "started_at": "2020-01-03T02:15:00Z", "ended_at": "2020-01-03T02:25:10.5+02:00",
-	"allocated": {"memory_bytes": 4294967296, "cpu_cores": 2.5}, "requested": {"memory": "350Gi", "cpu": "6"}, "features": {"count": 1253}}`
+	"allocated": {"memory_bytes": 4294967296, "cpu_cores": 2.5}, "requested": {"memory": "350Gi", "cpu": "6"}, "features": {"count": 1253},
+	"metadata": {"owner": "pricing"}, "node_type": "m5.large", "cluster_load": 0, "usage": {"memory_mean_bytes": 1e9, "cpu_mean_cores": 0.5,
+	"read_bytes": 1, "written_bytes": 2, "gpu_memory_max_bytes": 3, "gpu_utilisation_mean": 0.25}}`
 
-// requestsMatch requires that both decoders read the same request. It returns whether the form is
-// common.
+// requestsMatch requires that both decoders read the same request. It reports whether raw has the
+// common form.
 func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()
 	var got, want api.PredictRequest
@@ -35,8 +40,9 @@ func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	}
 	require.NoError(t, jsonv2.Unmarshal(raw, &want, api.Strict()), "%s", raw)
 	require.Equal(t, strings.TrimSpace(string(want.Features)), strings.TrimSpace(string(got.Features)))
+	require.Equal(t, strings.TrimSpace(string(want.Metadata)), strings.TrimSpace(string(got.Metadata)))
 	features, ok := readCommonFeatures(got.Features)
-	want.Features, got.Features = nil, nil
+	want.Features, got.Features, want.Metadata, got.Metadata = nil, nil, nil, nil
 	require.Equal(t, want, got, "%s", raw)
 	if ok {
 		want, invalid := readAnyFeatures(featuresOf(raw))
@@ -46,7 +52,8 @@ func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	return true
 }
 
-// reportsMatch requires the same of reports.
+// reportsMatch requires that both decoders read the same report. It reports whether raw has the
+// common form.
 func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()
 	var got, want api.Observation
@@ -56,7 +63,8 @@ func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	}
 	require.NoError(t, jsonv2.Unmarshal(raw, &want, api.Strict()), "%s", raw)
 	require.Equal(t, strings.TrimSpace(string(want.Features)), strings.TrimSpace(string(got.Features)))
-	want.Features, got.Features = nil, nil
+	require.Equal(t, strings.TrimSpace(string(want.Metadata)), strings.TrimSpace(string(got.Metadata)))
+	want.Features, got.Features, want.Metadata, got.Metadata = nil, nil, nil, nil
 	require.Equal(t, want, got, "%s", raw)
 	return true
 }
@@ -109,7 +117,7 @@ func TestReadObservation(t *testing.T) {
 	}
 }
 
-// Bodies with up to two random changes match the strict decoder, or are left to it.
+// The hand-written readers and the strict decoder agree about bodies with up to two random changes.
 func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	for kind, c := range map[string]struct {
 		body  string

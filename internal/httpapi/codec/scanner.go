@@ -15,7 +15,7 @@ type scanner struct {
 	pos  int
 }
 
-// maxNames bounds the members of an object, because names are compared one by one.
+// maxNames bounds the members of an object, because object compares each name with all earlier ones.
 const maxNames = 24
 
 // object reads an object; value reads the value of each name. It returns false for JSON that
@@ -93,6 +93,7 @@ func (s *scanner) quoted() ([]byte, bool) {
 	return nil, false
 }
 
+// text reads a string into to.
 func (s *scanner) text(to *string) bool {
 	text, ok := s.quoted()
 	*to = string(text)
@@ -142,9 +143,10 @@ func (s *scanner) number() (text []byte, isInteger, ok bool) {
 	return s.data[from:s.pos], isInteger, true
 }
 
+// int64Ptr reads an integer without exponent and fraction into to.
 func (s *scanner) int64Ptr(to **int64) bool {
 	text, isInteger, ok := s.number()
-	if !ok || !isInteger || len(text) > 18 {
+	if !ok || !isInteger || len(text) > 18 { // 18 digits always fit an int64
 		return false
 	}
 	v, err := strconv.ParseInt(string(text), 10, 64)
@@ -202,6 +204,7 @@ func (s *scanner) skipScalar() bool {
 	return ok
 }
 
+// literal consumes a word such as true.
 func (s *scanner) literal(word string) bool {
 	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
 		return false

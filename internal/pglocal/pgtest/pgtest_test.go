@@ -63,7 +63,7 @@ func TestFoldersOfEarlierRunsAreRemoved(t *testing.T) {
 	require.NoError(t, server.Stop())
 
 	assert.NoDirExists(t, old)
-	assert.DirExists(t, fresh, "its owner may not have locked it yet")
+	assert.DirExists(t, fresh, "a process may use it that has not locked it yet")
 	assert.NoFileExists(t, filepath.Join(foreign, "lock"), "a link is not followed")
 	assert.DirExists(t, foreign)
 }

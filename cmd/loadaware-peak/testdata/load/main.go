@@ -1,22 +1,22 @@
 //go:build linux
 
-// Command load uses memory, CPU and processes as its arguments say, one after the other:
+// Command load executes the steps in its arguments in order:
 //
-//	alloc:MIB          touches so much memory and keeps it
-//	spike:MIB:TIME     touches so much and gives it back
-//	file:PATH:MIB      writes a file, which fills the page cache, and keeps it
+//	alloc:MIB          allocates and touches memory, and keeps it
+//	spike:MIB:TIME     allocates and touches memory for a time, and frees it
+//	file:PATH:MIB      writes a file, which fills the page cache
 //	burn:TIME          keeps one core busy
-//	sleep:TIME         does nothing
-//	children:N:STEPS   runs N copies of itself at once, steps parted by commas and times by +
+//	sleep:TIME         sleeps
+//	children:N:STEPS   runs N copies of itself at once; commas separate the steps, and + replaces :
 //	orphans:N:TIME     leaves N sleeping processes without a parent
-//	trap:SIGNAL:CODE   will exit with the code when the signal comes
-//	ignore:SIGNAL      will not care
-//	count:SIGNAL:N     waits until the signal has come N times, at most 10 s
-//	print:TEXT         writes a line
+//	trap:SIGNAL:CODE   exits with the code when the signal arrives
+//	ignore:SIGNAL      ignores the signal from now on
+//	count:SIGNAL:N     waits until the signal has arrived N times, at most 10 s
+//	print:TEXT         prints a line
 //	cat:               copies standard input to standard output
-//	append:PATH:TEXT   writes a line behind what is there
-//	die:SIGNAL         ends by a signal
-//	exit:CODE          ends
+//	append:PATH:TEXT   appends a line to a file
+//	die:SIGNAL         kills itself with a signal
+//	exit:CODE          exits with a code
 package main
 
 import (
@@ -38,8 +38,8 @@ func main() {
 	}
 }
 
-func do(verb, first, second string) {
-	switch verb {
+func do(step, first, second string) {
+	switch step {
 	case "alloc":
 		touch(first)
 	case "spike":
@@ -58,18 +58,18 @@ func do(verb, first, second string) {
 	case "orphans":
 		orphans(number(first), second)
 	case "trap":
-		came := notify(first)
-		go func() { <-came; os.Exit(number(second)) }()
+		arrived := notify(first)
+		go func() { <-arrived; os.Exit(number(second)) }()
 	case "ignore":
 		signal.Ignore(syscall.Signal(number(first)))
 	case "count":
-		came := notify(first)
-		late := time.After(10 * time.Second)
+		arrived := notify(first)
+		timeout := time.After(10 * time.Second)
 		for range number(second) {
 			fmt.Println("ready")
 			select {
-			case <-came:
-			case <-late:
+			case <-arrived:
+			case <-timeout:
 				os.Exit(98)
 			}
 		}
@@ -88,7 +88,7 @@ func do(verb, first, second string) {
 	case "exit":
 		os.Exit(number(first))
 	default:
-		check(fmt.Errorf("no such step: %s", verb))
+		check(fmt.Errorf("unknown step %q", step))
 	}
 }
 
@@ -118,7 +118,7 @@ func children(n int, steps []string) {
 	}
 }
 
-// orphans are children of children that do not wait for them.
+// orphans starts processes whose parent, a shell, ends without waiting for them.
 func orphans(n int, lifetime string) {
 	for range n {
 		check(exec.Command("/bin/sh", "-c", fmt.Sprintf("sleep %v &", duration(lifetime).Seconds())).Run())
@@ -126,12 +126,13 @@ func orphans(n int, lifetime string) {
 }
 
 func notify(name string) chan os.Signal {
-	came := make(chan os.Signal, 100)
-	signal.Notify(came, syscall.Signal(number(name)))
-	return came
+	arrived := make(chan os.Signal, 100)
+	signal.Notify(arrived, syscall.Signal(number(name)))
+	return arrived
 }
 
-// die asks the shell, since Go answers some signals by itself.
+// die replaces this process with a shell that kills itself, because the Go runtime handles some
+// signals.
 func die(s syscall.Signal) {
 	check(syscall.Exec("/bin/sh", []string{"sh", "-c", fmt.Sprintf("kill -%d $$; sleep 10", s)}, os.Environ()))
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/loadaware/loadaware/internal/backtest/growth"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/render"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const phasesUsage = `replay [flags] SERIES.csv
+
+Replays runs sample by sample, and compares limits that grow during a run with the static
+grant that loadaware would have given. SERIES.csv has the columns dag_id, task_id, run_id,
+seconds, memory_bytes and cpu_cores, plain or gzip; the rows of a run are in order of time,
+and the runs of a task in order of their start. - is standard input. Every policy plans a run
+before it learns the run's series. Nothing is stored, and no server is needed.
+
+A run that uses more than its limit is killed: its policy pays for the try and starts again.
+The first run of a task has no plan; it is learned and not counted, unless --request-gb gives
+its request.
+
+  loadaware phases replay series.csv
+  loadaware phases replay -o json --poll 15 --reaction 30 series.csv.gz`
+
+// replayPhases runs the commands about phases.
+func replayPhases(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("phases", phasesUsage)
+	poll := cmd.Float64("poll", 5, "seconds between two reads of the usage, 1 to 600")
+	reaction := cmd.Float64("reaction", 10, "seconds from a read until a new limit is in force, 1 to 600")
+	request := cmd.Float64("request-gb", 0, "static request in GB (1e9 bytes) of the first run of each task, which then counts; 0: it does not count")
+	format := cmd.String("o", "table", "output: table, json or markdown")
+	rest, err := cmd.ParseArgs(con, args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(rest) == 0 || rest[0] != "replay":
+		return cli.UsageErrorf("use loadaware phases replay SERIES.csv; see loadaware phases --help")
+	case len(rest) != 2:
+		return cli.UsageErrorf("name one file of series to replay, or - for standard input; see loadaware phases --help")
+	case !(*poll >= 1 && *poll <= 600):
+		return cli.UsageErrorf("--poll must be 1 to 600 seconds, not %v", *poll)
+	case !(*reaction >= 1 && *reaction <= 600):
+		return cli.UsageErrorf("--reaction must be 1 to 600 seconds, not %v", *reaction)
+	case !(*request >= 0 && *request <= sizing.MaxBytes/1e9):
+		return cli.UsageErrorf("--request-gb must be 0 or more, not %v", *request)
+	case *format != "table" && *format != "json" && *format != "markdown":
+		return cli.UsageErrorf("-o must be table, json or markdown, not %q", *format)
+	}
+	runs, err := readSeries(con, rest[1])
+	if err != nil {
+		return err
+	}
+	bar := progressbar.NewOptions(len(runs), progressbar.OptionSetDescription("replaying"),
+		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	report, err := growth.Replay(ctx, runs, growth.Config{
+		Timing: plan.Timing{Poll: *poll, Reaction: *reaction}, Request: sizing.Bytes(*request * 1e9),
+		Progress: func(runs int) { _ = bar.Add(runs) }, // a drawing error does not matter
+	})
+	if err != nil {
+		return err
+	}
+	_ = bar.Finish()
+	if *format == "json" {
+		return render.JSON(con.Out, report)
+	}
+	return render.Growth(con.Out, report, *format)
+}
+
+// readSeries reads a file, or standard input if name is a hyphen.
+func readSeries(con cli.Console, name string) ([]*growth.Run, error) {
+	if name == "-" {
+		return growth.Read("standard input", con.In)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the series: %w", err)
+	}
+	defer file.Close()
+	return growth.Read(filepath.Base(name), file)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/render"
+)
+
+const profilesUsage = `[ID | metadata] [flags]
+
+Lists the usage profiles of a namespace of a running server: groups of runs, of any task, that use
+resources alike. Profile 0 holds the outliers, which are like no other runs. With an ID it
+describes that profile and lists its tasks. With the word metadata it says which facts predict
+the profile of a task before its first run: the accuracy with each field alone and without it.
+
+  loadaware profiles
+  loadaware profiles 3 -o json
+  loadaware profiles metadata`
+
+// usageProfiles prints GET /profiles or GET /profiles/{profile_id}.
+func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("profiles", profilesUsage, "url", "token")
+	namespace := cmd.String("namespace", "", "namespace; if empty, that of the token, or else default")
+	limit := cmd.Int("limit", 100, "largest number of tasks of a profile, 1 to 1000")
+	format := cmd.FormatFlag()
+	rest, err := cmd.ParseArgs(con, args)
+	if err != nil {
+		return err
+	}
+	if err := cli.CheckFormat(*format); err != nil {
+		return err
+	}
+	if len(rest) > 1 {
+		return cli.UsageErrorf("profiles takes one id at most, but was given %q", rest)
+	}
+	path, query := "/profiles", url.Values{}
+	if *namespace != "" {
+		query.Set("namespace", *namespace)
+	}
+	isMetadata := len(rest) == 1 && rest[0] == "metadata"
+	isOne := len(rest) == 1 && !isMetadata
+	if isOne {
+		if _, err := strconv.ParseUint(rest[0], 10, 31); err != nil {
+			return cli.UsageErrorf("%q is neither the id of a profile nor metadata; loadaware profiles lists the ids", rest[0])
+		}
+		path += "/" + rest[0]
+		query.Set("limit", strconv.Itoa(*limit))
+	}
+	var answer json.RawMessage
+	if err := cmd.Server().Call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &answer); err != nil {
+		return err
+	}
+	if *format == "json" && !isMetadata {
+		return render.JSON(con.Out, answer)
+	}
+	if isOne {
+		var detail api.UsageProfileDetail
+		if err := json.Unmarshal(answer, &detail); err != nil {
+			return err
+		}
+		return render.UsageProfile(con.Out, *format, &detail)
+	}
+	var set api.UsageProfileSet
+	if err := json.Unmarshal(answer, &set); err != nil {
+		return err
+	}
+	if isMetadata {
+		return render.ProfileMetadata(con.Out, *format, &set)
+	}
+	return render.UsageProfiles(con.Out, *format, &set)
+}

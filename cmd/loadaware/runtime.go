@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const runTimeUsage = `[DAG TASK [FEATURE=VALUE …]] [flags]
+
+Describes the run times of a task of a running server: quantiles, the shape that it shares with
+other tasks, and the execution timeout that a healthy run exceeds with the given risk. With
+features it describes one try, and with --elapsed its remaining time.
+
+Without a task it lists all tasks, worst first: timeouts that are too tight or too loose, and
+tasks whose run times drift. A timeout is known if predictions send execution_timeout_seconds.
+
+  loadaware runtime pricing predict_demand product_count=1253 --elapsed 600`
+
+// runTimes prints GET /tasks/{dag_id}/{task_id}/runtime of one task or of all.
+func runTimes(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("runtime", runTimeUsage, "url", "token")
+	namespace := cmd.NamespaceFlag()
+	risk := cmd.Float64("risk", 0.01, "share of healthy runs that the suggested timeout may stop, 0.001 to 0.5")
+	elapsed := cmd.Float64("elapsed", 0, "seconds that a try has run; prints its remaining time")
+	timeout := cmd.Float64("timeout", 0, "execution timeout in use, in seconds; the timeout of the newest prediction if 0")
+	format := cmd.FormatFlag()
+	rest, err := cmd.ParseArgs(con, args)
+	if err != nil {
+		return err
+	}
+	if err := cli.CheckFormat(*format); err != nil {
+		return err
+	}
+	query := url.Values{"risk": {strconv.FormatFloat(*risk, 'g', -1, 64)}}
+	for name, value := range map[string]float64{"elapsed_seconds": *elapsed, "execution_timeout_seconds": *timeout} {
+		if value != 0 {
+			query.Set(name, strconv.FormatFloat(value, 'g', -1, 64))
+		}
+	}
+	if len(rest) == 0 {
+		answers, err := allRunTimes(ctx, cmd.Server(), *namespace, query)
+		if err != nil {
+			return err
+		}
+		return render.RunTimes(con.Out, *format, answers)
+	}
+	key, rest, err := cli.TaskArgument("runtime", *namespace, rest)
+	if err != nil {
+		return err
+	}
+	for _, text := range rest {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || query.Has(name) {
+			return cli.UsageErrorf("%q is not FEATURE=VALUE, or is given twice; see loadaware runtime --help", text)
+		}
+		query.Set(name, value)
+	}
+	var answer json.RawMessage
+	if err := cmd.Server().Call(ctx, http.MethodGet, runTimePath(key, query), nil, &answer); err != nil {
+		return err
+	}
+	if *format == "json" {
+		return render.JSON(con.Out, answer)
+	}
+	var r api.RunTime
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return err
+	}
+	return render.RunTime(con.Out, &r)
+}
+
+func runTimePath(key sizing.TaskKey, query url.Values) string {
+	query.Set("namespace", key.Namespace)
+	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
+}
+
+// allRunTimes reads the run times of all tasks of a namespace. It omits tasks without any.
+func allRunTimes(ctx context.Context, server *client.Client, namespace string, query url.Values) ([]api.RunTime, error) {
+	answers := []api.RunTime{}
+	for page := (url.Values{"limit": {"1000"}, "namespace": {namespace}}); ; {
+		var tasks api.TaskPage
+		if err := server.Call(ctx, http.MethodGet, "/tasks?"+page.Encode(), nil, &tasks); err != nil {
+			return nil, err
+		}
+		for i := range tasks.Tasks {
+			t := &tasks.Tasks[i]
+			var r api.RunTime
+			err := server.Call(ctx, http.MethodGet, runTimePath(sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}, query), nil, &r)
+			if client.IsStatus(err, http.StatusNotFound) {
+				continue // no run has a duration
+			}
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, r)
+		}
+		if tasks.NextCursor == nil {
+			return answers, nil
+		}
+		page.Set("cursor", *tasks.NextCursor)
+	}
+}

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// compactReceiptsStep is the migration that creates the tables of compact receipts.
+const compactReceiptsStep = 11
+
+// RevertMigrations reverts the newest steps. Before it reverts the tables of compact receipts, it
+// stores these receipts as JSON, which earlier versions read.
+func RevertMigrations(ctx context.Context, dsn string, steps int) error {
+	current, isDirty, _, err := migrations.Status(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	if !isDirty && current >= compactReceiptsStep && int(current)-steps < compactReceiptsStep {
+		if err := expandReceipts(ctx, dsn); err != nil {
+			return err
+		}
+	}
+	return migrations.Down(ctx, dsn, steps)
+}
+
+// expandReceipts stores the compact receipts as JSON.
+func expandReceipts(ctx context.Context, dsn string) error {
+	st, err := postgres.Open(ctx, dsn, postgres.Config{})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return st.ExpandReceipts(ctx)
+}

@@ -1,0 +1,315 @@
+// Package campaigns implements the command campaign, which reproduces archived runs.
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/campaign/suggest"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
+)
+
+const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
+       loadaware campaign register ID ARCHIVE.csv
+       loadaware campaign suggest ARCHIVE.csv [--count N] [--campaign ID]
+       loadaware campaign status [ID]
+       loadaware campaign reset ID RUN --to 0|17|37
+       loadaware campaign pause | resume ID
+
+A campaign reproduces archived runs of a DAG in a sandbox, so that their usage is known
+before production needs it. It needs --conf, which overrides the conf of each archived run,
+or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns of
+loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
+It may also have JSON lines with scenario, execution_date and conf. suggest ranks the runs of an
+archive with features by how much their reproduction reduces the uncertainty about all its runs. It
+needs no server, except to register the first runs with --campaign; -o json prints them for register.`
+
+// campaignFlags are the flags of all campaign commands.
+type campaignFlags struct {
+	*cli.Command
+	namespace, dag, pool, conf, version, until, notes, format *string
+	runs, to                                                  *int
+	count                                                     *int
+	campaign                                                  *int64
+	gbh                                                       *float64
+}
+
+// subcommands are the commands below loadaware campaign.
+var subcommands = map[string]func(*campaignFlags, context.Context, cli.Console, []string) error{
+	"create": (*campaignFlags).create, "register": (*campaignFlags).register, "suggest": (*campaignFlags).suggest,
+	"status": (*campaignFlags).status, "reset": (*campaignFlags).reset, "pause": (*campaignFlags).pause, "resume": (*campaignFlags).resume,
+}
+
+// Run runs the command campaign.
+func Run(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("campaign", campaignUsage, "url", "token")
+	f := &campaignFlags{
+		Command:   cmd,
+		namespace: cmd.NamespaceFlag(),
+		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced"),
+		pool:      cmd.String("pool", "", "Airflow pool of the reproduced tasks"),
+		conf:      cmd.String("conf", "", "sandbox settings as a JSON object, or @FILE"),
+		version:   cmd.String("dag-version", "", "version of the DAG that must be deployed"),
+		runs:      cmd.Int("runs", 0, "budget: DAG runs, repeated attempts included; 0 for any number"),
+		gbh:       cmd.Float64("gbh", 0, "budget: allocated GB·h of the reproduced tries; 0 for any amount"),
+		until:     cmd.String("until", "", "budget: no run starts after this time, such as 2030-01-03T00:00:00Z"),
+		to:        cmd.Int("to", 0, "state to which reset moves a run: 0 deploys again, 17 runs again, 37 profiles again"),
+		notes:     cmd.String("notes", "", "why a run is reset"),
+		count:     cmd.Int("count", 20, "suggest: number of runs"),
+		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign"),
+		format:    cmd.String("o", "text", "output: text or json"),
+	}
+	rest, err := cmd.ParseArgs(con, args)
+	if err != nil {
+		return err
+	}
+	if *f.format != "text" && *f.format != "json" {
+		return cli.UsageErrorf("-o must be text or json, not %q", *f.format)
+	}
+	if len(rest) == 0 || subcommands[rest[0]] == nil {
+		return cli.UsageErrorf("use create, register, suggest, status, reset, pause or resume; see loadaware campaign --help")
+	}
+	return subcommands[rest[0]](f, ctx, con, rest[1:])
+}
+
+// create creates a campaign.
+func (f *campaignFlags) create(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 1 || *f.dag == "" {
+		return cli.UsageErrorf("use loadaware campaign create NAME --dag DAG")
+	}
+	request := api.CampaignRequest{Name: args[0], Namespace: f.namespace, DagID: *f.dag, Pool: cli.TextOrNil(*f.pool), Version: cli.TextOrNil(*f.version)}
+	budget, err := f.budget()
+	if err != nil {
+		return err
+	}
+	request.Budget = budget
+	if request.Conf, err = confFlag(*f.conf); err != nil {
+		return err
+	}
+	var created api.Campaign
+	if err := f.Server().Call(ctx, http.MethodPost, "/campaigns", request, &created); err != nil {
+		return err
+	}
+	return f.print(con, &created)
+}
+
+// budget returns the budget of the flags; nil without any.
+func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
+	if *f.runs == 0 && *f.gbh == 0 && *f.until == "" {
+		return nil, nil
+	}
+	budget := &api.CampaignBudget{Runs: f.runs, Gbh: f.gbh}
+	if *f.until != "" {
+		until, err := time.Parse(time.RFC3339, *f.until)
+		if err != nil {
+			return nil, cli.UsageErrorf("--until %q is not a time with a zone; write 2030-01-03T00:00:00Z", *f.until)
+		}
+		budget.Until = &until
+	}
+	return budget, nil
+}
+
+// confFlag reads a JSON object, or the file after an @.
+func confFlag(value string) (json.RawMessage, error) {
+	if name, isFile := strings.CutPrefix(value, "@"); isFile {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read --conf: %w", err)
+		}
+		value = string(text)
+	}
+	if value == "" {
+		return nil, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(value), &object); err != nil {
+		return nil, cli.UsageErrorf("--conf is not a JSON object: %v", err)
+	}
+	return json.RawMessage(value), nil
+}
+
+// status prints one campaign, or a table of all campaigns.
+func (f *campaignFlags) status(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) == 1 {
+		path, err := campaignPath(args[0], "")
+		if err != nil {
+			return err
+		}
+		var c api.Campaign
+		if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
+			return err
+		}
+		return f.print(con, &c)
+	}
+	if len(args) > 1 {
+		return cli.UsageErrorf("use loadaware campaign status [ID]")
+	}
+	var page api.CampaignPage
+	if err := f.Server().Call(ctx, http.MethodGet, "/campaigns?limit=1000", nil, &page); err != nil {
+		return err
+	}
+	if *f.format == "json" {
+		return render.JSON(con.Out, page)
+	}
+	return render.Campaigns(con.Out, page.Campaigns)
+}
+
+// reset moves a run back to an earlier state.
+func (f *campaignFlags) reset(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 2 || !f.Given("to") {
+		return cli.UsageErrorf("use loadaware campaign reset ID RUN --to 0|17|37")
+	}
+	if n, err := strconv.Atoi(args[1]); err != nil || n < 1 {
+		return cli.UsageErrorf("%q is not the number of a run; see loadaware campaign status", args[1])
+	}
+	path, err := campaignPath(args[0], "/runs/"+args[1]+"/reset")
+	if err != nil {
+		return err
+	}
+	var run api.CampaignRun
+	if err := f.Server().Call(ctx, http.MethodPost, path, api.CampaignResetRequest{To: api.CampaignState(*f.to), Notes: cli.TextOrNil(*f.notes)}, &run); err != nil {
+		return err
+	}
+	if *f.format == "json" {
+		return render.JSON(con.Out, run)
+	}
+	_, err = fmt.Fprintf(con.Out, "run %d is %s (%d), attempt %d\n", run.N, run.StateName, run.State, run.Attempt)
+	return err
+}
+
+func (f *campaignFlags) pause(ctx context.Context, con cli.Console, args []string) error {
+	return f.change(ctx, con, args, "/pause", nil)
+}
+
+func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []string) error {
+	budget, err := f.budget()
+	if err != nil {
+		return err
+	}
+	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
+}
+
+// change pauses or resumes a campaign.
+func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
+	if len(args) != 1 {
+		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])
+	}
+	path, err := campaignPath(args[0], resource)
+	if err != nil {
+		return err
+	}
+	var c api.Campaign
+	if err := f.Server().Call(ctx, http.MethodPost, path, body, &c); err != nil {
+		return err
+	}
+	return f.print(con, &c)
+}
+
+// register registers the runs of an archive with a campaign.
+func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 2 {
+		return cli.UsageErrorf("use loadaware campaign register ID ARCHIVE.csv")
+	}
+	path, err := campaignPath(args[0], "/runs")
+	if err != nil {
+		return err
+	}
+	archive, err := readArchive(con, args[1])
+	if err != nil {
+		return err
+	}
+	return f.send(ctx, con, f.Server(), path, archive.Runs)
+}
+
+// send registers runs and prints how many are new.
+func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.Archived) error {
+	var total api.CampaignRegistered
+	for part := range slices.Chunk(runs, campaign.MaxBatch) {
+		request := api.CampaignRunsRequest{Runs: make([]api.CampaignArchivedRun, len(part))}
+		for i := range part {
+			request.Runs[i] = api.CampaignArchivedRun{Scenario: part[i].Scenario, ExecutionDate: part[i].ExecutionDate, Conf: part[i].Conf}
+		}
+		var registered api.CampaignRegistered
+		if err := server.Call(ctx, http.MethodPost, path, request, &registered); err != nil {
+			return err
+		}
+		total.Registered += registered.Registered
+		total.Already += registered.Already
+	}
+	if *f.format == "json" {
+		return render.JSON(con.Out, total)
+	}
+	_, err := fmt.Fprintf(con.Out, "registered %d runs; %d were registered before\n", total.Registered, total.Already)
+	return err
+}
+
+// print prints a campaign as text or JSON.
+func (f *campaignFlags) print(con cli.Console, c *api.Campaign) error {
+	if *f.format == "json" {
+		return render.JSON(con.Out, c)
+	}
+	return render.Campaign(con.Out, c)
+}
+
+// suggest ranks the runs of an archive.
+func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 1 || *f.count < 1 {
+		return cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv --count N, with N of at least 1")
+	}
+	archive, err := readArchive(con, args[0])
+	if err != nil {
+		return err
+	}
+	if len(archive.Rows) == 0 {
+		return cli.UsageErrorf("%s has no features to compare; use an archive with the columns of loadaware import", args[0])
+	}
+	scored := suggest.Rank(archive.Candidates(), nil, *f.count)
+	chosen := make([]campaign.Archived, len(scored))
+	for i := range scored {
+		chosen[i] = archive.Runs[scored[i].Index]
+	}
+	if *f.campaign > 0 {
+		return f.send(ctx, con, f.Server(), fmt.Sprintf("/campaigns/%d/runs", *f.campaign), chosen)
+	}
+	if *f.format == "json" {
+		return suggest.Write(con.Out, chosen)
+	}
+	return render.Suggestions(con.Out, chosen, scored)
+}
+
+// readArchive reads an archive; "-" is standard input.
+func readArchive(con cli.Console, name string) (*suggest.Archive, error) {
+	in := con.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the archive: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	archive, err := suggest.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("read the archive %s: %w", name, err)
+	}
+	return archive, nil
+}
+
+// campaignPath returns the path of a campaign, or of one of its resources.
+func campaignPath(id, resource string) (string, error) {
+	if n, err := strconv.ParseInt(id, 10, 64); err != nil || n < 1 {
+		return "", cli.UsageErrorf("%q is not the id of a campaign; see loadaware campaign status", id)
+	}
+	return "/campaigns/" + id + resource, nil
+}

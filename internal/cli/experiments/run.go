@@ -1,0 +1,237 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/experiment/tracking"
+	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/pglocal"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+)
+
+const experimentRunUsage = `[flags]
+
+Evaluates binnings, model families and oversampling on the history of tasks, and compares
+their grants. The history comes from --trace, a file as in loadaware import, else from
+the database, even while a server uses it. The same history, flags and seeds give the
+same output. The command checks that it can save the result before it starts.` + experimentPlace + `
+
+Without --trace, --database and --data also select the history.`
+
+// experimentRun has the flags of experiment run.
+type experimentRun struct {
+	*cli.Command
+	cfg    experiment.Config
+	trace  string
+	format string
+	save   string
+}
+
+// runExperiment runs the command experiment run.
+func runExperiment(ctx context.Context, con cli.Console, args []string) error {
+	e, err := parseExperiment(con, args)
+	if err != nil {
+		return err
+	}
+	if e.save != "" {
+		if err := e.checkCanSave(ctx, con); err != nil {
+			return err
+		}
+	}
+	data, err := e.data(ctx, con)
+	if err != nil {
+		return err
+	}
+	plan, err := experiment.New(data, e.cfg)
+	if err != nil {
+		return err
+	}
+	bar := progressbar.NewOptions(plan.Steps(), progressbar.OptionSetDescription("experimenting"),
+		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	report, err := plan.Run(ctx, func(steps int) { _ = bar.Add(steps) }) // a drawing error does not matter
+	if err != nil {
+		return err
+	}
+	_ = bar.Finish()
+	if err := experiment.Write(con.Out, e.format, report); err != nil || e.save == "" {
+		return err
+	}
+	return e.saveRun(ctx, con, plan, report)
+}
+
+// saveRun saves the run with its parameters, including defaults.
+func (e *experimentRun) saveRun(ctx context.Context, con cli.Console, plan *experiment.Plan, report *experiment.Report) error {
+	trained, err := plan.Models(report)
+	if err != nil {
+		return err
+	}
+	models := make([]store.RunModel, len(trained))
+	for i, m := range trained {
+		models[i] = store.RunModel(m)
+	}
+	parameters := struct {
+		Trace string `json:"trace"`
+		experiment.Config
+	}{report.Trace, plan.Config}
+	st, stop, err := openExperiments(ctx, con, e.Command, true)
+	if err != nil {
+		return fmt.Errorf("save the experiment: %w", err)
+	}
+	defer stop()
+	return tracking.Save(ctx, st, con.Err, e.save, parameters, report, models)
+}
+
+// checkCanSave returns an error if the run could not be saved.
+func (e *experimentRun) checkCanSave(ctx context.Context, con cli.Console) error {
+	st, stop, err := openExperiments(ctx, con, e.Command, true)
+	if err == nil {
+		defer stop()
+		err = tracking.CheckCanSave(ctx, st, con.Err, e.save)
+	}
+	if err != nil {
+		return fmt.Errorf("the experiment cannot be saved, so it does not run: %w", err)
+	}
+	return nil
+}
+
+// parseExperiment parses and checks the command line of experiment run.
+func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
+	e := &experimentRun{Command: cli.New("experiment run", experimentRunUsage, "url", "token", "database", "data")}
+	e.cfg.BinsGB = map[string][][]float64{}
+	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
+	tasks := e.String("tasks", "", "task ids, separated by commas; those with at least a tenth of the usage if empty")
+	e.Func("bins", "upper edges in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; 2 to 4 automatic bins for a task without any", e.parseBins)
+	families := e.String("families", strings.Join(experiment.DefaultFamilies(), ","), "families, separated by commas, of "+strings.Join(experiment.Families(), ", ")+
+		"; final decides by the probabilities of serve without a risk target, serving uses the grants of serve")
+	oversampling := e.String("oversampling", experiment.None, "oversampling, separated by commas, of "+strings.Join(experiment.Oversamplings(), ", "))
+	e.StringVar(&e.cfg.Split, "split", experiment.Stratified, "holdout: stratified (30 % of each bin, drawn by seed) or time (the newest 30 %)")
+	e.IntVar(&e.cfg.Seeds, "seeds", 5, "number of seeds, from 0")
+	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate relative to an over-estimate")
+	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of the parameter search of each family, by 3-fold cross-validation on the training rows; 0 for none")
+	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "method of the parameter search: "+strings.Join(experiment.Searches(), " or "))
+	e.StringVar(&e.save, "save", "", "save the run with a `NAME` in the database, for experiment list, show, compare and export; not saved if empty")
+	e.StringVar(&e.format, "o", "table", "output: "+strings.Join(experiment.Formats(), ", "))
+	rest, err := e.ParseArgs(con, args)
+	if err != nil {
+		return nil, err
+	}
+	e.cfg.Tasks, e.cfg.Families, e.cfg.Oversamplings = cli.SplitList(*tasks), cli.SplitList(*families), cli.SplitList(*oversampling)
+	switch {
+	case len(rest) > 0:
+		return nil, cli.UsageErrorf("unexpected argument %q; name the history with --trace", rest[0])
+	case e.trace != "" && e.save == "" && (e.Given("database") || e.Given("data")):
+		return nil, cli.UsageErrorf("set --trace or a database, not both; --save may name a database too")
+	case e.save == "" && e.ServerGiven():
+		return nil, cli.UsageErrorf("--url names the server for --save; add --save NAME")
+	case len(e.save) > 250:
+		return nil, cli.UsageErrorf("--save must have at most 250 characters, not %d", len(e.save))
+	case isInteger(e.save):
+		return nil, cli.UsageErrorf("--save must not be an integer, because ids are integers")
+	case e.cfg.Seeds < 1:
+		return nil, cli.UsageErrorf("--seeds must be 1 or more, not %d", e.cfg.Seeds)
+	case e.cfg.Trials < 0:
+		return nil, cli.UsageErrorf("--trials must be 0 or more, not %d", e.cfg.Trials)
+	case !(e.cfg.Penalty > 0) || math.IsInf(e.cfg.Penalty, 0):
+		return nil, cli.UsageErrorf("--penalty must be above 0, not %v", e.cfg.Penalty)
+	}
+	for _, choice := range []struct {
+		flag         string
+		chosen, from []string
+	}{
+		{"families", e.cfg.Families, experiment.Families()},
+		{"oversampling", e.cfg.Oversamplings, experiment.Oversamplings()},
+		{"split", []string{e.cfg.Split}, experiment.Splits()},
+		{"search", []string{e.cfg.Search}, experiment.Searches()},
+		{"o", []string{e.format}, experiment.Formats()},
+	} {
+		for _, name := range choice.chosen {
+			if !slices.Contains(choice.from, name) {
+				return nil, cli.UsageErrorf("--%s must be one of %s, not %q", choice.flag, strings.Join(choice.from, ", "), name)
+			}
+		}
+	}
+	return e, nil
+}
+
+func isInteger(name string) bool {
+	_, err := strconv.Atoi(name)
+	return err == nil
+}
+
+// parseBins parses TASK=30,350, with edges in GB.
+func (e *experimentRun) parseBins(s string) error {
+	separator := strings.LastIndexByte(s, '=') // a task id may contain equals signs
+	if separator < 1 {
+		return fmt.Errorf("write TASK=30,350")
+	}
+	task, edges := s[:separator], []float64(nil)
+	for _, text := range cli.SplitList(s[separator+1:]) {
+		gb, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(gb > 0) || math.IsInf(gb, 0) || len(edges) > 0 && gb <= edges[len(edges)-1] {
+			return fmt.Errorf("edges must be GB above 0, ascending")
+		}
+		edges = append(edges, gb)
+	}
+	if len(edges) == 0 {
+		return fmt.Errorf("write TASK=30,350")
+	}
+	e.cfg.BinsGB[task] = append(e.cfg.BinsGB[task], edges)
+	return nil
+}
+
+// data reads the history of the file, or of the database if no file is named.
+func (e *experimentRun) data(ctx context.Context, con cli.Console) (*experiment.Data, error) {
+	switch {
+	case e.trace == "-":
+		return experiment.Read("standard input", con.In)
+	case e.trace != "":
+		file, err := os.Open(e.trace)
+		if err != nil {
+			return nil, fmt.Errorf("open the history: %w", err)
+		}
+		defer file.Close()
+		return experiment.Read(filepath.Base(e.trace), file)
+	case !e.HasDatabase():
+		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s does not exist", e.Data)
+	}
+	return e.databaseHistory(ctx, con)
+}
+
+// databaseHistory reads the history of the database.
+func (e *experimentRun) databaseHistory(ctx context.Context, con cli.Console) (*experiment.Data, error) {
+	st, stop, err := e.openHistory(ctx, con)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return tracking.ReadHistory(ctx, st, e.Location())
+}
+
+// openHistory opens the database. If a server uses the private database of the folder, it
+// connects to the same database without a migration.
+func (e *experimentRun) openHistory(ctx context.Context, con cli.Console) (*postgres.Store, func(), error) {
+	log := e.Logger(con.Err)
+	st, stop, err := app.OpenStore(ctx, &e.Config, log)
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
+		if st, err = postgres.Open(ctx, inUse.DSN(), postgres.Config{Log: log}); err != nil {
+			return nil, nil, fmt.Errorf("read the history of %s while its server runs: %w", e.Data, err)
+		}
+		return st, st.Close, nil
+	}
+	return st, stop, err
+}

@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Audit is the page of changes.
+type Audit struct {
+	Namespace string       `json:"namespace,omitempty"`
+	DagID     string       `json:"dag_id,omitempty"`
+	TaskID    string       `json:"task_id,omitempty"`
+	Entries   []AuditEntry `json:"entries"` // newest first
+
+	Next string `json:"-"`
+}
+
+// AuditEntry is one change.
+type AuditEntry struct {
+	ID        int64          `json:"id"`
+	At        time.Time      `json:"at"`
+	Who       string         `json:"who"`
+	Action    string         `json:"action"`
+	Namespace string         `json:"namespace"`
+	DagID     string         `json:"dag_id"`
+	TaskID    string         `json:"task_id"`
+	Changes   []PolicyChange `json:"changes"`
+	Reason    string         `json:"reason,omitempty"`
+}
+
+// Key returns the key of the task.
+func (e *AuditEntry) Key() sizing.TaskKey {
+	return sizing.TaskKey{Namespace: e.Namespace, DAG: e.DagID, Task: e.TaskID}
+}
+
+// auditRows is the number of entries on one page.
+const auditRows = 100
+
+// audit shows the changes of tasks that the caller may see, the newest first.
+func (d *Dashboard) audit(v *pageRequest) (*view, error) {
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	a := &Audit{Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"), TaskID: v.query.Get("task_id"), Entries: []AuditEntry{}}
+	filter := store.AuditFilter{Task: sizing.TaskKey{DAG: a.DagID, Task: a.TaskID}}
+	for field, value := range map[string]string{"namespace": a.Namespace, "dag_id": a.DagID, "task_id": a.TaskID} {
+		if detail := sizing.CheckID(value); value != "" && detail != "" {
+			return nil, sizing.InvalidField(field, "%s", detail)
+		}
+	}
+	if text := v.query.Get("before"); text != "" {
+		before, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || before < 1 {
+			return nil, sizing.InvalidField("before", "must be the id of an entry, not %.50q", text)
+		}
+		filter.Before = before
+	}
+	var err error
+	if filter.Task.Namespace, err = v.grants.ListNamespace(a.Namespace); err != nil {
+		return nil, err
+	}
+	entries, err := d.auditEntries(ctx, v, filter)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > auditRows {
+		entries = entries[:auditRows]
+		a.Next = d.addressWith(v.query, "/audit", "before", strconv.FormatInt(entries[auditRows-1].ID, 10))
+	}
+	for i := range entries {
+		e := &entries[i]
+		a.Entries = append(a.Entries, AuditEntry{ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Namespace: e.Task.Namespace, DagID: e.Task.DAG, TaskID: e.Task.Task,
+			Changes: jsonChanges(e.Before, e.After), Reason: e.Reason})
+	}
+	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
+}
+
+// auditEntries returns the newest entries of tasks that the caller may see. It returns one more than
+// a page has if there is a next page.
+func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
+	for {
+		entries, err := d.svc.Audit(ctx, filter, auditRows+1)
+		if err != nil {
+			return nil, err
+		}
+		for i := range entries {
+			if v.grants.Covers(entries[i].Task) && len(visible) <= auditRows {
+				visible = append(visible, entries[i])
+			}
+		}
+		if len(entries) <= auditRows || len(visible) > auditRows {
+			return visible, nil
+		}
+		filter.Before = entries[len(entries)-1].ID
+	}
+}
+
+// jsonChanges returns the fields in which two JSON objects differ.
+func jsonChanges(before, after []byte) []PolicyChange {
+	a, b := fieldsOf(before), fieldsOf(after)
+	changes := []PolicyChange{}
+	names := slices.Collect(maps.Keys(a))
+	for name := range b {
+		if _, inBoth := a[name]; !inBoth {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if string(a[name]) != string(b[name]) {
+			changes = append(changes, PolicyChange{name, jsonText(a[name]), jsonText(b[name])})
+		}
+	}
+	return changes
+}
+
+// fieldsOf returns the fields of a JSON object, or any other value as a field without a name.
+func fieldsOf(text []byte) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if len(text) > 0 && json.Unmarshal(text, &fields) != nil {
+		fields = map[string]json.RawMessage{"": text}
+	}
+	return fields
+}
+
+// jsonText formats the JSON of a field for people.
+func jsonText(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0:
+		return "–"
+	case json.Unmarshal(raw, &text) == nil:
+		return orDefault(text)
+	}
+	return string(raw)
+}
+
+func auditTable(entries []AuditEntry) (header []string, table [][]string) {
+	header = []string{"id", "at", "who", "action", "namespace", "dag_id", "task_id", "changes", "reason"}
+	for i := range entries {
+		e := &entries[i]
+		changes, _ := json.Marshal(e.Changes) // texts can be encoded
+		table = append(table, []string{strconv.FormatInt(e.ID, 10), e.At.UTC().Format(time.RFC3339Nano), e.Who, e.Action, e.Namespace, e.DagID, e.TaskID, string(changes), e.Reason})
+	}
+	return header, table
+}

@@ -1,0 +1,154 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// cache has the results of the queries of pages, so that these queries take a bounded share of the
+// database's time: a result stays fresh for relativeAge times the duration of its query. After that
+// a slow query runs again in the background, and its page shows the previous result.
+type cache struct {
+	now     func() time.Time
+	log     *slog.Logger
+	mu      sync.Mutex
+	entries map[string]*cacheEntry
+	version int // clear increases it; results of reads that began before are not cached
+}
+
+// cacheEntry is the result of one query.
+type cacheEntry struct {
+	reading chan struct{} // contains a token while the query runs
+	value   any
+	at      time.Time     // end of the last query; zero before the first query has ended
+	took    time.Duration // of the last query
+}
+
+const (
+	relativeAge = 20                    // a value is fresh for this multiple of the duration of its query
+	maxAge      = time.Minute           // but at most for this time
+	staleAge    = 10 * time.Minute      // no page shows an older value
+	slowQuery   = 50 * time.Millisecond // a faster query runs in the foreground
+	maxEntries  = 256
+	maxQuery    = 2 * time.Minute // of a query in the background
+)
+
+func newCache(now func() time.Time, log *slog.Logger) *cache {
+	return &cache{now: now, log: log, entries: map[string]*cacheEntry{}}
+}
+
+// clear removes all values, after a change that pages must show at once.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+	c.version++
+}
+
+// cached returns the value of a key. It reads the value if it is missing or too old. Errors are not cached.
+func cached[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (T, error) {
+	var none T
+	e, version := c.entry(key)
+	if value, state := c.lookup(e); state == fresh {
+		return value.(T), nil
+	} else if state == usable {
+		c.refresh(ctx, e, version, func(ctx context.Context) (any, error) { return read(ctx) })
+		return value.(T), nil
+	}
+	select {
+	case e.reading <- struct{}{}:
+		defer func() { <-e.reading }()
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	if value, state := c.lookup(e); state == fresh {
+		return value.(T), nil // another page has read it meanwhile
+	}
+	begun := c.now()
+	value, err := read(ctx)
+	if err != nil {
+		return none, err
+	}
+	c.store(e, version, value, begun)
+	return value, nil
+}
+
+// The states of a value.
+const (
+	missing = iota
+	usable  // old, and its query is slow: pages show it until the query has run again
+	fresh
+)
+
+// lookup returns the value of an entry and its state.
+func (c *cache) lookup(e *cacheEntry) (value any, state int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	age := c.now().Sub(e.at)
+	switch {
+	case e.at.IsZero() || age > staleAge:
+		return nil, missing
+	case age < min(relativeAge*e.took, maxAge):
+		return e.value, fresh
+	case e.took < slowQuery:
+		return nil, missing
+	}
+	return e.value, usable
+}
+
+// refresh reads a value in the background, unless that happens already.
+func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read func(context.Context) (any, error)) {
+	select {
+	case e.reading <- struct{}{}:
+	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxQuery)
+	go func() {
+		defer cancel()
+		defer func() { <-e.reading }()
+		defer func() { // a defect of a page must not end the process that answers predictions
+			if cause := recover(); cause != nil {
+				c.log.ErrorContext(ctx, "background read of a page panicked; please report this", "cause", cause, "stack", string(debug.Stack()))
+			}
+		}()
+		begun := c.now()
+		if value, err := read(ctx); err == nil { // after an error, pages show the old value until staleAge
+			c.store(e, version, value, begun)
+		}
+	}()
+}
+
+// store sets the value of an entry, unless clear was called since the read began.
+func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version == c.version {
+		e.value, e.at = value, c.now()
+		e.took = e.at.Sub(begun)
+	}
+}
+
+// entry returns the entry of a key. It drops the oldest one if there are too many.
+func (c *cache) entry(key string) (e *cacheEntry, version int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[key]; e != nil {
+		return e, c.version
+	}
+	if len(c.entries) >= maxEntries {
+		oldest := ""
+		for k, other := range c.entries {
+			if oldest == "" || other.at.Before(c.entries[oldest].at) {
+				oldest = k
+			}
+		}
+		delete(c.entries, oldest)
+	}
+	e = &cacheEntry{reading: make(chan struct{}, 1)}
+	c.entries[key] = e
+	return e, c.version
+}

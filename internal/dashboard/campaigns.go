@@ -1,0 +1,202 @@
+package dashboard
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Campaigns is the page of the profiling campaigns.
+type Campaigns struct {
+	Rows []CampaignRow `json:"campaigns"` // newest first
+	Next string        `json:"-"`
+}
+
+// CampaignRow is one campaign.
+type CampaignRow struct {
+	ID        int64      `json:"id"`
+	Name      string     `json:"name"`
+	Namespace string     `json:"namespace"`
+	DagID     string     `json:"dag_id"`
+	Runs      int        `json:"runs"`
+	Profiled  int        `json:"profiled"`
+	Failed    int        `json:"failed"`
+	Active    int        `json:"active"`
+	Hourly    int        `json:"profiled_last_hour"`
+	Progress  float64    `json:"progress"` // share of the runs that are profiled
+	Started   int        `json:"started_runs"`
+	GBHours   float64    `json:"used_gbh"`
+	MaxRuns   int        `json:"budget_runs,omitempty"`
+	MaxGBH    float64    `json:"budget_gbh,omitempty"`
+	Until     *time.Time `json:"budget_until,omitempty"`
+	State     string     `json:"state"` // running, done, paused or stopped
+	Stopped   string     `json:"stopped,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	CreatedBy string     `json:"created_by"`
+	URL       string     `json:"-"`
+}
+
+// CampaignPage is the page of one campaign.
+type CampaignPage struct {
+	CampaignRow
+	Pool     string          `json:"pool,omitempty"`
+	Version  string          `json:"version,omitempty"`
+	Conf     string          `json:"conf,omitempty"` // JSON
+	States   []CampaignState `json:"states"`
+	Failures []FailedRun     `json:"failures"` // newest first
+	IsAdmin  bool            `json:"-"`
+	TasksURL string          `json:"-"`
+}
+
+// CampaignState counts the runs in one state.
+type CampaignState struct {
+	State int     `json:"state"`
+	Name  string  `json:"name"`
+	Runs  int     `json:"runs"`
+	Bar   float64 `json:"-"` // percent
+}
+
+// FailedRun is a run that failed and waits until a person resets it.
+type FailedRun struct {
+	Number   int       `json:"n"`
+	Scenario string    `json:"scenario"`
+	State    string    `json:"state"`
+	Attempt  int       `json:"attempt"`
+	RunID    string    `json:"dag_run_id"`
+	Changed  time.Time `json:"changed_at"`
+	Notes    string    `json:"notes,omitempty"`
+}
+
+const campaignsPerPage = 50
+
+// campaigns shows the campaigns that the caller may see, the newest first.
+func (d *Dashboard) campaigns(v *pageRequest) (*view, error) {
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	before, err := idParam(v, "before")
+	if err != nil {
+		return nil, err
+	}
+	found, err := cached(ctx, d.cache, "campaigns "+scopeKey(v.grants)+strconv.FormatInt(before, 10), func(ctx context.Context) ([]campaign.Status, error) {
+		return d.svc.Campaigns(ctx, v.grants.Scopes(), before, campaignsPerPage+1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := &Campaigns{Rows: []CampaignRow{}}
+	if len(found) > campaignsPerPage {
+		found = found[:campaignsPerPage]
+		page.Next = d.url("/campaigns", "before", strconv.FormatInt(found[campaignsPerPage-1].ID, 10))
+	}
+	for i := range found {
+		page.Rows = append(page.Rows, d.campaignRow(&found[i]))
+	}
+	return &view{Title: "Campaigns", Nav: "Campaigns", Template: "campaigns", Page: page, Table: func() ([]string, [][]string) { return campaignsTable(page.Rows) }}, nil
+}
+
+// idParam returns a positive id of the query; 0 if it is not given.
+func idParam(v *pageRequest, name string) (int64, error) {
+	text := v.query.Get(name)
+	if v.Method != "GET" && v.Method != "HEAD" {
+		text = v.PostForm.Get(name)
+	}
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, sizing.InvalidField(name, "must be the number of a campaign, not %.50q", text)
+	}
+	return id, nil
+}
+
+func (d *Dashboard) campaignRow(s *campaign.Status) CampaignRow {
+	r := CampaignRow{ID: s.ID, Name: s.Name, Namespace: s.Namespace, DagID: s.DAG, Runs: s.Counts.Total(), Profiled: s.Counts[campaign.Profiled], Hourly: s.Hourly,
+		Progress: s.Counts.Progress(), Started: s.Used.Runs, GBHours: s.Used.GBHours, MaxRuns: s.Budget.Runs, MaxGBH: s.Budget.GBHours, State: "running", Stopped: s.Stopped,
+		CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, URL: d.url("/campaign", "id", strconv.FormatInt(s.ID, 10))}
+	if !s.Budget.Until.IsZero() {
+		r.Until = &s.Budget.Until
+	}
+	for state, runs := range s.Counts {
+		switch {
+		case state.IsFailure():
+			r.Failed += runs
+		case state != campaign.Registered && state != campaign.Deployed && state != campaign.RunSucceeded && state != campaign.Profiled:
+			r.Active += runs
+		}
+	}
+	switch {
+	case s.Stopped != "":
+		r.State = "stopped"
+	case s.Paused:
+		r.State = "paused"
+	case r.Runs > 0 && r.Profiled == r.Runs:
+		r.State = "done"
+	}
+	return r
+}
+
+// campaign shows one campaign.
+func (d *Dashboard) campaign(v *pageRequest) (*view, error) {
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	status, err := d.findCampaign(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	c := &CampaignPage{CampaignRow: d.campaignRow(&status), Pool: status.Pool, Version: status.Version, Conf: string(status.Conf), States: []CampaignState{}, Failures: []FailedRun{},
+		IsAdmin: v.admin.Covers(status.Key()), TasksURL: d.url("/tasks", "namespace", status.Namespace, "dag_id", status.DAG)}
+	for _, state := range campaign.States() {
+		if n := status.Counts[state]; n > 0 {
+			c.States = append(c.States, CampaignState{int(state), state.String(), n, 100 * float64(n) / float64(c.Runs)})
+		}
+	}
+	for i := range status.Failures {
+		r := &status.Failures[i]
+		c.Failures = append(c.Failures, FailedRun{r.Number, r.Archived.Scenario, r.State.String(), r.Attempt, r.RunID, r.Changed, r.Notes})
+	}
+	return &view{Title: "Campaign " + c.Name, Nav: "Campaigns", Template: "campaign", Page: c, Table: func() ([]string, [][]string) { return statesTable(c.States) }}, nil
+}
+
+// findCampaign returns the campaign that a request names. For a campaign that the caller may not see
+// it returns the error of an unknown id.
+func (d *Dashboard) findCampaign(ctx context.Context, v *pageRequest) (status campaign.Status, err error) {
+	id, err := idParam(v, "id")
+	if err != nil {
+		return status, err
+	}
+	if status, err = d.svc.CampaignStatus(ctx, id); err == nil && !v.grants.Covers(status.Key()) {
+		err = sizing.Errorf(sizing.NotFound, "no campaign has the id %d", id)
+	}
+	return status, err
+}
+
+// pauseCampaign pauses or resumes a campaign.
+func (d *Dashboard) pauseCampaign(v *pageRequest) (string, error) {
+	status, err := d.findCampaign(v.Context(), v)
+	if err != nil {
+		return "", err
+	}
+	_, err = d.svc.PauseCampaign(v.Context(), status.ID, v.PostForm.Get("pause") != "", nil)
+	return d.url("/campaign", "id", strconv.FormatInt(status.ID, 10)), err
+}
+
+func campaignsTable(rows []CampaignRow) (header []string, table [][]string) {
+	header = []string{"id", "name", "namespace", "dag_id", "state", "runs", "profiled", "failed", "active", "started_runs", "used_gbh", "budget_runs", "budget_gbh", "created_at", "created_by"}
+	for i := range rows {
+		r := &rows[i]
+		table = append(table, []string{strconv.FormatInt(r.ID, 10), r.Name, r.Namespace, r.DagID, r.State, strconv.Itoa(r.Runs), strconv.Itoa(r.Profiled), strconv.Itoa(r.Failed),
+			strconv.Itoa(r.Active), strconv.Itoa(r.Started), csvNumber(&r.GBHours), strconv.Itoa(r.MaxRuns), csvNumber(&r.MaxGBH), r.CreatedAt.UTC().Format(time.RFC3339), r.CreatedBy})
+	}
+	return header, table
+}
+
+func statesTable(states []CampaignState) (header []string, table [][]string) {
+	for _, s := range states {
+		table = append(table, []string{strconv.Itoa(s.State), s.Name, strconv.Itoa(s.Runs)})
+	}
+	return []string{"state", "name", "runs"}, table
+}

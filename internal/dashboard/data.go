@@ -1,0 +1,225 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/insight/report"
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// profilesPerQuery is the number of profiles that one query reads.
+const profilesPerQuery = 1000
+
+// TaskRow is one task of a list.
+type TaskRow struct {
+	report.Task
+	Mode     sizing.Mode `json:"mode"`
+	LastSeen *time.Time  `json:"last_seen"`
+	Version  int         `json:"model_version"` // 0 without a model
+	Owner    string      `json:"owner,omitempty"`
+}
+
+// Key returns the key of the task.
+func (t *TaskRow) Key() sizing.TaskKey {
+	return sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}
+}
+
+// taskList has all tasks in the scope of a caller.
+type taskList struct {
+	report.Report
+	rows []TaskRow // in the order of the report: by wastage
+}
+
+// scopeKey identifies the scope of a caller in the cache.
+func scopeKey(g auth.Grants) string {
+	var key strings.Builder
+	for _, s := range g.Scopes() {
+		fmt.Fprintf(&key, "%q %q;", s.Namespace, s.DAGPrefix)
+	}
+	return key.String()
+}
+
+// taskList returns the tasks that the caller may see, including tasks without tries.
+func (d *Dashboard) taskList(ctx context.Context, grants auth.Grants) (*taskList, error) {
+	return cached(ctx, d.cache, "tasks "+scopeKey(grants), func(ctx context.Context) (*taskList, error) {
+		profiles, err := d.profiles(ctx, grants)
+		if err != nil {
+			return nil, err
+		}
+		source := d.risks.source(&ledger{Source: d.svc}, profiles)
+		result, err := report.Read(ctx, source, profiles, report.Options{Filter: store.SavingsFilter{Scopes: grants.Scopes()}, Prices: d.cfg.Prices})
+		if err != nil {
+			return nil, err
+		}
+		owners, err := d.owners(ctx, grants)
+		if err != nil {
+			return nil, err
+		}
+		return newTaskList(result, profiles, owners), nil
+	})
+}
+
+// owners returns the owners of tasks; it may include tasks outside the scope of the caller.
+func (d *Dashboard) owners(ctx context.Context, grants auth.Grants) (map[sizing.TaskKey]string, error) {
+	namespace, err := grants.ListNamespace("")
+	if err != nil {
+		return nil, err
+	}
+	return d.ownersOf(ctx, namespace)
+}
+
+// ownersOf returns the owners of the tasks of a namespace.
+func (d *Dashboard) ownersOf(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
+	return cached(ctx, d.cache, fmt.Sprintf("owners %q", namespace), func(ctx context.Context) (map[sizing.TaskKey]string, error) {
+		return d.svc.Owners(ctx, namespace)
+	})
+}
+
+// newTaskList joins a report with the profiles, and adds the tasks that the report omits.
+func newTaskList(r *report.Report, profiles []sizing.Profile, owners map[sizing.TaskKey]string) *taskList {
+	list := &taskList{Report: *r}
+	known := map[sizing.TaskKey]*sizing.Profile{}
+	for i := range profiles {
+		known[profiles[i].Task] = &profiles[i]
+	}
+	for i := range r.Tasks {
+		row := TaskRow{Task: r.Tasks[i]}
+		row.complete(known[row.Key()], owners[row.Key()])
+		delete(known, row.Key())
+		list.rows = append(list.rows, row)
+	}
+	for i := range profiles {
+		p := &profiles[i]
+		if known[p.Task] == nil {
+			continue
+		}
+		why := "no try reported"
+		row := TaskRow{Task: report.Task{Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task, Group: string(p.Group),
+			Severity: report.Unknown, RiskTarget: p.Policy.WithDefaults().RiskTarget, WhyNot: &why}}
+		row.complete(p, owners[p.Task])
+		list.rows = append(list.rows, row)
+	}
+	return list
+}
+
+// complete adds the fields that the report lacks.
+func (t *TaskRow) complete(p *sizing.Profile, owner string) {
+	t.Owner = owner
+	if p == nil {
+		return
+	}
+	t.Mode = p.Policy.WithDefaults().Mode
+	if !p.LastSeen.IsZero() {
+		t.LastSeen = &p.LastSeen
+	}
+	if p.Champion != nil {
+		t.Version = p.Champion.Version
+	}
+}
+
+// profiles returns the profiles of all tasks that the caller may see.
+func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.Profile, error) {
+	namespace, err := grants.ListNamespace("")
+	if err != nil {
+		return nil, err
+	}
+	var all []sizing.Profile
+	for after := (sizing.TaskKey{}); ; {
+		page, err := grants.Visible(namespace, after, profilesPerQuery, func(from sizing.TaskKey) ([]sizing.Profile, error) {
+			return d.svc.TasksBrief(ctx, namespace, from, profilesPerQuery)
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < profilesPerQuery {
+			return all, nil
+		}
+		after = page[len(page)-1].Task
+	}
+}
+
+// sums returns the sums of the ledger that match a filter, grouped by a key.
+func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
+	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), func(ctx context.Context) (*savings.Answer, error) {
+		return savings.Read(ctx, &ledger{Source: d.svc}, f, by, d.cfg.Prices)
+	})
+}
+
+// sumsKey identifies sums in the cache.
+func sumsKey(f *store.SavingsFilter, by store.SavingsKey) string {
+	return fmt.Sprintf("%s %q %q", by, f.Scopes, []any{f.Namespace, f.DAG, f.Task, f.From, f.To})
+}
+
+// riskCache has the realised risks of tasks, because a list cannot run one query for each task. A
+// risk is valid until the number of reports of its task changes.
+type riskCache struct {
+	mu    sync.Mutex
+	tasks map[sizing.TaskKey]cachedRisk
+}
+
+// cachedRisk is the realised risk of a task with a number of observations.
+type cachedRisk struct {
+	observations int
+	realised     sizing.Realised
+}
+
+func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cachedRisk{}} }
+
+// maxRisks bounds the risks that one list reads. Later lists read the others.
+const maxRisks = 200
+
+// riskSource reads the ledger and takes realised risks from a riskCache.
+type riskSource struct {
+	report.Source
+	cache        *riskCache
+	observations map[sizing.TaskKey]int
+	reads        int
+}
+
+// source returns a source of reports that takes the realised risks of tasks from c.
+func (c *riskCache) source(source report.Source, profiles []sizing.Profile) *riskSource {
+	observations := make(map[sizing.TaskKey]int, len(profiles))
+	for i := range profiles {
+		observations[profiles[i].Task] = profiles[i].Observations
+	}
+	return &riskSource{Source: source, cache: c, observations: observations}
+}
+
+// Realised returns the cached risk, or reads it.
+func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+	s.cache.mu.Lock()
+	last, isCached := s.cache.tasks[task]
+	s.cache.mu.Unlock()
+	if isCached && last.observations == s.observations[task] || s.reads >= maxRisks {
+		return last.realised, nil
+	}
+	s.reads++
+	realised, err := s.Source.Realised(ctx, task, limit)
+	if err != nil {
+		return realised, err
+	}
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	s.cache.tasks[task] = cachedRisk{s.observations[task], realised}
+	return realised, nil
+}
+
+// sum returns the sum of the cached realised risks of tasks.
+func (c *riskCache) sum(rows []TaskRow) (sum sizing.Realised) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range rows {
+		r := c.tasks[rows[i].Key()].realised
+		sum.Tries, sum.Killed, sum.Promised = sum.Tries+r.Tries, sum.Killed+r.Killed, sum.Promised+r.Promised
+	}
+	sum.Low, sum.High = sizing.WilsonInterval(sum.Killed, sum.Tries)
+	return sum
+}

@@ -1,0 +1,262 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// unknown is the text of a value that is not known.
+const unknown = "–"
+
+// functions are the functions of the templates.
+func (d *Dashboard) functions() template.FuncMap {
+	return template.FuncMap{
+		"url": d.url, "asset": func(name string) string { return d.url("/assets/" + assetVersion + "/" + name) },
+		"taskurl": func(path, namespace, dag, task string, params ...string) string {
+			return d.taskURL(path, sizing.TaskKey{Namespace: namespace, DAG: dag, Task: task}, params...)
+		},
+		"bytes": memory, "gbh": amount, "share": share, "percent": percent, "num": number, "day": day, "time": clock, "exact": exact,
+		"duration": duration, "plural": plural, "add": func(a, b int) int { return a + b }, "addf": func(a, b float64) float64 { return a + b }, "seconds": seconds, "text": text, "nonzero": nonzero, "choice": newChoice,
+		"modes":       func() []sizing.Mode { return []sizing.Mode{sizing.Enforce, sizing.Shadow, sizing.Off} },
+		"grids":       func() []sizing.Grid { return []sizing.Grid{sizing.Fine, sizing.OnBins} },
+		"savingskeys": func() []store.SavingsKey { return []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner} },
+	}
+}
+
+// choice is a field of a form with options.
+type choice struct {
+	Label, Name, Value string
+	Options            []string
+}
+
+func newChoice(label, name, value string, options []string) choice {
+	return choice{label, name, value, options}
+}
+
+// memory formats an amount of memory for people.
+func memory(v any) string {
+	b := sizing.Bytes(0)
+	switch v := v.(type) {
+	case *int64:
+		if v != nil {
+			b = sizing.Bytes(*v)
+		}
+	case int64:
+		b = sizing.Bytes(v)
+	case sizing.Bytes:
+		b = v
+	case float64:
+		b = sizing.Bytes(v)
+	}
+	if b == 0 {
+		return unknown
+	}
+	return b.Approx()
+}
+
+// exact formats an amount as a Kubernetes quantity, "" for none.
+func exact(b sizing.Bytes) string {
+	if b == 0 {
+		return ""
+	}
+	return b.String()
+}
+
+// float returns the value of a number or a pointer to one.
+func float(v any) (f float64, isKnown bool) {
+	switch v := v.(type) {
+	case *float64:
+		if v == nil {
+			return 0, false
+		}
+		return *v, !math.IsNaN(*v)
+	case float64:
+		return v, !math.IsNaN(v)
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// amount formats an amount such as GB·h with three significant digits.
+func amount(v any) string {
+	f, isKnown := float(v)
+	if !isKnown {
+		return unknown
+	}
+	digits := 2
+	switch size := math.Abs(f); {
+	case size >= 100 || size == 0:
+		digits = 0
+	case size >= 10:
+		digits = 1
+	}
+	return grouped(strconv.FormatFloat(f, 'f', digits, 64))
+}
+
+// number formats a whole number.
+func number(v any) string {
+	f, isKnown := float(v)
+	if !isKnown {
+		return unknown
+	}
+	return grouped(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+// grouped separates thousands with thin spaces, and replaces a hyphen by a minus sign.
+func grouped(digits string) string {
+	whole, fraction, _ := strings.Cut(digits, ".")
+	whole, negative := strings.CutPrefix(whole, "-")
+	var b strings.Builder
+	if negative {
+		b.WriteString("−")
+	}
+	for i, r := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(r)
+	}
+	if fraction != "" {
+		b.WriteString("." + fraction)
+	}
+	return b.String()
+}
+
+// share formats a ratio from 0 to 1 in percent.
+func share(v any) string {
+	f, isKnown := float(v)
+	if !isKnown {
+		return unknown
+	}
+	return percent(100 * f)
+}
+
+// percent formats a number of percent, with two significant digits below ten.
+func percent(v any) string {
+	f, isKnown := float(v)
+	switch {
+	case !isKnown:
+		return unknown
+	case math.Abs(f) >= 99.95 || f == 0:
+		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + " %"
+	case math.Abs(f) >= 10:
+		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + " %"
+	}
+	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + " %"
+}
+
+func timeOf(v any) time.Time {
+	switch v := v.(type) {
+	case time.Time:
+		return v
+	case *time.Time:
+		if v != nil {
+			return *v
+		}
+	case *savings.Day:
+		if v != nil {
+			return v.Time
+		}
+	}
+	return time.Time{}
+}
+
+func day(v any) string {
+	if t := timeOf(v); !t.IsZero() {
+		return t.UTC().Format(time.DateOnly)
+	}
+	return unknown
+}
+
+func clock(v any) string {
+	if t := timeOf(v); !t.IsZero() {
+		return t.UTC().Format("2006-01-02 15:04")
+	}
+	return unknown
+}
+
+// duration formats a duration with two units.
+func duration(v time.Duration) string {
+	switch {
+	case v <= 0:
+		return unknown
+	case v < time.Minute:
+		return strconv.FormatFloat(v.Seconds(), 'f', 1, 64) + " s"
+	case v < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(v.Minutes()), int(v.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
+}
+
+// seconds formats seconds as a duration.
+func seconds(v any) string {
+	f, isKnown := float(v)
+	if !isKnown || f > maxTimeout.Seconds() {
+		return unknown
+	}
+	if f == 0 {
+		return "0 s"
+	}
+	return duration(time.Duration(f * float64(time.Second)))
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return number(n) + " " + stem + "ies"
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// text formats an optional text.
+func text(v any) string {
+	switch v := v.(type) {
+	case *string:
+		if v == nil {
+			return ""
+		}
+		return *v
+	case fmt.Stringer:
+		return v.String()
+	}
+	return fmt.Sprint(v)
+}
+
+// nonzero reports whether an optional number is known and not zero.
+func nonzero(v any) bool {
+	f, isKnown := float(v)
+	return isKnown && f != 0
+}
+
+// csvNumber formats an optional number for CSV: empty if it is not known.
+func csvNumber(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}
+
+func csvBytes(v *int64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatInt(*v, 10)
+}
+
+func orEmpty(v *string) string {
+	if v == nil {
+		return ""
+	}
+	return *v
+}

@@ -1,0 +1,300 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/dashboard/chart"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/insight/report"
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/insight/whatif"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Overview is the first page.
+type Overview struct {
+	Tasks     int          `json:"tasks"`
+	Total     savings.Row  `json:"total"`
+	FirstDay  *savings.Day `json:"first_day"`
+	LastDay   *savings.Day `json:"last_day"`
+	Currency  string       `json:"currency,omitempty"`
+	Kills     KillTrend    `json:"kills"`
+	Risk      RiskSummary  `json:"risk"`
+	Modes     Modes        `json:"modes"`
+	Health    Health       `json:"health"`
+	Worst     []TaskRow    `json:"worst"`
+	IsGranted bool         `json:"is_granted"` // some try used a grant
+	Replay    *Replay      `json:"replay,omitempty"`
+
+	Days chart.Figure `json:"-"`
+}
+
+// KillTrend compares the last 30 days of the ledger with the 30 days before.
+type KillTrend struct {
+	Percent       *float64 `json:"percent"`        // of successes and kills of all days
+	Recent        int      `json:"recent"`         // kills
+	RecentPercent *float64 `json:"recent_percent"` // nil without tries
+	Before        int      `json:"before"`
+	BeforePercent *float64 `json:"before_percent"`
+}
+
+// RiskSummary compares promised risks with kills, over the newest first tries of each task.
+type RiskSummary struct {
+	Tries    int      `json:"tries"`
+	Promised *float64 `json:"promised"`
+	Realised *float64 `json:"realised"`
+	Low      float64  `json:"low"` // 95 % interval of the realised risk
+	High     float64  `json:"high"`
+}
+
+// Modes counts the tasks by the mode of their policy.
+type Modes struct {
+	Enforce int `json:"enforce"`
+	Shadow  int `json:"shadow"`
+	Off     int `json:"off"`
+	Models  int `json:"models"` // tasks with a model
+}
+
+// Health is the state of this replica.
+type Health struct {
+	Ready   bool   `json:"ready"`
+	Observe string `json:"observe"`
+	Models  int    `json:"models"`
+	Waiting int    `json:"waiting"` // tasks that wait for training
+	Queued  int    `json:"queued"`  // receipts that wait to be stored
+	Dropped int    `json:"dropped"`
+}
+
+// Replay is the result of a replay of an imported history with grants.
+type Replay struct {
+	DAG       string         `json:"dag_id"`
+	State     whatif.State   `json:"state"`
+	Progress  float64        `json:"progress"`
+	Requested float64        `json:"requested_gbh"`
+	Result    *whatif.Result `json:"result,omitempty"`
+	Saved     float64        `json:"saved_gbh"`
+	Share     float64        `json:"saved_share"` // of Requested
+	URL       string         `json:"-"`
+}
+
+// Utilisation returns the used share of the granted memory, with killed tries as unused; nil if it
+// is not known.
+func (o *Overview) Utilisation() *float64 {
+	t := &o.Total
+	if t.UsedGBH == nil || t.WastedGBH == nil || *t.UsedGBH+*t.WastedGBH == 0 {
+		return nil
+	}
+	share := *t.UsedGBH / (*t.UsedGBH + *t.WastedGBH)
+	return &share
+}
+
+// worstTasks is the number of tasks on the overview.
+const worstTasks = 10
+
+// overview shows a summary of all tasks that the caller may see.
+func (d *Dashboard) overview(v *pageRequest) (*view, error) {
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	list, err := d.taskList(ctx, v.grants)
+	if err != nil {
+		return nil, err
+	}
+	days, err := d.sums(ctx, store.SavingsFilter{Scopes: v.grants.Scopes()}, store.ByDay)
+	if err != nil {
+		return nil, err
+	}
+	o := &Overview{
+		Tasks: len(list.rows), Total: list.Total, FirstDay: days.FirstDay, LastDay: days.LastDay, Currency: d.cfg.Prices.Currency,
+		Kills: newKillTrend(days), Modes: countModes(list.rows), Health: d.health(), Risk: riskSummary(d.risks.sum(list.rows)),
+		Worst: list.rows[:min(worstTasks, len(list.rows))], IsGranted: isGranted(list.rows), Days: daysFigure(days.Rows),
+	}
+	page := &view{Title: "Overview", Nav: "Overview", Template: "overview", Page: o, Table: func() ([]string, [][]string) { return tasksTable(list.rows) }}
+	if !o.IsGranted && o.Total.Successes > 0 {
+		if o.Replay = d.replayOf(ctx, v.grants, days); o.Replay != nil && o.Replay.State == whatif.Running {
+			page.Refresh = 2
+		}
+	}
+	return page, nil
+}
+
+// isGranted reports whether some try used a grant. A task whose reason is "no grant yet", or whose
+// savings are zero, has no such try.
+func isGranted(rows []TaskRow) bool {
+	for i := range rows {
+		if t := &rows[i]; t.SavedGBH != nil && *t.SavedGBH != 0 && orEmpty(t.WhyNot) != report.NoGrantYet {
+			return true
+		}
+	}
+	return false
+}
+
+func countModes(rows []TaskRow) (m Modes) {
+	for i := range rows {
+		switch rows[i].Mode {
+		case sizing.Shadow:
+			m.Shadow++
+		case sizing.Off:
+			m.Off++
+		default:
+			m.Enforce++
+		}
+		if rows[i].Version > 0 {
+			m.Models++
+		}
+	}
+	return m
+}
+
+func (d *Dashboard) health() Health {
+	r, c := d.svc.Readiness(), d.svc.Counts()
+	h := Health{Ready: r.Ready, Observe: r.Observe, Models: r.Models, Queued: c.Queued, Dropped: c.Dropped}
+	if c.Backlog != nil {
+		h.Waiting = c.Backlog.Waiting
+	}
+	return h
+}
+
+func riskSummary(r sizing.Realised) RiskSummary {
+	s := RiskSummary{Tries: r.Tries, Low: r.Low, High: r.High}
+	if n := float64(r.Tries); n > 0 {
+		promised, realised := r.Promised/n, float64(r.Killed)/n
+		s.Promised, s.Realised = &promised, &realised
+	}
+	return s
+}
+
+// trendDays is the length of each of the two periods of a KillTrend.
+const trendDays = 30
+
+// newKillTrend counts the kills of the last two periods of trendDays days.
+func newKillTrend(days *savings.Answer) KillTrend {
+	t := KillTrend{Percent: killedPercent(days.Total.Kills, days.Total.Successes)}
+	if days.LastDay == nil {
+		return t
+	}
+	var recent, before int
+	for i := range days.Rows {
+		r := &days.Rows[i]
+		switch age := int(days.LastDay.Sub(r.Day.Time) / (24 * time.Hour)); {
+		case age < trendDays:
+			t.Recent, recent = t.Recent+r.Kills, recent+r.Successes
+		case age < 2*trendDays:
+			t.Before, before = t.Before+r.Kills, before+r.Successes
+		}
+	}
+	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recent), killedPercent(t.Before, before)
+	return t
+}
+
+func killedPercent(kills, successes int) *float64 {
+	if kills+successes == 0 {
+		return nil
+	}
+	percent := 100 * float64(kills) / float64(kills+successes)
+	return &percent
+}
+
+// maxPoints bounds the points of a chart over time.
+const maxPoints = 120
+
+// daysFigure draws requested, granted and used memory over time, with the kills.
+func daysFigure(rows []savings.Row) chart.Figure {
+	if len(rows) == 0 {
+		return chart.Figure{}
+	}
+	first, last := rows[0].Day.Time, rows[len(rows)-1].Day.Time
+	count := int(last.Sub(first)/(24*time.Hour)) + 1
+	width := (count + maxPoints - 1) / maxPoints // days in each point
+	n := (count + width - 1) / width
+	names, x := make([]string, n), make([]float64, n)
+	requested, granted, used, killed := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	kills := make([]int, n)
+	for i := range names {
+		names[i], x[i] = first.AddDate(0, 0, i*width).Format(time.DateOnly), float64(i)
+	}
+	for i := range rows {
+		r := &rows[i]
+		point := int(r.Day.Sub(first)/(24*time.Hour)) / width
+		for _, part := range []struct {
+			sum []float64
+			add *float64
+		}{{requested, r.RequestedGBH}, {granted, r.GrantedGBH}, {used, r.UsedGBH}, {killed, r.KilledGBH}} {
+			if part.add != nil {
+				part.sum[point] += *part.add
+			}
+		}
+		kills[point] += r.Kills
+	}
+	var killedX, killedY []float64
+	var titles []string
+	for i, k := range kills {
+		if k > 0 {
+			killedX, killedY = append(killedX, x[i]), append(killedY, killed[i])
+			titles = append(titles, fmt.Sprintf("%s: %s, %s GB·h", names[i], plural(k, "kill"), amount(killed[i])))
+		}
+	}
+	every := "per day"
+	if width > 1 {
+		every = fmt.Sprintf("per %d days", width)
+	}
+	spec := chart.Spec{
+		Title:   "Memory time " + every,
+		Summary: fmt.Sprintf("Requested, granted and used memory time in GB·h %s from %s to %s, and the OOM kills", every, names[0], last.Format(time.DateOnly)),
+		X:       chart.Axis{Names: names}, Y: chart.Axis{Label: "GB·h " + every},
+		Series: []chart.Series{
+			{Name: "requested", Colour: 3, Style: chart.Dashed, X: x, Y: requested},
+			{Name: "granted", Colour: 1, X: x, Y: granted},
+			{Name: "used", Colour: 2, X: x, Y: used},
+		},
+	}
+	if len(killedX) > 0 {
+		spec.Series = append(spec.Series, chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses, X: killedX, Y: killedY, Titles: titles})
+	}
+	return spec.Draw()
+}
+
+// maxReplayed is the maximum number of tries that the overview replays by itself.
+const maxReplayed = 5_000
+
+// replayOf returns the replay of the DAG with the largest requests. It returns nil if there is no
+// such DAG, or if its history is too long for an automatic replay.
+func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, days *savings.Answer) *Replay {
+	dags, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDAG)
+	if err != nil {
+		return nil // the page is complete without it
+	}
+	var largest *savings.Row
+	for i := range dags.Rows {
+		r := &dags.Rows[i]
+		if r.RequestedGBH != nil && (largest == nil || *r.RequestedGBH > *largest.RequestedGBH) {
+			largest = r
+		}
+	}
+	if largest == nil || largest.Tries > maxReplayed || *largest.RequestedGBH == 0 {
+		return nil
+	}
+	key := sizing.TaskKey{Namespace: *largest.Namespace, DAG: *largest.DagID}
+	job, err := d.replays.start(ctx, &whatif.Question{Task: key}, fmt.Sprint(days.Total.Tries))
+	if err != nil {
+		return nil
+	}
+	r := &Replay{DAG: key.DAG, Requested: *largest.RequestedGBH, URL: d.url("/whatif", "namespace", key.Namespace, "dag_id", key.DAG)}
+	var result *whatif.Report
+	if r.State, r.Progress, result, err = job.Status(); err != nil {
+		return nil
+	}
+	if result != nil {
+		r.Result = &result.Current
+		r.Saved = r.Requested - result.Current.UsedGBh - result.Current.WastedGBh
+		r.Share = r.Saved / r.Requested
+	}
+	return r
+}
+
+// start shows the first commands of a new user.
+func (d *Dashboard) start(v *pageRequest) (*view, error) {
+	return &view{Title: "Get started", Template: "start", Page: newStart(v.Request, d.cfg.Auth.Disabled)}, nil
+}

@@ -1,0 +1,129 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+func TestPagesShowOwnersOfTasks(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 3, rows)
+	assert.NotContains(t, e.page("/ui/tasks"), "sort=owner", "no report names an owner")
+	other := sizing.TaskKey{Namespace: key.Namespace, DAG: "etl", Task: "owned"}
+	_, err := e.svc.Observe(t.Context(), []sizing.Observation{{Try: sizing.TryKey{TaskKey: other, RunID: "r", MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success,
+		MemoryMax: sizing.GiB, Duration: time.Hour, Allocated: sizing.Resources{Memory: 2 * sizing.GiB}, Metadata: sizing.Metadata{"owner": {"team-a"}}, Features: sizing.Features{}}})
+	require.NoError(t, err)
+	e.serve(withoutTokens) // without cached lists
+	assert.Contains(t, e.page("/ui/tasks"), "sort=owner")
+	assert.Contains(t, e.page("/ui/tasks?owner=team-a"), "1 of 2 tasks")
+	assert.Contains(t, e.page("/ui/task?dag_id=etl&task_id=owned"), "owner <a")
+	assert.Contains(t, e.page("/ui/savings?by=owner"), ">team-a<")
+}
+
+// The peaks of a task double in the middle of its history.
+func TestTaskPageMarksAChangeOfLevel(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	var reports []sizing.Observation
+	for run := range 80 {
+		o := sizing.Observation{Try: sizing.TryKey{TaskKey: key, RunID: fmt.Sprintf("run_%d", run), MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success,
+			MemoryMax: sizing.GiB + sizing.Bytes(run%7)*20*sizing.MiB, Duration: time.Hour, EndedAt: start.AddDate(0, 0, run), Allocated: sizing.Resources{Memory: 8 * sizing.GiB}, Features: sizing.Features{}}
+		if run >= 40 {
+			o.MemoryMax *= 2
+		}
+		reports = append(reports, o)
+	}
+	_, err := e.svc.Observe(t.Context(), reports)
+	require.NoError(t, err)
+	page := e.page("/ui/task?dag_id=etl&task_id=load")
+	assert.Contains(t, page, "The peaks changed on 2026-04-10")
+	assert.Contains(t, page, "(× 2)")
+	assert.Contains(t, page, "change of level")
+}
+
+func TestRunTimesOfATask(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 1, rows)
+	assert.Contains(t, e.page("/ui/runtime?dag_id=etl&task_id=load"), "No run time is known yet")
+	assert.Equal(t, http.StatusNotFound, e.get("/ui/runtime?dag_id=etl&task_id=unknown").Code)
+	e.observe(key, 60, rows)
+	_, err := e.svc.Train(t.Context(), key)
+	require.NoError(t, err)
+	e.serve(withoutTokens)
+	page := e.page("/ui/runtime?dag_id=etl&task_id=load&timeout=3000&risk_percent=2")
+	assert.Contains(t, page, "Suggested timeout")
+	assert.Contains(t, page, "too tight: stops", "every run took an hour")
+	assert.Contains(t, e.page("/ui/runtime?dag_id=etl&task_id=load&timeout=soon&risk_percent=-1"), "risk must be 0.1 to 50 %")
+}
+
+func TestAskExplainsTheGrantOfARun(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows)
+	_, err := e.svc.Train(t.Context(), key)
+	require.NoError(t, err)
+	page := e.page("/ui/ask?dag_id=etl&task_id=load")
+	assert.Contains(t, page, `name="f.rows" value="9"`, "of the newest try")
+	assert.Contains(t, page, "Why this number")
+	page = e.page("/ui/ask?dag_id=etl&task_id=load&memory=8Gi&f.rows=2&f.region=us")
+	assert.Contains(t, page, `name="f.rows" value="2"`)
+	assert.Contains(t, page, "Most similar past runs")
+	assert.Contains(t, e.page("/ui/ask?dag_id=etl&task_id=load&memory=much"), `role="alert"`)
+	assert.Equal(t, http.StatusNotFound, e.get("/ui/ask?dag_id=etl&task_id=unknown").Code)
+}
+
+func TestForecastOfADAG(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	later := sizing.TaskKey{Namespace: key.Namespace, DAG: key.DAG, Task: "publish"}
+	for _, task := range []sizing.TaskKey{key, later} {
+		e.observe(task, 30, rows)
+		_, err := e.svc.Train(t.Context(), task)
+		require.NoError(t, err)
+	}
+	assert.Contains(t, e.page("/ui/forecast?dag_id=etl"), "There is no forecast yet")
+	require.NoError(t, e.svc.SetStructure(t.Context(), store.Structure{Namespace: key.Namespace, DAG: key.DAG, Tasks: []store.StructureTask{
+		{TaskID: key.Task, Upstream: []string{}}, {TaskID: later.Task, Upstream: []string{key.Task}}, {TaskID: "never_ran", Upstream: []string{}}}}))
+	page := e.page("/ui/forecast?dag_id=etl&features=rows%3D3")
+	assert.Contains(t, page, "Ends after")
+	assert.Contains(t, page, "counted as instant: never_ran")
+	assert.Contains(t, page, "Memory of the run")
+	assert.Contains(t, e.page("/ui/forecast?dag_id=etl&features=rows"), "must be pairs")
+}
+
+func TestCampaignsShowProgressAndFailures(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	c, err := e.svc.CreateCampaign(t.Context(), campaign.Campaign{Namespace: key.Namespace, DAG: key.DAG, Name: "spring", Pool: "sandbox", Budget: campaign.Budget{Runs: 9}})
+	require.NoError(t, err)
+	assert.Contains(t, e.page("/ui/campaign?id=1"), "No run is registered yet")
+	failCampaignRun(t, e, c.ID, "image not found")
+	e.serve(withoutTokens)
+	assert.Contains(t, e.page("/ui/campaigns"), ">spring<")
+	page := e.page("/ui/campaign?id=1")
+	assert.Contains(t, page, "image not found")
+	assert.Contains(t, page, "deployment failed")
+	form := url.Values{"id": {"1"}, "pause": {"on"}, "form_key": {html.UnescapeString(regexp.MustCompile(`name="form_key" value="([^"]+)"`).FindStringSubmatch(page)[1])}}
+	require.Equal(t, http.StatusSeeOther, e.post("/ui/campaign/pause", form).Code)
+	assert.Contains(t, e.page("/ui/campaign?id=1"), "Resume")
+	for _, target := range []string{"/ui/campaign?id=2", "/ui/campaign"} {
+		assert.Equal(t, http.StatusNotFound, e.get(target).Code, target)
+	}
+	e.serve(withTokens)
+	e.signIn("ml") // of other DAGs
+	assert.Equal(t, http.StatusNotFound, e.get("/ui/campaign?id=1").Code)
+	assert.NotContains(t, e.page("/ui/campaigns"), "spring")
+	e.signIn("etl")
+	assert.Contains(t, e.page("/ui/campaign?id=1"), "spring")
+	assert.NotContains(t, e.page("/ui/campaign?id=1"), "<button class=\"second\">", "only an admin resumes it")
+	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
+}

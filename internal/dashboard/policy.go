@@ -1,0 +1,270 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/insight/whatif"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// PolicyForm has the fields of a policy as a person types them. Empty fields mean the default.
+type PolicyForm struct {
+	Mode         string `json:"mode"`
+	Floor        string `json:"floor"`
+	Cap          string `json:"cap"`
+	RiskPercent  string `json:"risk_percent"`
+	MaxLifts     string `json:"max_lifts"`
+	LimitRatio   string `json:"limit_ratio"`
+	NeverAbove   bool   `json:"never_above_requested"`
+	CPUUnmanaged bool   `json:"cpu_unmanaged"`
+	Grid         string `json:"grid"`
+	Edges        string `json:"bin_edges"`
+}
+
+// newPolicyForm returns a policy as a person would type it.
+func newPolicyForm(p sizing.Policy) PolicyForm {
+	edges := make([]string, len(p.Edges))
+	for i, e := range p.Edges {
+		edges[i] = e.String()
+	}
+	f := PolicyForm{Mode: string(p.WithDefaults().Mode), Floor: exact(p.Floor), Cap: exact(p.Cap), NeverAbove: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged,
+		Grid: string(p.WithDefaults().Grid), Edges: strings.Join(edges, " ")}
+	if p.RiskTarget > 0 {
+		f.RiskPercent = strconv.FormatFloat(p.RiskTarget*100, 'g', 6, 64)
+	}
+	if p.MaxLifts != nil {
+		f.MaxLifts = strconv.Itoa(*p.MaxLifts)
+	}
+	if p.LimitRatio > 0 {
+		f.LimitRatio = strconv.FormatFloat(p.LimitRatio, 'g', -1, 64)
+	}
+	return f
+}
+
+func readPolicyForm(q url.Values) PolicyForm {
+	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
+	return PolicyForm{Mode: get("mode"), Floor: get("floor"), Cap: get("cap"), RiskPercent: get("risk_percent"), MaxLifts: get("max_lifts"), LimitRatio: get("limit_ratio"),
+		NeverAbove: get("never_above") != "", CPUUnmanaged: get("cpu_unmanaged") != "", Grid: get("grid"), Edges: get("edges")}
+}
+
+// params returns the form as query parameters.
+func (f *PolicyForm) params() []string {
+	return []string{"mode", f.Mode, "floor", f.Floor, "cap", f.Cap, "risk_percent", f.RiskPercent, "max_lifts", f.MaxLifts, "limit_ratio", f.LimitRatio,
+		"never_above", checkboxValue(f.NeverAbove), "cpu_unmanaged", checkboxValue(f.CPUUnmanaged), "grid", f.Grid, "edges", f.Edges}
+}
+
+func checkboxValue(on bool) string {
+	if on {
+		return "on"
+	}
+	return ""
+}
+
+// policy converts the form. The errors name the fields of the form.
+func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
+	add := func(field, format string, args ...any) {
+		bad = append(bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
+	}
+	amount := func(field, text string) (b sizing.Bytes) {
+		if text == "" {
+			return 0
+		}
+		b, err := sizing.ParseMemory(text)
+		if err != nil {
+			add(field, "%v", err)
+		}
+		return b
+	}
+	number := func(field, text string) float64 {
+		n, err := strconv.ParseFloat(text, 64)
+		if text != "" && (err != nil || !(n > 0)) {
+			add(field, "must be a number above 0, not %q", text)
+		}
+		return n
+	}
+	p = sizing.Policy{Mode: sizing.Mode(f.Mode), Floor: amount("floor", f.Floor), Cap: amount("cap", f.Cap), RiskTarget: number("risk", f.RiskPercent) / 100,
+		LimitRatio: number("limit ratio", f.LimitRatio), NeverAbove: f.NeverAbove, CPUUnmanaged: f.CPUUnmanaged, Grid: sizing.Grid(f.Grid)}
+	if p.Mode == sizing.Enforce {
+		p.Mode = "" // the default; an unchanged form must give the unchanged policy
+	}
+	if p.Grid == sizing.Fine {
+		p.Grid = ""
+	}
+	if f.MaxLifts != "" {
+		n, err := strconv.Atoi(f.MaxLifts)
+		if err != nil {
+			add("lifts", "must be a whole number, not %q", f.MaxLifts)
+		}
+		p.MaxLifts = &n
+	}
+	for edge := range strings.FieldsSeq(f.Edges) {
+		p.Edges = append(p.Edges, amount("bins", edge))
+	}
+	if len(bad) > 0 {
+		return p, bad
+	}
+	return p, p.Validate()
+}
+
+// settings returns the settings of a replay of the form; current is the policy in force. A removed
+// floor becomes one byte. A removed cap stays in force, because a replay without a cap uses the
+// largest peak of the history.
+func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
+	full := p.WithDefaults()
+	s := whatif.Settings{RiskTarget: &full.RiskTarget, MaxLifts: full.MaxLifts}
+	if full.Floor != current.Floor {
+		floor := max(full.Floor, 1)
+		s.Floor = &floor
+	}
+	if full.Cap > 0 {
+		s.Cap = &full.Cap
+	}
+	if full.Grid == sizing.OnBins {
+		s.Bins = full.Edges
+	}
+	return s
+}
+
+// PolicyPage previews a changed policy.
+type PolicyPage struct {
+	Namespace string              `json:"namespace"`
+	DagID     string              `json:"dag_id"`
+	TaskID    string              `json:"task_id"`
+	Form      PolicyForm          `json:"policy"`
+	Changes   []PolicyChange      `json:"changes"`
+	Errors    []sizing.FieldError `json:"errors,omitempty"`
+	State     whatif.State        `json:"state,omitempty"`
+	Progress  float64             `json:"progress"`
+	Runs      int                 `json:"runs"`
+	Results   []ReplayRow         `json:"results,omitempty"`
+	Problem   string              `json:"problem,omitempty"`
+	IsAdmin   bool                `json:"-"`
+}
+
+// Key returns the key of the task.
+func (p *PolicyPage) Key() sizing.TaskKey {
+	return sizing.TaskKey{Namespace: p.Namespace, DAG: p.DagID, Task: p.TaskID}
+}
+
+// PolicyChange is a field that a new policy changes.
+type PolicyChange struct {
+	Field  string `json:"field"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// policy previews the policy of the query: its changes and the results of a replay.
+func (d *Dashboard) policy(v *pageRequest) (*view, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	profile, err := d.svc.Task(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	p := &PolicyPage{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Form: readPolicyForm(v.query), IsAdmin: v.admin.Covers(key)}
+	if v.query.Get("mode") == "" {
+		p.Form = newPolicyForm(profile.Policy) // opened without a form
+	}
+	page := &view{Title: "Policy of " + key.String(), Nav: "Tasks", Template: "policy", Page: p}
+	policy, bad := p.Form.policy()
+	if p.Errors = bad; len(bad) > 0 {
+		return page, nil
+	}
+	p.Changes = changesOf(newPolicyForm(profile.Policy), newPolicyForm(policy))
+	if len(p.Changes) == 0 || profile.Observations == 0 {
+		return page, nil
+	}
+	question := &whatif.Question{Task: key, Settings: []whatif.Settings{p.Form.settings(policy, profile.Policy)}}
+	job, err := d.replays.start(ctx, question, strconv.Itoa(profile.Observations)+fmt.Sprint(newPolicyForm(profile.Policy)))
+	if err != nil {
+		p.Problem = "The preview could not start: " + err.Error()
+		return page, nil
+	}
+	job.Wait(ctx, replayWait)
+	var result *whatif.Report
+	if p.State, p.Progress, result, err = job.Status(); err != nil {
+		p.Problem = err.Error()
+	}
+	if p.State == whatif.Running {
+		page.Refresh = 2
+	}
+	if result != nil {
+		p.Runs = result.Rows
+		p.Results = []ReplayRow{newReplayRow("today's policy", &result.Current), newReplayRow("new policy", &result.Results[0])}
+	}
+	return page, nil
+}
+
+// changesOf returns the fields in which two forms differ.
+func changesOf(before, after PolicyForm) (changes []PolicyChange) {
+	a, b := before.params(), after.params()
+	for i := 0; i < len(a); i += 2 {
+		if a[i+1] != b[i+1] {
+			changes = append(changes, PolicyChange{Field: strings.ReplaceAll(a[i], "_", " "), Before: orDefault(a[i+1]), After: orDefault(b[i+1])})
+		}
+	}
+	return changes
+}
+
+func orDefault(text string) string {
+	if text == "" {
+		return "default"
+	}
+	return text
+}
+
+// savePolicy stores the policy of a form.
+func (d *Dashboard) savePolicy(v *pageRequest) (string, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return "", err
+	}
+	form := readPolicyForm(v.PostForm)
+	policy, bad := form.policy()
+	if len(bad) > 0 {
+		return "", &sizing.Error{Kind: sizing.Invalid, Detail: "the policy is not valid", Fields: bad}
+	}
+	return d.taskURL("/task", key), d.svc.SetPolicy(v.Context(), key, policy)
+}
+
+// activate makes a stored version active and pins it.
+func (d *Dashboard) activate(v *pageRequest) (string, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return "", err
+	}
+	version, err := strconv.ParseInt(v.PostForm.Get("version"), 10, 32)
+	if err != nil || version < 1 {
+		return "", sizing.InvalidField("version", "must be the number of a stored version, not %q", v.PostForm.Get("version"))
+	}
+	return d.taskURL("/task", key), d.svc.Activate(v.Context(), key, int(version))
+}
+
+// unpin lets trainings replace an activated version.
+func (d *Dashboard) unpin(v *pageRequest) (string, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return "", err
+	}
+	return d.taskURL("/task", key), d.svc.Unpin(v.Context(), key)
+}
+
+// train trains a task now.
+func (d *Dashboard) train(v *pageRequest) (string, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return "", err
+	}
+	_, err = d.svc.Train(v.Context(), key)
+	return d.taskURL("/task", key), err
+}
+
+// PolicyFields returns the fields of the policy form.
+func (p *PolicyPage) PolicyFields() *PolicyForm { return &p.Form }

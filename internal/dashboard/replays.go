@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/loadaware/loadaware/internal/insight/whatif"
+)
+
+// replays remembers the job of each question, because a page asks the same question each time it is
+// loaded.
+type replays struct {
+	jobs *whatif.Jobs
+	mu   sync.Mutex
+	ids  map[string]string // by question
+}
+
+func newReplays(jobs *whatif.Jobs) *replays { return &replays{jobs: jobs, ids: map[string]string{}} }
+
+// maxQuestions bounds the remembered questions; whatif.Jobs keeps results for a quarter of an hour.
+const maxQuestions = 200
+
+// start returns the job of a question. data identifies the history that is replayed.
+func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*whatif.Job, error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	key := string(text) + data
+	if job := r.find(key); job != nil {
+		return job, nil
+	}
+	job, err := r.jobs.Start(ctx, q) // reads the store, so r.mu is not locked here
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id, ok := r.ids[key]; ok {
+		if other, err := r.jobs.Find(id); err == nil { // another page asked meanwhile
+			r.jobs.Cancel(job)
+			return other, nil
+		}
+	}
+	if len(r.ids) >= maxQuestions {
+		clear(r.ids)
+	}
+	r.ids[key] = job.ID
+	return job, nil
+}
+
+// find returns the job of a question; nil if there is none. After a failed job, the next load of the
+// page starts another.
+func (r *replays) find(key string) *whatif.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, ok := r.ids[key]
+	if !ok {
+		return nil
+	}
+	job, err := r.jobs.Find(id)
+	if err != nil {
+		delete(r.ids, key)
+		return nil
+	}
+	if state, _, _, _ := job.Status(); state == whatif.Failed {
+		delete(r.ids, key)
+	}
+	return job
+}

@@ -1,0 +1,215 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/dashboard/chart"
+	"github.com/loadaware/loadaware/internal/insight/timeout"
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// RunTime is the page of the run times of a task. Times are seconds.
+type RunTime struct {
+	Namespace   string              `json:"namespace"`
+	DagID       string              `json:"dag_id"`
+	TaskID      string              `json:"task_id"`
+	Form        RunTimeForm         `json:"form"`
+	Errors      []sizing.FieldError `json:"errors,omitempty"`
+	Runs        int                 `json:"runs"` // 0: no run time is known
+	Median      float64             `json:"median_seconds"`
+	P95         float64             `json:"p95_seconds"`
+	P99         float64             `json:"p99_seconds"`
+	Longest     float64             `json:"longest_seconds"`
+	Risk        float64             `json:"risk"`
+	Suggested   float64             `json:"suggested_timeout_seconds"`
+	Timeout     *float64            `json:"timeout_seconds"` // in use
+	Probability *float64            `json:"timeout_probability"`
+	Problem     string              `json:"problem,omitempty"`
+	Drift       float64             `json:"drift"`
+	NewestRatio float64             `json:"newest_ratio"`
+	IsOutlier   bool                `json:"newest_is_outlier"`
+	Shapes      []RunTimeShape      `json:"shapes"`
+
+	Ratios chart.Figure `json:"-"`
+	bars   []ratioBar
+}
+
+// RunTimeForm has the fields of the form as a person types them.
+type RunTimeForm struct {
+	RiskPercent string `json:"risk_percent"`
+	Timeout     string `json:"timeout_seconds"`
+}
+
+// RunTimeShape is a distribution of run times that several tasks share.
+type RunTimeShape struct {
+	Name        string  `json:"name"`
+	Probability float64 `json:"probability"`
+}
+
+// ratioBar is one bar of the histogram of ratios to the prediction.
+type ratioBar struct {
+	From, To, Runs, Predicted float64
+}
+
+// Key returns the key of the task.
+func (r *RunTime) Key() sizing.TaskKey {
+	return sizing.TaskKey{Namespace: r.Namespace, DAG: r.DagID, Task: r.TaskID}
+}
+
+// runTime shows the run times of a task and the suggested timeout.
+func (d *Dashboard) runTime(v *pageRequest) (*view, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	r := &RunTime{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Shapes: []RunTimeShape{},
+		Form: RunTimeForm{strings.TrimSpace(v.query.Get("risk_percent")), strings.TrimSpace(v.query.Get("timeout"))}}
+	page := &view{Title: "Run times of " + key.String(), Nav: "Tasks", Template: "runtime", Page: r, Table: func() ([]string, [][]string) { return ratiosTable(r.bars) }}
+	ask, bad := r.Form.ask(key)
+	if r.Errors = bad; len(bad) > 0 {
+		return page, nil
+	}
+	answer, err := cached(ctx, d.cache, fmt.Sprintf("runtime %q %v %v", key, ask.Risk, ask.Timeout), func(ctx context.Context) (*service.RunTimeAnswer, error) {
+		return d.svc.RunTime(ctx, ask)
+	})
+	switch {
+	case sizing.KindOf(err) == sizing.NotFound:
+		if _, unknown := d.svc.Task(ctx, key); unknown != nil {
+			return nil, unknown
+		}
+		return page, nil // the page says what to do
+	case err != nil:
+		return nil, err
+	}
+	r.fill(ask, answer)
+	return page, nil
+}
+
+// ask converts the form.
+func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []sizing.FieldError) {
+	ask = &service.RunTimeAsk{Task: key, Risk: service.DefaultTimeoutRisk}
+	if f.RiskPercent != "" {
+		percent, err := strconv.ParseFloat(f.RiskPercent, 64)
+		if ask.Risk = percent / 100; err != nil || !(ask.Risk >= service.MinTimeoutRisk && ask.Risk <= service.MaxTimeoutRisk) {
+			bad = append(bad, sizing.FieldError{Field: "risk", Detail: fmt.Sprintf("must be %g to %g %%, not %.50q", 100*service.MinTimeoutRisk, 100*service.MaxTimeoutRisk, f.RiskPercent)})
+		}
+	}
+	if f.Timeout != "" {
+		seconds, err := strconv.ParseFloat(f.Timeout, 64)
+		if err != nil || !(seconds > 0 && seconds <= maxTimeout.Seconds()) {
+			bad = append(bad, sizing.FieldError{Field: "timeout", Detail: fmt.Sprintf("must be seconds above 0, at most %.0f, not %.50q", maxTimeout.Seconds(), f.Timeout)})
+			seconds = 0
+		}
+		ask.Timeout = time.Duration(seconds * float64(time.Second))
+	}
+	return ask, bad
+}
+
+// maxTimeout is the longest timeout that the form accepts.
+const maxTimeout = 365 * 24 * time.Hour
+
+// fill adds an answer.
+func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
+	p := &a.Profile
+	r.Runs, r.Median, r.P95, r.P99, r.Longest, r.Risk, r.Suggested = p.Runs, a.Median, a.P95, a.P99, a.LongestSeen, ask.Risk, a.SuggestedTimeout
+	r.Drift, r.NewestRatio, r.IsOutlier, r.Probability = p.Drift, p.NewestRatio, p.IsOutlier, a.TimeoutProbability
+	if a.Timeout > 0 {
+		seconds := a.Timeout.Seconds()
+		r.Timeout = &seconds
+	}
+	facts := timeout.Facts{Risk: r.Risk, Suggested: r.Suggested, Current: r.Timeout, Probability: r.Probability, Drift: r.Drift}
+	r.Problem, _ = facts.Problem()
+	for _, s := range p.Shapes {
+		r.Shapes = append(r.Shapes, RunTimeShape{s.Name, s.Probability})
+	}
+	r.bars = ratioBars(a)
+	r.Ratios = ratiosFigure(r.bars, p.Runs)
+}
+
+// binsPerBar is the number of bins of the histogram in one bar.
+const binsPerBar = 2
+
+// ratioBars returns the bars up to the bar after the last one with a run.
+func ratioBars(a *service.RunTimeAnswer) (bars []ratioBar) {
+	width, last := a.Profile.BinWidth(), 0
+	for from := 0; from+binsPerBar <= len(a.Profile.Histogram); from += binsPerBar {
+		b := ratioBar{From: width * float64(from), To: width * float64(from+binsPerBar)}
+		for i := from; i < from+binsPerBar; i++ {
+			b.Runs += float64(a.Profile.Histogram[i])
+			b.Predicted += a.Profile.Predicted[i]
+		}
+		if bars = append(bars, b); b.Runs > 0 {
+			last = len(bars)
+		}
+	}
+	return bars[:min(len(bars), last+1)]
+}
+
+// ratiosFigure draws the histogram of run time over prediction, and the distribution that is
+// predicted for the next runs.
+func ratiosFigure(bars []ratioBar, runs int) chart.Figure {
+	if len(bars) == 0 {
+		return chart.Figure{}
+	}
+	observed := chart.Series{Name: "runs", Colour: 2, Style: chart.Bars}
+	next := chart.Series{Name: "expected of the next runs", Colour: 1}
+	for _, b := range bars {
+		observed.X, observed.Y = append(observed.X, b.From), append(observed.Y, b.Runs)
+		observed.Titles = append(observed.Titles, fmt.Sprintf("%.2f to %.2f times the prediction: %s", b.From, b.To, plural(int(b.Runs), "run")))
+		next.X, next.Y = append(next.X, (b.From+b.To)/2), append(next.Y, b.Predicted*float64(runs))
+	}
+	observed.X = append(observed.X, bars[len(bars)-1].To)
+	return chart.Spec{
+		Title: "Run time beside its prediction", Summary: fmt.Sprintf("Histogram of the ratio of run time to prediction, of %s", plural(runs, "run")),
+		X: chart.Axis{Label: "times the prediction", Min: 0, Max: bars[len(bars)-1].To}, Y: chart.Axis{Label: "runs"}, Series: []chart.Series{observed, next},
+		Markers: []chart.Marker{{Name: "as predicted", Colour: 3, At: 1}},
+	}.Draw()
+}
+
+func ratiosTable(bars []ratioBar) (header []string, table [][]string) {
+	header = []string{"ratio_from", "ratio_to", "runs", "predicted_share"}
+	for i := range bars {
+		b := &bars[i]
+		table = append(table, []string{csvNumber(&b.From), csvNumber(&b.To), csvNumber(&b.Runs), csvNumber(&b.Predicted)})
+	}
+	return header, table
+}
+
+// featuresOf reads "name=value" pairs, separated by white space. It reads a value as a number or a
+// boolean if possible, and otherwise as a text.
+func featuresOf(text string) (f sizing.Features, bad []sizing.FieldError) {
+	f = sizing.Features{}
+	for pair := range strings.FieldsSeq(text) {
+		name, value, ok := strings.Cut(pair, "=")
+		if unescaped, err := url.QueryUnescape(value); err == nil && strings.Contains(value, "%") {
+			value = unescaped // a value with white space
+		}
+		if !ok || name == "" || value == "" {
+			bad = append(bad, sizing.FieldError{Field: "features", Detail: fmt.Sprintf("must be pairs such as product_count=1253, not %.50q", pair)})
+			continue
+		}
+		f[name] = parseFeature(value)
+	}
+	if len(bad) == 0 {
+		bad = f.Validate()
+	}
+	return f, bad
+}
+
+func parseFeature(text string) sizing.Value {
+	if text == "true" || text == "false" {
+		return sizing.BoolValue(text == "true")
+	}
+	if number, err := strconv.ParseFloat(text, 64); err == nil {
+		return sizing.NumberValue(number)
+	}
+	return sizing.TextValue(text)
+}

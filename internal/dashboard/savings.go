@@ -1,0 +1,225 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/dashboard/chart"
+	"github.com/loadaware/loadaware/internal/insight/savings"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Savings is the page of the ledger by month.
+type Savings struct {
+	By          string             `json:"by"` // dag, task or owner
+	From        string             `json:"from"`
+	To          string             `json:"to"`
+	Namespace   string             `json:"namespace,omitempty"`
+	DagID       string             `json:"dag_id,omitempty"`
+	Currency    string             `json:"currency,omitempty"`
+	Months      []MonthRow         `json:"rows"` // newest month first
+	Total       savings.Row        `json:"total"`
+	Baselines   []savings.Baseline `json:"baselines,omitempty"` // by task only
+	IsTruncated bool               `json:"is_cut"`              // earlier months are not shown
+
+	Chart     chart.Figure `json:"-"`
+	HasMoney  bool         `json:"-"`
+	CSV, JSON string       `json:"-"`
+}
+
+// MonthRow is the sum of one key in one month.
+type MonthRow struct {
+	Month string `json:"month"`
+	savings.Row
+}
+
+// Name returns the DAG, task or owner of the row.
+func (m *MonthRow) Name() string {
+	switch {
+	case m.TaskID != nil:
+		return sizing.TaskKey{Namespace: *m.Namespace, DAG: *m.DagID, Task: *m.TaskID}.String()
+	case m.DagID != nil && *m.Namespace != sizing.DefaultNamespace:
+		return *m.Namespace + "/" + *m.DagID
+	case m.DagID != nil:
+		return *m.DagID
+	case m.Owner != nil:
+		return *m.Owner
+	}
+	return "owner not known"
+}
+
+const (
+	maxMonths   = 36
+	shownMonths = 500 // rows of the HTML table
+)
+
+// savings shows the savings by month.
+func (d *Dashboard) savings(v *pageRequest) (*view, error) {
+	filter, page, err := d.readSavings(v)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	days, err := d.sums(ctx, filter, store.ByDay)
+	if err != nil {
+		return nil, err
+	}
+	page.Total = days.Total
+	if err := d.fillMonths(ctx, page, filter, days); err != nil {
+		return nil, err
+	}
+	all := page.Months
+	if formatOf(v.query) == asHTML && len(page.Months) > shownMonths {
+		page.Months, page.IsTruncated = page.Months[:shownMonths], true
+	}
+	if page.By == string(store.ByTask) && formatOf(v.query) == asJSON {
+		read, err := d.svc.Baselines(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		page.Baselines = savings.NewBaselines(read)
+	}
+	return &view{Title: "Savings", Nav: "Savings", Template: "savings", Page: page, Table: func() ([]string, [][]string) { return savingsTable(all) }}, nil
+}
+
+// readSavings reads the parameters.
+func (d *Dashboard) readSavings(v *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
+	page = &Savings{By: v.query.Get("by"), From: v.query.Get("from"), To: v.query.Get("to"), Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"),
+		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(v.query, "/savings", "format", asCSV), JSON: d.addressWith(v.query, "/savings", "format", asJSON)}
+	if !slices.Contains([]store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner}, store.SavingsKey(page.By)) {
+		page.By = string(store.ByDAG)
+	}
+	f = store.SavingsFilter{DAG: page.DagID, Scopes: v.grants.Scopes()}
+	if f.Namespace, err = v.grants.ListNamespace(page.Namespace); err != nil {
+		return f, page, err
+	}
+	if f.From, err = dayParam(v.query, "from"); err == nil {
+		f.To, err = dayParam(v.query, "to")
+	}
+	if err == nil && !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		err = sizing.InvalidField("to", "must be after from: the window %s to %s has no day", page.From, page.To)
+	}
+	return f, page, err
+}
+
+func dayParam(q url.Values, name string) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil || day.Year() < 1970 || day.Year() > 2200 {
+		return time.Time{}, sizing.InvalidField(name, "must be a date such as 2020-01-31, not %.50q", text)
+	}
+	return day, nil
+}
+
+// fillMonths reads the sums of each month, the newest first.
+func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, days *savings.Answer) error {
+	page.Months = []MonthRow{}
+	if days.FirstDay == nil {
+		return nil
+	}
+	earliest := monthOf(days.LastDay.Time).AddDate(0, 1-maxMonths, 0)
+	if earliest.After(days.FirstDay.Time) {
+		page.IsTruncated = true
+		if f.From.Before(earliest) {
+			f.From = earliest
+		}
+	}
+	rows, err := d.months(ctx, f, store.SavingsKey(page.By))
+	if err != nil {
+		return err
+	}
+	page.Months, page.Chart = rows, monthsFigure(days.Rows, earliest)
+	return nil
+}
+
+// months returns the sums that match a filter, grouped by month and key, the newest month first.
+func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]MonthRow, error) {
+	f.Monthly = true
+	return cached(ctx, d.cache, "months "+sumsKey(&f, by), func(ctx context.Context) ([]MonthRow, error) {
+		sums, err := d.svc.SavingsSums(ctx, f, by)
+		if err != nil {
+			return nil, err
+		}
+		rows := make([]MonthRow, len(sums))
+		for i := range sums {
+			rows[i] = MonthRow{sums[i].Day.Format(monthLayout), savings.NewRow(&sums[i], by, d.cfg.Prices)}
+		}
+		slices.SortStableFunc(rows, func(a, b MonthRow) int { return strings.Compare(b.Month, a.Month) })
+		return rows, nil
+	})
+}
+
+const monthLayout = "2006-01"
+
+func monthOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// monthsFigure draws the savings of each month from a day on as bars.
+func monthsFigure(days []savings.Row, from time.Time) chart.Figure {
+	type month struct {
+		saved, killed float64
+		kills         int
+	}
+	byMonth := map[string]*month{}
+	for i := range days {
+		r := &days[i]
+		if r.SavedGBH == nil || r.Day.Before(from) {
+			continue
+		}
+		name := r.Day.Format(monthLayout)
+		m := byMonth[name]
+		if m == nil {
+			m = &month{}
+			byMonth[name] = m
+		}
+		m.saved, m.kills = m.saved+*r.SavedGBH, m.kills+r.Kills
+		if r.KilledGBH != nil {
+			m.killed += *r.KilledGBH
+		}
+	}
+	months := slices.Sorted(maps.Keys(byMonth))
+	if len(months) < 2 {
+		return chart.Figure{}
+	}
+	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
+	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}
+	for i, name := range months {
+		m := byMonth[name]
+		saved.X, saved.Y = append(saved.X, float64(i)-0.5), append(saved.Y, m.saved)
+		saved.Titles = append(saved.Titles, fmt.Sprintf("%s: %s GB·h saved", name, amount(m.saved)))
+		if m.killed > 0 {
+			lost.X, lost.Y = append(lost.X, float64(i)), append(lost.Y, m.killed)
+			lost.Titles = append(lost.Titles, fmt.Sprintf("%s: %s GB·h lost to %s", name, amount(m.killed), plural(m.kills, "kill")))
+		}
+	}
+	saved.X = append(saved.X, float64(len(months))-0.5)
+	series := []chart.Series{saved}
+	if len(lost.X) > 0 {
+		series = append(series, lost)
+	}
+	return chart.Spec{Title: "Saved by month", Summary: "Saved memory time of each month in GB·h", X: chart.Axis{Names: months}, Y: chart.Axis{Label: "GB·h"}, Series: series}.Draw()
+}
+
+func savingsTable(rows []MonthRow) (header []string, table [][]string) {
+	header = []string{"month", "namespace", "dag_id", "task_id", "owner", "tries", "kills", "requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh",
+		"saved_gbh", "saved_core_h", "saved_money"}
+	for i := range rows {
+		r := &rows[i]
+		table = append(table, []string{r.Month, orEmpty(r.Namespace), orEmpty(r.DagID), orEmpty(r.TaskID), orEmpty(r.Owner), strconv.Itoa(r.Tries), strconv.Itoa(r.Kills),
+			csvNumber(r.RequestedGBH), csvNumber(r.GrantedGBH), csvNumber(r.UsedGBH), csvNumber(r.KilledGBH), csvNumber(r.WastedGBH), csvNumber(r.SavedGBH),
+			csvNumber(r.SavedCoreH), csvNumber(r.SavedMoney)})
+	}
+	return header, table
+}

@@ -1,0 +1,277 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/dashboard/chart"
+	"github.com/loadaware/loadaware/internal/insight/report"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Task is the page of one task.
+type Task struct {
+	TaskRow
+	Runs       int              `json:"observations"`
+	AllKills   int              `json:"all_kills"`
+	Memory     sizing.Quantiles `json:"memory"`
+	Seconds    sizing.Quantiles `json:"seconds"`
+	Realised   RiskSummary      `json:"realised"`
+	Ambiguity  string           `json:"ambiguity,omitempty"`
+	Quarantine []string         `json:"quarantined,omitempty"`
+	Features   []string         `json:"features"`
+	Policy     PolicyForm       `json:"policy"`
+	Drivers    []Driver         `json:"drivers"`
+	Versions   []Version        `json:"models"`
+	Newest     []TryRow         `json:"newest_tries"`
+	Changes    []LevelChange    `json:"level_changes"` // of the peaks
+	Python     string           `json:"python"`        // to paste into a DAG
+
+	UsageProfile *TaskUsage `json:"usage_profile,omitempty"`
+
+	Usage       chart.Figure   `json:"-"`
+	Peaks       chart.Figure   `json:"-"`
+	Reliability chart.Figure   `json:"-"`
+	Dependence  []chart.Figure `json:"-"`
+	WhatIfURL   string         `json:"-"`
+	AuditURL    string         `json:"-"`
+	RunTimeURL  string         `json:"-"`
+	AskURL      string         `json:"-"`
+	ForecastURL string         `json:"-"`
+	IsPinned    bool           `json:"pinned"`
+	IsAdmin     bool           `json:"-"`
+}
+
+// Version is a stored model.
+type Version struct {
+	Number     int       `json:"version"`
+	Family     string    `json:"family"`
+	Runs       int       `json:"observations"`
+	TrainedAt  time.Time `json:"trained_at"`
+	Active     bool      `json:"active"`
+	PinnedBy   string    `json:"pinned_by,omitempty"`
+	Withdrawn  bool      `json:"withdrawn"`
+	Evaluation string    `json:"evaluation"` // the reason of its promotion
+}
+
+// TryRow is one ended try in a list.
+type TryRow struct {
+	At        time.Time     `json:"at"`
+	RunID     string        `json:"run_id"`
+	MapIndex  int           `json:"map_index"`
+	Try       int           `json:"try_number"`
+	Outcome   string        `json:"outcome"`
+	Allocated sizing.Bytes  `json:"allocated_bytes"` // 0: unknown
+	Used      sizing.Bytes  `json:"used_bytes"`      // 0: unknown
+	IsKill    bool          `json:"is_kill"`         // Used is a lower bound
+	Duration  time.Duration `json:"duration_ns"`
+	URL       string        `json:"-"`
+}
+
+const (
+	shownTries  = 300 // on the chart
+	listedTries = 25
+	peakRows    = 4000 // of the histogram
+	promiseRows = 2000 // of the reliability diagram
+)
+
+// task shows one task.
+func (d *Dashboard) task(v *pageRequest) (*view, error) {
+	key, err := v.keyOf()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	profile, err := d.svc.Task(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{
+		Runs: profile.Observations, AllKills: profile.Kills, Memory: profile.Memory, Seconds: profile.Seconds, Realised: riskSummary(profile.Realised),
+		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: v.admin.Covers(key),
+		WhatIfURL: d.taskURL("/whatif", key, "curve", "1"), AuditURL: d.taskURL("/audit", key), RunTimeURL: d.taskURL("/runtime", key), AskURL: d.taskURL("/ask", key),
+		ForecastURL: d.url("/forecast", "namespace", key.Namespace, "dag_id", key.DAG),
+	}
+	for _, f := range profile.Schema.Fields {
+		t.Features = append(t.Features, f.Name)
+	}
+	for _, q := range profile.Quarantined {
+		t.Quarantine = append(t.Quarantine, q.Memory.Approx()+": "+q.Detail)
+	}
+	if err := d.fillTask(ctx, t, key, &profile); err != nil {
+		return nil, err
+	}
+	t.Python = pythonOf(t)
+	return &view{Title: key.String(), Nav: "Tasks", Template: "task", Page: t, Table: func() ([]string, [][]string) { return triesTable(t.Newest) }}, nil
+}
+
+// fillTask reads the parts that the profile lacks.
+func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, profile *sizing.Profile) error {
+	filter := store.SavingsFilter{Scopes: []store.Scope{{}}, Namespace: key.Namespace, DAG: key.DAG, Task: key.Task}
+	read, err := report.Read(ctx, &ledger{Source: d.svc}, []sizing.Profile{*profile}, report.Options{Filter: filter, Prices: d.cfg.Prices})
+	if err != nil {
+		return err
+	}
+	owners, err := d.ownersOf(ctx, key.Namespace)
+	if err != nil {
+		return err
+	}
+	t.TaskRow = newTaskList(read, []sizing.Profile{*profile}, owners).rows[0]
+	if t.UsageProfile, err = d.taskUsage(ctx, key); err != nil {
+		return err
+	}
+	recent, err := d.svc.RecentTries(ctx, key, shownTries)
+	if err != nil {
+		return err
+	}
+	rows := d.tryRows(key, recent.Rows)
+	t.Changes = levelChanges(rows)
+	t.Usage = usageFigure(rows, sizing.Bytes(orZero(t.RequestedBytes)), t.Changes)
+	for i := len(rows) - 1; i >= 0 && len(t.Newest) < listedTries; i-- {
+		t.Newest = append(t.Newest, rows[i])
+	}
+	if t.Versions, err = d.versions(ctx, key); err != nil {
+		return err
+	}
+	for _, version := range t.Versions {
+		t.IsPinned = t.IsPinned || version.PinnedBy != ""
+	}
+	if t.Runs == 0 {
+		return nil
+	}
+	return d.fillFigures(ctx, t, key)
+}
+
+// fillFigures draws the charts that need many rows; the cache bounds how often it reads them.
+func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey) error {
+	peaks, err := cached(ctx, d.cache, fmt.Sprintf("peaks %q", key), func(ctx context.Context) ([]store.PeakRow, error) {
+		return d.svc.PeakSample(ctx, key, peakRows)
+	})
+	if err != nil {
+		return err
+	}
+	t.Peaks = peaksFigure(peaks, t)
+	promises, err := cached(ctx, d.cache, fmt.Sprintf("promises %q", key), func(ctx context.Context) ([]sizing.Promise, error) {
+		return d.svc.Promises(ctx, key, promiseRows)
+	})
+	if err != nil {
+		return err
+	}
+	t.Reliability = reliabilityFigure(promises)
+	if t.Version == 0 {
+		return nil
+	}
+	drivers, err := cached(ctx, d.cache, fmt.Sprintf("drivers %q %d", key, t.Version), func(ctx context.Context) (*drivers, error) {
+		factors, err := d.svc.RecentFactors(ctx, key, explainedTries)
+		return newDrivers(factors), err
+	})
+	if err != nil {
+		return err
+	}
+	t.Drivers, t.Dependence = drivers.list, drivers.figures
+	return nil
+}
+
+func orZero(v *int64) int64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// tryRows converts stored tries.
+func (d *Dashboard) tryRows(key sizing.TaskKey, stored []sizing.HistoryRow) []TryRow {
+	rows := make([]TryRow, len(stored))
+	for i := range stored {
+		r := &stored[i]
+		rows[i] = TryRow{At: r.At, RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Outcome: r.Outcome.String(), Allocated: r.Allocated.Memory,
+			IsKill: r.Outcome.OOM(), Duration: r.Duration, URL: d.tryURL(key, r.RunID, r.MapIndex, r.Try)}
+		if rows[i].Allocated == 0 {
+			rows[i].Allocated = r.Requested.Memory
+		}
+		if peak, censoring := r.Peak(); r.Outcome == sizing.Success && censoring == sizing.Exact || rows[i].IsKill {
+			rows[i].Used = peak
+		}
+	}
+	return rows
+}
+
+// tryURL returns the address of a try.
+func (d *Dashboard) tryURL(key sizing.TaskKey, runID string, mapIndex, number int) string {
+	index := ""
+	if mapIndex != sizing.NoMap {
+		index = strconv.Itoa(mapIndex)
+	}
+	return d.taskURL("/try", key, "run_id", runID, "map_index", index, "try_number", strconv.Itoa(number))
+}
+
+func (d *Dashboard) versions(ctx context.Context, key sizing.TaskKey) ([]Version, error) {
+	stored, err := d.svc.Models(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]Version, len(stored))
+	for i, m := range stored {
+		versions[i] = Version{Number: m.Version, Family: m.Family, Runs: m.Observations, TrainedAt: m.TrainedAt, Active: m.Active,
+			PinnedBy: m.PinnedBy, Withdrawn: m.Withdrawn, Evaluation: evaluationText(m.Evaluation)}
+	}
+	return versions, nil
+}
+
+// evaluationText returns the reason of the stored JSON of an evaluation.
+func evaluationText(stored []byte) string {
+	var e struct{ Reason string }
+	if len(stored) == 0 || json.Unmarshal(stored, &e) != nil {
+		return ""
+	}
+	return e.Reason
+}
+
+// identifier matches the names that a Jinja template may write after a dot.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// pythonOf returns the operator with the features of the task and its request, to paste into a DAG.
+func pythonOf(t *Task) string {
+	var b strings.Builder
+	b.WriteString("from airflow_provider_loadaware.operators import SizedKubernetesPodOperator\n\nSizedKubernetesPodOperator(\n")
+	fmt.Fprintf(&b, "    task_id=%s,\n    features={", strconv.Quote(t.TaskID))
+	for _, name := range t.Features {
+		param := "{{ params[" + strconv.Quote(name) + "] }}"
+		if identifier.MatchString(name) {
+			param = "{{ params." + name + " }}"
+		}
+		fmt.Fprintf(&b, "\n        %s: %s,", strconv.Quote(name), strconv.Quote(param))
+	}
+	b.WriteString("\n    },\n    container_resources=k8s.V1ResourceRequirements(requests={\"memory\": ")
+	request := "4Gi"
+	if t.RequestedBytes != nil {
+		request = sizing.Bytes(*t.RequestedBytes).String()
+	}
+	b.WriteString(strconv.Quote(request) + "}),  # the fallback\n    ...\n)")
+	return b.String()
+}
+
+func triesTable(tries []TryRow) (header []string, table [][]string) {
+	header = []string{"at", "run_id", "map_index", "try_number", "outcome", "allocated_bytes", "used_bytes", "duration_seconds"}
+	known := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for _, t := range tries {
+		table = append(table, []string{t.At.UTC().Format(time.RFC3339), t.RunID, strconv.Itoa(t.MapIndex), strconv.Itoa(t.Try), t.Outcome,
+			known(int64(t.Allocated)), known(int64(t.Used)), strconv.FormatFloat(t.Duration.Seconds(), 'f', -1, 64)})
+	}
+	return header, table
+}
+
+// PolicyFields returns the fields of the policy form.
+func (p *Task) PolicyFields() *PolicyForm { return &p.Policy }

@@ -1,0 +1,273 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Tasks is the list of tasks.
+type Tasks struct {
+	Filter  TaskFilter `json:"filter"`
+	Rows    []TaskRow  `json:"tasks"` // of this page of the list
+	Matches int        `json:"matches"`
+	Known   int        `json:"known"` // number of tasks without the filter
+	Choices Choices    `json:"choices"`
+
+	Columns        []Column `json:"-"`
+	Next, Previous string   `json:"-"` // addresses of the next and the previous rows
+	CSV, JSON      string   `json:"-"`
+}
+
+// TaskFilter selects and orders tasks.
+type TaskFilter struct {
+	Text      string `json:"q,omitempty"` // part of a name
+	Namespace string `json:"namespace,omitempty"`
+	DAG       string `json:"dag_id,omitempty"`
+	Group     string `json:"group,omitempty"`
+	Source    string `json:"source,omitempty"`
+	Mode      string `json:"mode,omitempty"`
+	Severity  string `json:"severity,omitempty"`
+	Owner     string `json:"owner,omitempty"`
+	Sort      string `json:"sort"` // key of a column, after a hyphen for descending order
+	Offset    int    `json:"offset"`
+}
+
+// Choices are the values of each filter that occur in the list.
+type Choices struct {
+	Namespaces []string `json:"namespaces"`
+	DAGs       []string `json:"dag_ids"`
+	Groups     []string `json:"groups"`
+	Sources    []string `json:"sources"`
+	Modes      []string `json:"modes"`
+	Severities []string `json:"severities"`
+	Owners     []string `json:"owners"`
+}
+
+// Column is a column by which the list can be sorted.
+type Column struct {
+	Name, URL string
+	Sorted    string // ascending, descending or none
+	IsNumber  bool
+	Hint      string
+}
+
+// rowsPerPage is the number of tasks on one page of the list.
+const rowsPerPage = 100
+
+// taskColumn is a column of the list. Unknown numbers sort last.
+type taskColumn struct {
+	key, name, hint string
+	number          func(*TaskRow) *float64
+	text            func(*TaskRow) string
+}
+
+func fromBytes(b *int64) *float64 {
+	if b == nil {
+		return nil
+	}
+	f := float64(*b)
+	return &f
+}
+
+func fromInt(n int) *float64 {
+	f := float64(n)
+	return &f
+}
+
+// taskColumns are the columns of the list in order.
+var taskColumns = []taskColumn{
+	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
+	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},
+	{key: "severity", name: "state", hint: "critical: killed too often, or costs more than its request; warning: less than half of the grant is used", text: func(t *TaskRow) string { return string(t.Severity) }},
+	{key: "requested", name: "requested", hint: "the static request when it was first seen", number: func(t *TaskRow) *float64 { return fromBytes(t.RequestedBytes) }},
+	{key: "granted", name: "granted", hint: "mean over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.GrantedBytes) }},
+	{key: "used", name: "used", hint: "mean peak over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.UsedBytes) }},
+	{key: "saved", name: "saved GB·h", hint: "requested − granted − killed", number: func(t *TaskRow) *float64 { return t.SavedGBH }},
+	{key: "wasted", name: "wasted GB·h", hint: "granted and not used, and killed tries", number: func(t *TaskRow) *float64 { return t.WastedGBH }},
+	{key: "killed", name: "killed", hint: "share of the tries that were OOM-killed", number: func(t *TaskRow) *float64 { return t.KilledPercent }},
+	{key: "tries", name: "tries", number: func(t *TaskRow) *float64 { return fromInt(t.Tries) }},
+	{key: "why", name: "why not better", text: func(t *TaskRow) string { return orEmpty(t.WhyNot) }},
+}
+
+// tasks shows the list of tasks.
+func (d *Dashboard) tasks(v *pageRequest) (*view, error) {
+	ctx, cancel := v.withDeadline()
+	defer cancel()
+	list, err := d.taskList(ctx, v.grants)
+	if err != nil {
+		return nil, err
+	}
+	f := readTaskFilter(v.query)
+	t := &Tasks{Filter: f, Known: len(list.rows), Choices: choicesOf(list.rows)}
+	t.Columns = d.taskColumns(v.query, f.Sort, len(t.Choices.Owners) > 0)
+	rows := f.apply(list.rows)
+	t.Matches = len(rows)
+	all := rows
+	if formatOf(v.query) == asHTML {
+		from := min(f.Offset, len(rows))
+		rows = rows[from:min(from+rowsPerPage, len(rows))]
+		if from+len(rows) < t.Matches {
+			t.Next = d.addressWith(v.query, "/tasks", "offset", strconv.Itoa(from+rowsPerPage))
+		}
+		if from > 0 {
+			t.Previous = d.addressWith(v.query, "/tasks", "offset", strconv.Itoa(max(0, from-rowsPerPage)))
+		}
+	}
+	t.Rows = rows
+	t.CSV, t.JSON = d.addressWith(v.query, "/tasks", "format", asCSV), d.addressWith(v.query, "/tasks", "format", asJSON)
+	return &view{Title: "Tasks", Nav: "Tasks", Template: "tasks", Page: t, Table: func() ([]string, [][]string) { return tasksTable(all) }}, nil
+}
+
+func readTaskFilter(q url.Values) TaskFilter {
+	f := TaskFilter{
+		Text: strings.TrimSpace(q.Get("q")), Namespace: q.Get("namespace"), DAG: q.Get("dag_id"), Group: q.Get("group"), Source: q.Get("source"),
+		Mode: q.Get("mode"), Severity: q.Get("severity"), Owner: q.Get("owner"), Sort: q.Get("sort"),
+	}
+	if n, err := strconv.Atoi(q.Get("offset")); err == nil && n > 0 {
+		f.Offset = n
+	}
+	if columnOf(f.Sort) == nil {
+		f.Sort = "-wasted"
+	}
+	return f
+}
+
+// columnOf returns the column that a sort parameter names; nil if it names none.
+func columnOf(sort string) *taskColumn {
+	key := strings.TrimPrefix(sort, "-")
+	for i := range taskColumns {
+		if taskColumns[i].key == key {
+			return &taskColumns[i]
+		}
+	}
+	return nil
+}
+
+// apply returns the selected rows in order.
+func (f *TaskFilter) apply(rows []TaskRow) []TaskRow {
+	text := strings.ToLower(f.Text)
+	selected := []TaskRow{}
+	for i := range rows {
+		t := &rows[i]
+		if text != "" && !strings.Contains(strings.ToLower(t.Key().String()), text) {
+			continue
+		}
+		matches := true
+		for _, c := range [][2]string{{f.Namespace, t.Namespace}, {f.DAG, t.DagID}, {f.Group, t.Group}, {f.Source, orEmpty(t.Source)}, {f.Mode, string(t.Mode)}, {f.Severity, string(t.Severity)}, {f.Owner, t.Owner}} {
+			matches = matches && (c[0] == "" || c[0] == c[1])
+		}
+		if matches {
+			selected = append(selected, *t)
+		}
+	}
+	column, isDescending := columnOf(f.Sort), strings.HasPrefix(f.Sort, "-")
+	slices.SortStableFunc(selected, func(a, b TaskRow) int { return column.compare(&a, &b, isDescending) })
+	return selected
+}
+
+// compare compares two rows by the column. Unknown numbers sort last in both orders.
+func (c *taskColumn) compare(a, b *TaskRow, isDescending bool) int {
+	order := 0
+	if c.number != nil {
+		x, y := c.number(a), c.number(b)
+		switch {
+		case x == nil && y == nil:
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		default:
+			order = cmp.Compare(*x, *y)
+		}
+	} else {
+		order = cmp.Compare(c.text(a), c.text(b))
+	}
+	if isDescending {
+		order = -order
+	}
+	return order
+}
+
+// taskColumns returns the columns with the addresses that sort by them. It omits the column of
+// owners while no report names an owner.
+func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (columns []Column) {
+	for _, c := range taskColumns {
+		if c.key == "owner" && !hasOwners {
+			continue
+		}
+		next, state := c.key, "none"
+		if c.number != nil {
+			next = "-" + c.key // the largest first
+		}
+		switch sort {
+		case c.key:
+			next, state = "-"+c.key, "ascending"
+		case "-" + c.key:
+			next, state = c.key, "descending"
+		}
+		columns = append(columns, Column{Name: c.name, URL: d.addressWith(q, "/tasks", "sort", next, "offset", ""), Sorted: state, IsNumber: c.number != nil, Hint: c.hint})
+	}
+	return columns
+}
+
+// addressWith returns an address with the parameters of a query, in which params replace or add values.
+func (d *Dashboard) addressWith(q url.Values, path string, params ...string) string {
+	var all []string
+	for name := range q {
+		if name != "format" && !slices.Contains(params, name) {
+			all = append(all, name, q.Get(name))
+		}
+	}
+	return d.url(path, append(all, params...)...)
+}
+
+func choicesOf(rows []TaskRow) Choices {
+	distinct := func(valueOf func(*TaskRow) string) []string {
+		values := []string{}
+		for i := range rows {
+			if value := valueOf(&rows[i]); value != "" {
+				values = append(values, value)
+			}
+		}
+		slices.Sort(values)
+		return slices.Compact(values)
+	}
+	return Choices{
+		Namespaces: distinct(func(t *TaskRow) string { return t.Namespace }), DAGs: distinct(func(t *TaskRow) string { return t.DagID }),
+		Groups: distinct(func(t *TaskRow) string { return t.Group }), Sources: distinct(func(t *TaskRow) string { return orEmpty(t.Source) }),
+		Modes: distinct(func(t *TaskRow) string { return string(t.Mode) }), Severities: distinct(func(t *TaskRow) string { return string(t.Severity) }),
+		Owners: distinct(func(t *TaskRow) string { return t.Owner }),
+	}
+}
+
+// tasksTable returns the tasks for CSV, with the names of `loadaware report -o csv`.
+func tasksTable(rows []TaskRow) (header []string, table [][]string) {
+	header = []string{"namespace", "dag_id", "task_id", "group", "severity", "mode", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
+		"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not", "owner"}
+	for i := range rows {
+		t := &rows[i]
+		table = append(table, []string{t.Namespace, t.DagID, t.TaskID, t.Group, string(t.Severity), string(t.Mode), strconv.Itoa(t.Tries), strconv.Itoa(t.Kills),
+			csvBytes(t.RequestedBytes), csvBytes(t.GrantedBytes), csvBytes(t.UsedBytes), csvNumber(t.RequestedGBH), csvNumber(t.GrantedGBH), csvNumber(t.UsedGBH),
+			csvNumber(t.KilledGBH), csvNumber(t.WastedGBH), csvNumber(t.SavedGBH), csvNumber(t.SavedMoney), csvNumber(t.KilledPercent), csvNumber(t.Risk),
+			csvNumber(&t.RiskTarget), orEmpty(t.Source), orEmpty(t.WhyNot), t.Owner})
+	}
+	return header, table
+}
+
+// keyOf reads the key of a page's task and checks that the caller may see the task.
+func (v *pageRequest) keyOf() (sizing.TaskKey, error) {
+	get := v.query.Get
+	if v.Method != "GET" && v.Method != "HEAD" {
+		get = v.PostForm.Get
+	}
+	key := sizing.TaskKey{Namespace: cmp.Or(get("namespace"), sizing.DefaultNamespace), DAG: get("dag_id"), Task: get("task_id")}
+	if bad := key.Validate(); len(bad) > 0 {
+		return key, &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are not valid", Fields: bad}
+	}
+	return key, v.grants.CheckTask(key)
+}

@@ -1,0 +1,3 @@
+module github.com/rocketlaunchr/dataframe-go
+
+go 1.26.0

@@ -1,0 +1,88 @@
+package internal
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	sourcePath   = regexp.MustCompile("`((?:internal|cmd|scripts|migrations|api|testdata)/[A-Za-z0-9_./-]+)`")
+	goTest       = regexp.MustCompile(`go test[^` + "`" + `]*`)
+	packagePath  = regexp.MustCompile(`\./[a-z][a-z0-9/-]*`)
+	testPattern  = regexp.MustCompile(`-(?:run|bench) +(?:'([^']+)'|([A-Za-z]\w*))`)
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)`)
+)
+
+func TestLinksAndPathsInDocsExist(t *testing.T) {
+	for name, text := range docs(t) {
+		for _, link := range markdownLink.FindAllStringSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(name), link[1]))
+			assert.NoError(t, err, "link in %s", name)
+		}
+		for _, path := range sourcePath.FindAllStringSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join("..", path[1]))
+			assert.NoError(t, err, "path in %s", name)
+		}
+	}
+}
+
+// go test passes if no test matches -run, so a command in docs with the old name of a test would check
+// nothing.
+func TestTestsNamedInDocsExist(t *testing.T) {
+	commands := 0
+	for name, text := range docs(t) {
+		for _, command := range goTest.FindAllString(text, -1) {
+			functions := testFunctions(t, command)
+			for _, flag := range testPattern.FindAllStringSubmatch(command, -1) {
+				for pattern := range strings.SplitSeq(strings.ReplaceAll(flag[1]+flag[2], `\|`, "|"), "|") {
+					pattern, _, _ = strings.Cut(pattern, "/") // this test does not check the names of subtests
+					if pattern == "^$" {
+						continue
+					}
+					commands++
+					assert.True(t, regexp.MustCompile(pattern).MatchString(functions), "%s: no test matches %s in %q", name, pattern, command)
+				}
+			}
+		}
+	}
+	assert.Greater(t, commands, 20)
+}
+
+// testFunctions returns the names of the test functions in the packages of a go test command, one per
+// line.
+func testFunctions(t *testing.T, command string) string {
+	var names []string
+	for _, pkg := range packagePath.FindAllString(command, -1) {
+		files, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, function := range testFunction.FindAllSubmatch(text, -1) {
+				names = append(names, string(function[1]))
+			}
+		}
+	}
+	return strings.Join(names, "\n")
+}
+
+// docs returns the text of README.md and of the pages in docs by path.
+func docs(t *testing.T) map[string]string {
+	names, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	texts := map[string]string{}
+	for _, name := range append(names, "../README.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		texts[name] = string(text)
+	}
+	return texts
+}

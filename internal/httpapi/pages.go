@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/httpapi/admission"
+)
+
+const (
+	maxPages    = 16               // requests of pages in flight; a browser opens up to six connections
+	pageTimeout = 45 * time.Second // of one page
+)
+
+// pagesRoute is the route of all pages in metrics and traces.
+const pagesRoute = "GET /ui/"
+
+// servePages serves the pages. While the CPUs are overloaded, it rejects pages before the server
+// rejects predictions.
+func (s *server) servePages(next http.Handler) http.Handler {
+	if s.pages == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.pages.Handles(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		infoOf(r.Context()).route = pagesRoute
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+		defer cancel()
+		if !s.shedder.Admit(true) {
+			s.reject(w, r, admission.ErrOverloaded)
+			return
+		}
+		if err := s.pageGate.Enter(ctx, s.shedder.Overloaded()); err != nil {
+			s.reject(w, r, err)
+			return
+		}
+		defer s.pageGate.Leave()
+		s.pages.ServeHTTP(w, r.WithContext(ctx))
+	})
+}

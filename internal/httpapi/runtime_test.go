@@ -1,0 +1,101 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/api"
+)
+
+// reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. Each row
+// takes 1 s in load and 2 s in fit.
+func (e *testEnv) reportWorkflow(runs int) {
+	var items []string
+	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range runs {
+		rows := 50 + 10*(i%7)
+		factor := 1 + .1*math.Sin(float64(i))
+		at := start.Add(time.Duration(i) * time.Hour)
+		for k, task := range []string{"load", "fit"} {
+			seconds := float64(rows*(k+1)) * factor
+			ended := at.Add(time.Duration(seconds * float64(time.Second)))
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "outcome": "success", "memory_max_bytes": %d, "duration_seconds": %.3f,
+				"started_at": %q, "ended_at": %q, "features": {"rows": %d}}`, task, i, (k+1)*rows*10_000_000, seconds, at.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano), rows))
+			at = ended
+		}
+	}
+	e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
+	for _, task := range []string{"load", "fit"} { // the models learn a batch after the server has answered it
+		require.Eventually(e.t, func() bool {
+			var r api.RunTime
+			a := e.do(http.MethodGet, "/tasks/etl/"+task+"/runtime", "")
+			return a.status == http.StatusOK && json.Unmarshal(a.body, &r) == nil && r.Runs == runs-1
+		}, time.Minute, 20*time.Millisecond)
+	}
+}
+
+func TestRunTimesOfATask(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/etl/fit/runtime", "").status)
+	e.reportWorkflow(60)
+	var p api.Prediction
+	e.post("/predict", `{"dag_id": "etl", "task_id": "fit", "features": {"rows": 100}, "execution_timeout_seconds": 210}`).into(&p)
+	require.NotNil(t, p.Duration)
+	assert.InEpsilon(t, 200, p.Duration.MedianSeconds, .1)
+	assert.LessOrEqual(t, p.Duration.P95Seconds, *p.Duration.P99Seconds)
+	assert.InDelta(t, .4, *p.Duration.TimeoutProbability, .3)
+
+	var r api.RunTime
+	e.do(http.MethodGet, "/tasks/etl/fit/runtime?rows=100&elapsed_seconds=190", "").into(&r)
+	assert.InEpsilon(t, 200, r.MedianSeconds, .1)
+	assert.Equal(t, 59, r.Runs, "the first run has no prediction before it")
+	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest prediction")
+	require.NotNil(t, r.Remaining)
+	assert.Less(t, r.Remaining.MedianSeconds, 100.0)
+	assert.Empty(t, r.Shapes, "no shapes are learned yet")
+
+	var all, riskier api.RunTime
+	e.do(http.MethodGet, "/tasks/etl/fit/runtime", "").into(&all)
+	e.do(http.MethodGet, "/tasks/etl/fit/runtime?risk=0.2", "").into(&riskier)
+	assert.Greater(t, all.ExecutionTimeout.Seconds, riskier.ExecutionTimeout.Seconds)
+	assert.GreaterOrEqual(t, all.ExecutionTimeout.Seconds, all.P95Seconds)
+	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime?risk=0.6", "").status)
+}
+
+func TestForecastOfADAG(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.reportWorkflow(40)
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "no structure yet")
+	cyclic := e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "fit", "upstream": ["fit"]}]}`)
+	assert.Equal(t, http.StatusUnprocessableEntity, cyclic.status)
+	for body, field := range map[string]string{
+		`{"tasks": []}`: "tasks",
+		`{"tasks": [{"task_id": "a", "upstream": null}]}`:                                 "tasks[0].upstream",
+		`{"tasks": [{"task_id": "a", "upstream": ["b"]}]}`:                                "tasks[0].upstream",
+		`{"tasks": [{"task_id": "` + strings.Repeat("a", 251) + `", "upstream": []}]}`:    "tasks[0].task_id",
+		`{"tasks": [{"task_id": "a", "upstream": []}, {"task_id": "a", "upstream": []}]}`: "tasks[1].task_id",
+	} {
+		assert.Equal(t, []string{field}, e.do(http.MethodPut, "/dags/etl/structure", body).fields(), body)
+	}
+	assert.Contains(t, string(cyclic.body), "depends on itself")
+	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
+
+	var f, again api.DagForecast
+	e.do(http.MethodGet, "/dags/etl/forecast?rows=100", "").into(&f)
+	assert.InEpsilon(t, 300, f.MedianSeconds, .1, "100 s of load, then 200 s of fit")
+	assert.Greater(t, f.P95Seconds, f.MedianSeconds)
+	assert.Equal(t, 40, f.PastRuns)
+	assert.Positive(t, f.MemoryPeakP95Bytes)
+	assert.Empty(t, f.UnknownTasks)
+	assert.InEpsilon(t, 100, f.Tasks[1].StartSeconds, .2)
+	e.do(http.MethodGet, "/dags/etl/forecast?rows=100", "").into(&again)
+	assert.Equal(t, f, again, "the seed determines the forecast")
+}

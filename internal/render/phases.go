@@ -1,0 +1,66 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/loadaware/loadaware/internal/backtest/growth"
+)
+
+// Growth prints a replay of growing limits: the policies, requests and CPU in total, then the
+// plan per task.
+func Growth(w io.Writer, r *growth.Report, format string) error {
+	fmt.Fprintf(w, "%d runs of %d tasks, of which %d first runs are only learned; poll %g s, reaction %g s\n\n", r.Runs, r.Tasks, r.FirstRuns, r.Poll, r.Reaction)
+	for _, t := range []*Table{limits(r), requests(r), taskPlans(r)} {
+		if err := t.Write(w, format); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// limits returns the table of policies that change limits during a run.
+func limits(r *growth.Report) *Table {
+	t := &Table{Header: []string{"limits", "kind", "GB·h", "of static", "killed", "killed %", "resizes/run"}, TextColumns: 2}
+	for _, f := range r.Policies {
+		kind := "grows"
+		switch {
+		case f.Hindsight:
+			kind = "hindsight"
+		case !f.Grows:
+			kind = "shrinks too"
+		}
+		t.Rows = append(t.Rows, []string{
+			f.Policy, kind, decimals(f.LimitGBh, 1), decimals(f.ShareOfStatic, 3), strconv.Itoa(f.Killed), decimals(f.KilledPercent, 1), decimals(f.ResizesPerRun, 1),
+		})
+	}
+	return t
+}
+
+// requests returns the table of policies that choose requests of memory and CPU.
+func requests(r *growth.Report) *Table {
+	t := &Table{Header: []string{"requests", "of", "amount", "of static", "short %"}, TextColumns: 2}
+	for _, f := range r.Requests {
+		t.Rows = append(t.Rows, []string{f.Policy, "memory, GB·h", decimals(f.RequestGBh, 1), decimals(f.ShareOfStatic, 3), ""})
+	}
+	for _, f := range r.CPU {
+		t.Rows = append(t.Rows, []string{f.Policy, "CPU, core·h", decimals(f.CoreHours, 1), decimals(f.ShareOfStatic, 3), decimals(f.ShortPercent, 2)})
+	}
+	return t
+}
+
+// taskPlans returns the table of tasks and their next plans.
+func taskPlans(r *growth.Report) *Table {
+	t := &Table{Header: []string{"task", "next plan", "runs", "static GB·h", "plan GB·h", "of static", "static killed", "plan killed"}, TextColumns: 2}
+	for _, task := range r.PerTask {
+		t.Rows = append(t.Rows, []string{
+			task.DagID + "/" + task.TaskID, task.Plan.Rule, strconv.Itoa(task.Runs), decimals(task.StaticGBh, 1), decimals(task.PlanGBh, 1),
+			decimals(task.ShareOfStatic, 2), strconv.Itoa(task.StaticKilled), strconv.Itoa(task.PlanKilled),
+		})
+	}
+	return t
+}
+
+func decimals(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }

@@ -1,0 +1,148 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/loadaware/loadaware/internal/insight/report"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// severityColours are the colours of a terminal.
+var severityColours = map[report.Severity]text.Colors{
+	report.Critical: {text.FgRed, text.Bold},
+	report.Warning:  {text.FgYellow},
+	report.OK:       {text.FgGreen},
+	report.Unknown:  {text.FgHiBlack},
+}
+
+// Report prints a report in one of ReportFormats. A table has colours if coloured.
+func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
+	switch format {
+	case "json":
+		return JSON(w, r)
+	case "yaml":
+		return YAML(w, r)
+	}
+	if len(r.Tasks) == 0 && format == "table" {
+		_, err := fmt.Fprintln(w, "no try is reported in this window; report runs to POST /observe, or import a history with loadaware import")
+		return err
+	}
+	s := reportTable{
+		header: []string{"severity", "task", "group", "tries", "requested GB", "granted GB", "used GB", "saved GB·h", "killed GB·h", "risk %", "source", "why not"}, textColumns: 3,
+		csvHeader: []string{"namespace", "dag_id", "task_id", "group", "severity", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
+			"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not",
+			"static_request_bytes", "static_risk", "static_saves_gbh"},
+		footer: []string{"total", "", "", strconv.Itoa(r.Total.Tries), "", "", "", figure(r.Total.SavedGBH), figure(r.Total.KilledGBH), "", "", ""},
+		caption: "Worst first, by GB·h wasted. Window: " + window(r.From, r.To, r.FirstDay, r.LastDay) + ". GB = 1e9 bytes,\n" +
+			"averaged over running time; saved = requested − granted − killed; risk = mean promised probability of an OOM kill." + gaps(&r.Total),
+	}
+	if !slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.WhyNot == nil || *t.WhyNot != report.NoGrantYet }) {
+		s.caption += "\nNo try has used a grant yet; loadaware report --static shows what one request per task would save."
+	}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		s.colours = append(s.colours, severityColours[t.Severity])
+		s.rows = append(s.rows, []string{string(t.Severity), taskName(t.Namespace, t.DagID, t.TaskID), t.Group, strconv.Itoa(t.Tries),
+			gigabytes(t.RequestedBytes), gigabytes(t.GrantedBytes), gigabytes(t.UsedBytes), figure(t.SavedGBH), figure(t.KilledGBH), percent(t.Risk),
+			orElse(t.Source, notKnown), orElse(t.WhyNot, "")})
+		s.csvRows = append(s.csvRows, reportCSV(t))
+	}
+	if format == "table" {
+		s.compact()
+	}
+	return s.write(w, format, coloured)
+}
+
+// compact joins the columns requested, granted and used, and shortens the others to fit a terminal.
+func (s *reportTable) compact() {
+	s.header = []string{"severity", "task", "group", "tries", "requested →\ngranted →\nused, GB", "saved\nGB·h", "killed\nGB·h", "risk\n%", "source", "why not"}
+	s.caption += "\n– = " + notKnown + "."
+	for i, row := range append(s.rows, s.footer) {
+		for j, cell := range row {
+			if cell == notKnown {
+				row[j] = "–"
+			}
+		}
+		sizes := strings.Join(row[4:7], " → ")
+		if i == len(s.rows) {
+			sizes = ""
+		}
+		compacted := append(append(slices.Clone(row[:4]), sizes), row[7:]...)
+		if i < len(s.rows) {
+			s.rows[i] = compacted
+		} else {
+			s.footer = compacted
+		}
+	}
+}
+
+// reportCSV returns the CSV row of a task.
+func reportCSV(t *report.Task) []string {
+	static := t.Static
+	if static == nil {
+		static = &report.Static{}
+	}
+	return []string{t.Namespace, t.DagID, t.TaskID, t.Group, string(t.Severity), strconv.Itoa(t.Tries), strconv.Itoa(t.Kills),
+		exact(t.RequestedBytes), exact(t.GrantedBytes), exact(t.UsedBytes), exact(t.RequestedGBH), exact(t.GrantedGBH), exact(t.UsedGBH),
+		exact(t.KilledGBH), exact(t.WastedGBH), exact(t.SavedGBH), exact(t.SavedMoney), exact(t.KilledPercent), exact(t.Risk), exact(&t.RiskTarget),
+		exact(t.Source), exact(t.WhyNot), exact(static.RequestBytes), exact(static.Risk), exact(static.SavesGBH)}
+}
+
+// taskName formats a task or a DAG without the default namespace.
+func taskName(namespace, dag, task string) string {
+	name := dag
+	if task != "" {
+		name += "/" + task
+	}
+	if namespace != "" && namespace != sizing.DefaultNamespace {
+		name = namespace + "/" + name
+	}
+	return name
+}
+
+// Static prints the static requests of a report as arguments of a KubernetesPodOperator.
+func Static(w io.Writer, r *report.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Static memory requests from reported runs: %s. GB = 1e9 bytes.\n", window(r.From, r.To, r.FirstDay, r.LastDay))
+	fmt.Fprintf(&b, "# risk: bound of the probability that the next run exceeds the request; a run above it is killed and charged whole.\n")
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		name := fmt.Sprintf("%s (%s)", taskName(t.Namespace, t.DagID, t.TaskID), t.Group)
+		if t.Static == nil || t.Static.Request == nil {
+			runs, needed := 0, 0
+			if t.Static != nil {
+				runs, needed = t.Static.Runs, t.Static.RunsNeeded
+			}
+			fmt.Fprintf(&b, "\n# %s: no safe request yet; %d of the %d measured runs that a risk of %s %% needs\n", name, runs, needed, percent(&t.RiskTarget))
+			continue
+		}
+		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %d runs; would save %s of %s GB·h\n", name, percent(t.Static.Risk), t.Static.Runs,
+			figure(t.Static.SavesGBH), figure(t.RequestedGBH))
+		b.WriteString(resourcesArgument(*t.Static.Request))
+	}
+	for _, g := range r.Groups {
+		if g.Request == nil {
+			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; %d tasks have too few runs\n", g.Group, g.Without)
+			continue
+		}
+		tasks := strconv.Itoa(g.Tasks)
+		if g.Without > 0 {
+			tasks += fmt.Sprintf("; %d more have too few runs", g.Without)
+		}
+		fmt.Fprintf(&b, "\n# one request for all %s tasks (%s): risk at most %s %% per run; would save %s GB·h\n", g.Group, tasks, percent(g.Risk), figure(g.SavesGBH))
+		b.WriteString(resourcesArgument(*g.Request))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// resourcesArgument returns a line of Python for a KubernetesPodOperator.
+func resourcesArgument(memory string) string {
+	return fmt.Sprintf("container_resources=k8s.V1ResourceRequirements(requests={\"memory\": %q}, limits={\"memory\": %q}),\n", memory, memory)
+}

@@ -1,0 +1,119 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/insight/timeout"
+)
+
+// runTimeProblem describes a problem of the timeout or the run times of a task; "" without one. A
+// larger severity is worse.
+func runTimeProblem(r *api.RunTime) (text string, severity float64) {
+	facts := timeout.Facts{Risk: r.ExecutionTimeout.Risk, Suggested: r.ExecutionTimeout.Seconds, Current: r.ExecutionTimeout.CurrentSeconds, Probability: r.TimeoutProbability, Drift: r.Drift}
+	return facts.Problem()
+}
+
+// RunTimes prints the run times of tasks in one of Formats, worst first.
+func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
+	slices.SortStableFunc(answers, func(a, b api.RunTime) int {
+		_, x := runTimeProblem(&a)
+		_, y := runTimeProblem(&b)
+		return cmp.Compare(y, x)
+	})
+	if format == "json" {
+		return JSON(w, map[string]any{"tasks": answers})
+	}
+	if len(answers) == 0 && format == "table" {
+		_, err := fmt.Fprintln(w, "no task has run times yet; report duration_seconds to POST /observe")
+		return err
+	}
+	table := Table{Header: []string{"namespace", "dag_id", "task_id", "problem", "shape", "runs", "median_s", "p95_s", "p99_s", "suggested_timeout_s", "timeout_s"}, TextColumns: 5}
+	for i := range answers {
+		r := &answers[i]
+		problem, _ := runTimeProblem(r)
+		inUse := ""
+		if c := r.ExecutionTimeout.CurrentSeconds; c != nil {
+			inUse = plainSeconds(*c)
+		}
+		table.Rows = append(table.Rows, []string{
+			r.Namespace, r.DagID, r.TaskID, problem, shapeName(r), strconv.Itoa(r.Runs), plainSeconds(r.MedianSeconds), plainSeconds(r.P95Seconds),
+			plainSeconds(r.P99Seconds), plainSeconds(r.ExecutionTimeout.Seconds), inUse,
+		})
+	}
+	return table.Write(w, format)
+}
+
+// plainSeconds formats seconds for tables, without units.
+func plainSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 1, 64) }
+
+// shapeName returns the most probable shape; empty if it is none of them.
+func shapeName(r *api.RunTime) string {
+	if len(r.Shapes) == 0 || r.NoShapeProbability >= r.Shapes[0].Probability {
+		return ""
+	}
+	return r.Shapes[0].Name
+}
+
+// RunTime prints the run times of one task.
+func RunTime(w io.Writer, r *api.RunTime) error {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("runs", "%d", r.Runs)
+	line("run time", "median %s, 95 %% below %s, 99 %% below %s", seconds(r.MedianSeconds), seconds(r.P95Seconds), seconds(r.P99Seconds))
+	line("timeout", "%s, which a healthy run exceeds with probability %g", seconds(r.ExecutionTimeout.Seconds), r.ExecutionTimeout.Risk)
+	if c := r.ExecutionTimeout.CurrentSeconds; c != nil && r.TimeoutProbability != nil {
+		line("in use", "%s, which a run exceeds with probability %.2g", seconds(*c), *r.TimeoutProbability)
+	}
+	if left := r.Remaining; left != nil {
+		line("remaining", "median %s, 95 %% below %s", seconds(left.MedianSeconds), seconds(left.P95Seconds))
+	}
+	if name := shapeName(r); name != "" {
+		line("shape", "%s, with probability %.2f", name, r.Shapes[0].Probability)
+	}
+	if r.Newest.IsOutlier {
+		line("outlier", "the newest run took %.1f times the prediction", r.Newest.Ratio)
+	}
+	if problem, _ := runTimeProblem(r); problem != "" {
+		line("problem", "%s", problem)
+	}
+	fmt.Fprintln(w, "\nruns by ratio to the prediction before them")
+	return runTimeBars(w, &r.Histogram)
+}
+
+const (
+	barBins  = 5 // bins of the histogram per line
+	barWidth = 50
+)
+
+// runTimeBars draws the histogram up to its last run.
+func runTimeBars(w io.Writer, h *api.RunTimeHistogram) error {
+	var counts []int
+	last, most := 0, 1
+	for i, n := range h.Counts {
+		if i%barBins == 0 {
+			counts = append(counts, 0)
+		}
+		counts[len(counts)-1] += n
+		if n > 0 {
+			last = len(counts)
+		}
+		most = max(most, counts[len(counts)-1])
+	}
+	for i, n := range counts[:last] {
+		end := fmt.Sprintf("%.2f", h.Width*float64(barBins*(i+1)))
+		if i == len(counts)-1 {
+			end = "…"
+		}
+		if _, err := fmt.Fprintf(w, "%5.2f – %-5s %s %d\n", h.Width*float64(barBins*i), end, strings.Repeat("█", (n*barWidth+most-1)/most), n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
