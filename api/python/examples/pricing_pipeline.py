@@ -58,7 +58,7 @@ with DAG(
 
     @task
     def list_partitions(params: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Return what a catalogue would: a few large partitions among many small ones."""
+        """Return the partitions of a sale, as a catalogue would: a few large ones among many small ones."""
         region = (params or {})["region"]
         sizes = [(1_253, 12), (840, 12), (95_000, 310), (2_210, 40)]
         return [

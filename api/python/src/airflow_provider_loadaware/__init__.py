@@ -5,9 +5,10 @@ Importing this package imports no Airflow: Airflow itself reads `get_provider_in
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
-__version__ = "1.0.0"
+__version__ = version("airflow-provider-loadaware")
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -49,8 +50,13 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "ui_url": {
                         "label": "UI address",
-                        "description": "Base URL of receipt links, if it is not the host.",
+                        "description": "Base URL of the links to the dashboard, if it is not the host.",
                         "schema": {"type": ["string", "null"]},
+                    },
+                    "send_metadata": {
+                        "label": "Send metadata",
+                        "description": "Send operator, image, owner and the like, which size tasks without history.",
+                        "schema": {"type": ["boolean", "null"], "default": True},
                     },
                 },
             }

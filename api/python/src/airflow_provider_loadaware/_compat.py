@@ -24,5 +24,5 @@ def current_context() -> Any | None:
     """Return the context of the task that runs in this process, or None if no task runs."""
     try:
         return get_current_context()
-    except Exception:  # noqa: BLE001 - each major version raises another exception if there is none
+    except Exception:  # noqa: BLE001 - the exception for a missing context depends on the version of Airflow
         return None

@@ -20,7 +20,7 @@ from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.grant import Kill
 from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
 
-REJECTED = (403, 422)  # by a quota, an admission hook or a LimitRange
+REJECTED = (403, 422)  # status codes of a rejection by a quota, an admission hook or a LimitRange
 
 
 class Creation:
@@ -68,7 +68,7 @@ class Creation:
             with fail_open(operator.log, "reporting an ended pod"):
                 self._handle_ended_pod(pod)
             deleted = delete(pod, *args, **kwargs)
-            if not deleted:  # on_finish_action keeps it, and Airflow treats its end as the end of this try
+            if not deleted:  # on_finish_action keeps the pod, and Airflow treats its end as the end of this try
                 self._sizing.mark_reported()
             return deleted
 
@@ -97,7 +97,7 @@ def size(operator: Any, request: Any, context: Any) -> None:
 
 
 def show_pod(operator: Any, pod: Any | None, context: Any) -> None:
-    """Show a pod's actual resources in the rendered fields; a resumed try renders its static request again."""
+    """Show a pod's actual resources in the rendered fields, because a resumed try renders its static request again."""
     if pod is not None:
         show_resources(operator, pods.base_container(pod, operator.base_container_name).resources, context)
 

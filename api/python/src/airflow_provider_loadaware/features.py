@@ -30,14 +30,20 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     Params that the DAG or the task declares are always included, because the trigger form shows them. Other
     names of dag_run.conf may contain anything and are included only if they match a glob in `allowed`.
     """
-    declared = {*_names(context.get("dag")), *_names(context.get("task"))}
+    own = declared(context)
     globs = list(allowed)
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
     return limited(
-        {k: v for k, v in found.items() if k in declared or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
+        {k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
     )
+
+
+def declared(context: Mapping[str, Any]) -> set[str]:
+    """Return the names of the params that the DAG or the task declares and that do not look like a secret."""
+    names = {*_names(context.get("dag")), *_names(context.get("task"))}
+    return {name for name in names if isinstance(name, str) and not _SECRET.search(name)}
 
 
 def given(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:

@@ -65,9 +65,9 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Kill:
-    """An OOM kill of this run: the killed allocation, and what the server promised for the next try.
+    """An OOM kill of this run: the killed allocation, and the amount that the server promised for the next try.
 
-    If the server answered that more memory does not help, the promise equals the killed allocation.
+    If the server answered that more memory does not help, the promised amount equals the killed allocation.
     """
 
     at_bytes: int
@@ -95,7 +95,7 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
     The server may not know a kill that this deployment saw; then the killed allocation is not granted again.
-    The server's own lift to exactly the killed allocation is accepted: it knows the kill, and a cap applies.
+    A lift of the server to exactly the killed allocation is accepted: the server knows the kill, and a cap applies.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -119,7 +119,7 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the grant after an OOM kill without the server: its promise, or else twice the killed allocation.
+    """Return the grant after an OOM kill without the server: the promised amount, or twice the killed allocation.
 
     Without a promise, the grant is at least the static request and at most the cap. A kill at 10Gi gets 20Gi
     with a static request of 4Gi, and 350Gi with a static request of 350Gi.

@@ -3,7 +3,8 @@
 {"verify": false}                 skip the check of the server's certificate
 {"ca_file": "/etc/ssl/own.pem"}   CA bundle that verifies the certificate
 {"namespace": "emea"}             distinguishes Airflow deployments
-{"ui_url": "https://…"}           base URL of receipt links, if it is not the host
+{"ui_url": "https://…"}           base URL of the links to the dashboard, if it is not the host
+{"send_metadata": false}          send no operator, image, owner and so on of the tasks
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ class LoadawareHook(BaseHook):
     def get_conn(self) -> Service:
         """Return the service. All hooks of a process share one object and its open connections."""
         url, token, extras = base_url(self.connection), self.connection.password, self.extras
-        # The process id is part of the key: a forked process must not use its parent's sockets.
+        # The key contains the process id, because a forked process must not use the sockets of its parent.
         key = (os.getpid(), url, token, str(sorted(extras.items())))
         if key not in _services:
             _services[key] = Service(url, token, verify=_verify(extras), state=settings.state_folder())
         return _services[key]
 
     def receipt_url(self, prediction_id: str) -> str:
-        """Return the address of a prediction's receipt."""
+        """Return the address of the page that explains a prediction."""
         root = str(self.extras.get("ui_url") or base_url(self.connection)).rstrip("/")
-        return f"{root}/predictions/{prediction_id}"
+        return f"{root}/ui/try?prediction_id={prediction_id}"
 
     def test_connection(self) -> tuple[bool, str]:
         """Check the connection; the test button of the connection form calls this."""

@@ -1,4 +1,4 @@
-"""The extra link beside the task's log that opens the receipt of its prediction."""
+"""The extra link next to the task's log that opens the receipt of its prediction."""
 
 from __future__ import annotations
 

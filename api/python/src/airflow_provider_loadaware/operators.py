@@ -24,7 +24,7 @@ from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 class SizerMixin:
     """Sizes the base container of every try and reports its outcome. List it before the operator's class.
 
-    :param features: what is known before launch: a dict (templated), a callable of the context, or
+    :param features: inputs that are known before launch: a dict (templated), a callable of the context, or
         Jinja that renders to a dict. The default is the declared params.
     :param feature_keys: globs of names in dag_run.conf that may also be sent.
     :param min_memory: lower bound of the grant, such as "512Mi".
@@ -70,7 +70,7 @@ class SizerMixin:
             raise ValueError(f'measure: unknown value {measure!r}; use "wrapper" or None')
         self.measure = measure
         self.measure_image = measure_image
-        self._unmeasure: Callable[[], None] | None = None
+        self._remove_wrapper: Callable[[], None] | None = None
         self.size_cpu = size_cpu
         self.loadaware_conn_id = loadaware_conn_id
         self.loadaware_namespace = loadaware_namespace
@@ -84,7 +84,7 @@ class SizerMixin:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if SizerMixin in cls.__bases__:
-            # Merge the mixin's fields and links with those of the operator.
+            # Merge the fields and links of the mixin and of the operator.
             operator = next((b for b in cls.__mro__[1:] if not issubclass(b, SizerMixin)), object)
             for name in ("template_fields", "operator_extra_links"):
                 if name not in cls.__dict__:
@@ -118,22 +118,22 @@ class SizerMixin:
         self._try_context = context
         with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
             self._creation = Creation(self, self.loadaware_sizing(context), request)
-        self._unmeasure = None
+        self._remove_wrapper = None
         if self.measure:
             with fail_open(self.log, "measuring"):  # type: ignore[attr-defined]
                 base = pods.base_container(request, self.base_container_name)  # type: ignore[attr-defined]
-                self._unmeasure = wrapper.wrap(request, base, self.measure_image)
+                self._remove_wrapper = wrapper.wrap(request, base, self.measure_image)
         return request
 
     def get_or_create_pod(self, pod_request_obj: Any, context: Any) -> Any:
-        """Create the pod; size it again after an ended pod, and use the static request if the cluster rejects it."""
+        """Create the pod; if the cluster rejects it, try the static request, and then a pod without the wrapper."""
         try:
             return self._create(pod_request_obj, context)
         except ApiException as error:
-            if self._unmeasure is None or error.status not in REJECTED:
+            if self._remove_wrapper is None or error.status not in REJECTED:
                 raise
             self.log.warning("loadaware: the cluster rejected the pod (%s); omitting the measurement", error.status)  # type: ignore[attr-defined]
-            self._unmeasure()
+            self._remove_wrapper()
             return self._create(pod_request_obj, context)
 
     def _create(self, pod_request_obj: Any, context: Any) -> Any:

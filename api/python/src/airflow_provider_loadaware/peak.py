@@ -4,8 +4,9 @@ None or "termination-message" .. the base container's termination message, as JS
                                  {"memory_max_bytes": 7340032000, "cpu_max_cores": 1.02}
                                  or the same object as the last line, after the program's own text;
                                  a "series" from loadaware-peak is forwarded
-a callable of (pod, context) ... bytes, a quantity such as "7Gi", such a mapping, or None
-"none" ......................... no measurement: the report is censored
+a callable of (pod, context) ... returns bytes, a quantity such as "7Gi", a mapping with these keys,
+                                 or None
+"none" ......................... no measurement: the peak in the report is censored
 """
 
 from __future__ import annotations

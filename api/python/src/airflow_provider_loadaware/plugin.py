@@ -8,7 +8,12 @@ which Kubernetes resolves when it starts the program: "-Xmx$(LOADAWARE_MEMORY_MI
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import quote
+
 from airflow.plugins_manager import AirflowPlugin
+
+from airflow_provider_loadaware import settings
 
 
 def mib(share: float = 1.0) -> str:
@@ -22,8 +27,32 @@ def xmx(share: float = 0.8) -> str:
     return f"-Xmx{mib(share)}m"
 
 
+def views(ui_url: str, namespace: str) -> list[dict[str, Any]]:
+    """Return the pages that Airflow 3.1 and later show: the overview, and a try beside its task instance."""
+    if not ui_url.startswith(("http://", "https://")):
+        return []
+    pages = ui_url.rstrip("/") + "/ui"
+    task = f"namespace={quote(namespace)}&dag_id={{DAG_ID}}&task_id={{TASK_ID}}"
+    return [
+        {
+            "name": "loadaware",
+            "href": f"{pages}/",
+            "destination": "nav",
+            "url_route": "loadaware",
+            "category": "browse",
+        },
+        {
+            "name": "Memory",
+            "href": f"{pages}/try?{task}&run_id={{RUN_ID}}&map_index={{MAP_INDEX}}&frame=1",
+            "destination": "task_instance",
+            "url_route": "loadaware-try",
+        },
+    ]
+
+
 class LoadawarePlugin(AirflowPlugin):
-    """Registers the macros as `macros.loadaware`."""
+    """Registers the macros as `macros.loadaware`, and the views if `[loadaware] ui_url` is set."""
 
     name = "loadaware"
     macros = [mib, xmx]  # noqa: RUF012 - Airflow's own attribute
+    external_views = views(settings.get("ui_url"), settings.get("namespace", "default"))

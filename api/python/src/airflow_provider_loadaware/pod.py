@@ -1,6 +1,6 @@
-"""The base container of a pod: reads its static request, applies a grant and restores the original.
+"""The base container of a pod: functions that read its static request, apply a grant and restore the original.
 
-The operator, its rendered fields and the pod share objects, so functions replace them and change none in place.
+The operator, its rendered fields and the pod share objects, so the functions replace objects and never change them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _SECONDS = 2.0
 
 
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
-    """Return the end of a try: its current pod, or the last known state if Kubernetes does not answer."""
+    """Return the end of a try, with its current pod, or with `pod` if Kubernetes does not answer."""
     return End(
         pod=reread(operator, pod),
         last=pod,

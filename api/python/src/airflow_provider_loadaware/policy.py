@@ -2,7 +2,7 @@
 
 `task_policy` runs while Airflow parses DAGs. It opens no connection: it only appends callbacks to the
 KubernetesPodOperators that the settings allow. `pod_mutation_hook` sizes pods whose launch triggers no callback:
-those of KubernetesJobOperator, and of deferrable tasks with older providers. It acts only inside a running
+pods of KubernetesJobOperator, and pods of deferrable tasks with older providers. It acts only inside a running
 task, never in the scheduler.
 
     policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all
@@ -13,6 +13,7 @@ task, never in the scheduler.
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -114,8 +115,41 @@ def _set(task: Any, name: str, value: Any) -> None:
 
 @contextmanager
 def _fail_open(operation: str) -> Iterator[None]:
-    """Turn any error into a warning: a policy that raises breaks the DAG."""
+    """Turn any error into a warning, because a policy that raises breaks the DAG."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - see above
         log.warning("loadaware: %s failed; the task is not sized (%s: %s)", operation, type(error).__name__, error)
+
+
+def _set_pool(task_instance: Any, dag_run: Any) -> None:
+    """Move a task of a reproduced run to the pool of its campaign, which the conf names."""
+    if dag_run is None or not str(dag_run.run_id).startswith("loadaware_campaign__"):
+        return
+    pool = (dag_run.conf or {}).get("loadaware_pool")
+    if pool:
+        task_instance.pool = str(pool)
+
+
+def _mutate_with_run(task_instance: Any, dag_run: Any) -> None:
+    """Set the pool of a task of a reproduced run."""
+    with _fail_open("task_instance_mutation_hook"):
+        _set_pool(task_instance, dag_run)
+
+
+def _mutate(task_instance: Any) -> None:
+    """Set the pool of a task of a reproduced run, for versions of Airflow that pass no DAG run to the hook."""
+    _mutate_with_run(task_instance, getattr(task_instance, "dag_run", None))
+
+
+def _mutation_hook() -> Any:
+    """Return task_instance_mutation_hook with the parameters that this version of Airflow passes."""
+    from airflow.policies import task_instance_mutation_hook as specification
+
+    has_run = "dag_run" in inspect.signature(specification).parameters
+    return hookimpl(_mutate_with_run if has_run else _mutate)
+
+
+# Airflow inserts task instances more slowly if this hook exists, so it is defined only if the setting is on.
+if settings.campaign_pools():
+    task_instance_mutation_hook = _mutation_hook()

@@ -15,8 +15,8 @@ from airflow_provider_loadaware.tries import Try
 _reported: set[str] = set()
 
 
-def first_time(key: Try) -> bool:
-    """Mark a try as reported. Returns False if it was: an operator and its callbacks see the same end."""
+def mark_reported(key: Try) -> bool:
+    """Mark a try as reported. Returns False if it was marked before: an operator and its callbacks see the same end."""
     if key.key in _reported:
         return False
     _reported.add(key.key)
@@ -27,8 +27,8 @@ def first_time(key: Try) -> bool:
 class End:
     """The end of a try.
 
-    `pod` is the current pod, or None if it is gone; `last` is its last known state, used for its resources.
-    `read_log` returns the tail of the log.
+    `pod` is the current pod, or None if it is gone. `last` is the last known state of the pod, from which the
+    resources are read. `read_log` returns the tail of the log.
     """
 
     pod: Any | None
@@ -48,7 +48,7 @@ class End:
 
     @property
     def allocated_bytes(self) -> int | None:
-        """The memory that the pod was created with."""
+        """The memory limit in bytes that the pod was created with; without a limit, the request. None if unknown."""
         return self._static.enforced if self._static else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
@@ -82,7 +82,7 @@ class End:
         )
 
     def body(self, outcome: Outcome, measured: peak.Peak) -> dict[str, Any]:
-        """Return the fields of a report that come from the pod, without unknown ones."""
+        """Return the known fields of a report that come from the pod."""
         allocated = {
             "memory_bytes": self.allocated_bytes,
             "cpu_cores": self._static.cpu if self._static else None,

@@ -10,7 +10,7 @@ BATCH = 50
 
 
 def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
-    """Send pending reports. Sending one twice is harmless, because the server counts a try once.
+    """Send pending reports. Sending a report twice is harmless, because the server counts a try once.
 
     Exceptions of Service.observe_many propagate; the reports then stay pending.
     """
@@ -26,6 +26,6 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
             spool.remove(key)
         return
     for key, answer in zip(pending, answers, strict=True):
-        # Recorded or rejected for good. Only server errors are worth a retry.
+        # Remove recorded reports and reports that the server rejects for good. Only server errors are worth a retry.
         if answer.recorded or (not isinstance(answer.error, Unset) and answer.error.status < 500):
             spool.remove(key)

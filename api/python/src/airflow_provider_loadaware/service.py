@@ -69,7 +69,7 @@ class Deadline:
 class Service:
     """One server. Its methods raise only NotAnsweredError and RejectedError.
 
-    `state` is a folder that processes share; None shares nothing.
+    `state` is a folder in which processes share the state of the circuit breakers; None for no sharing.
     """
 
     def __init__(
@@ -96,16 +96,16 @@ class Service:
         self._predict_breaker = Breaker(state / f"predict-{name}.json" if state else None)
         self._observe_breaker = Breaker(state / f"observe-{name}.json" if state else None)
 
-    def predict(self, question: dict[str, Any], deadline: Deadline) -> Prediction:
+    def predict(self, request: dict[str, Any], deadline: Deadline) -> Prediction:
         """Send POST /predict."""
-        body = PredictRequest.from_dict(question)
+        body = PredictRequest.from_dict(request)
         return self._call(
             self._predict_breaker, deadline, Prediction, lambda: predict.sync_detailed(client=self._client, body=body)
         )
 
-    def lift(self, question: dict[str, Any], deadline: Deadline) -> Lift:
+    def lift(self, request: dict[str, Any], deadline: Deadline) -> Lift:
         """Send POST /retry-lift."""
-        body = LiftRequest.from_dict(question)
+        body = LiftRequest.from_dict(request)
         return self._call(
             self._predict_breaker, deadline, Lift, lambda: retry_lift.sync_detailed(client=self._client, body=body)
         )
@@ -146,6 +146,21 @@ class Service:
                 if error.status != 422:
                     raise
         return state
+
+    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request that may be repeated, without the circuit breaker, and return its JSON object."""
+        client = self._client.get_httpx_client()
+
+        def send() -> dict[str, Any]:
+            answer: dict[str, Any] = client.request(method, path, json=body).json()
+            return answer
+
+        try:
+            return run_with_timeout(2 * TOTAL_SECONDS, lambda: _send_with_retry(send))
+        except (RejectedError, NotAnsweredError):
+            raise
+        except Exception as error:
+            raise NotAnsweredError(f"{self.base_url}: {_describe(error)}") from error
 
     def _call(self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]) -> T:
         if breaker.is_open():

@@ -1,12 +1,15 @@
 """The section [loadaware] of airflow.cfg, and AIRFLOW__LOADAWARE__<KEY> in the environment.
 
     conn_id ......... the connection; default loadaware_default
-    namespace ....... distinguishes Airflow deployments; default the connection's, else "default"
+    namespace ....... distinguishes Airflow deployments; default that of the connection, else "default"
+    ui_url .......... base URL of the dashboard, for its views in Airflow 3.1 and later; default none
     feature_keys .... globs of dag_run.conf that may be sent besides declared params; default none
+    send_metadata ... whether to send the operator, image, owner and so on of a task; default true
     max_memory ...... upper bound of all grants, such as "384Gi"; default none
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
     policy_allow .... globs of dag_id.task_id that the policy sizes; default none
     policy_deny ..... globs that the policy does not size; default none
+    campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
 
 LOADAWARE_DISABLED=1 turns everything off.
 """
@@ -34,6 +37,16 @@ def get(key: str, default: str = "") -> str:
 def names(key: str) -> list[str]:
     """Return a setting that is a comma-separated list."""
     return [name.strip() for name in get(key).split(",") if name.strip()]
+
+
+def campaign_pools() -> bool:
+    """Return whether the policy sets the pool of reproduced runs."""
+    return get("campaign_pools").lower() in ("1", "true", "yes", "on")
+
+
+def is_off(value: object) -> bool:
+    """Return whether a value of a setting or of a connection's extra turns something off."""
+    return str(value).strip().lower() in ("0", "false", "no", "off")
 
 
 def state_folder() -> Path | None:

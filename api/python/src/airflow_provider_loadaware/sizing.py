@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow_provider_loadaware import features, grant, peak, pod, report, resend, settings
+from airflow_provider_loadaware import features, grant, metadata, peak, pod, report, resend, settings
 from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
@@ -27,7 +27,7 @@ from loadaware_client.models.prediction import Prediction
 
 @dataclass(frozen=True)
 class Options:
-    """The DAG author's options; an empty one falls back to the settings."""
+    """The DAG author's options. The settings apply where an option is empty."""
 
     features: features.Source = None
     jinja_names: frozenset[str] = frozenset()
@@ -110,7 +110,7 @@ class Sizing:
 
     def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
         bounds = self.options.bounds()
-        answer, problem = self._predict(done.static, bounds)
+        answer, problem = self._predict(done.static, bounds, request, base)
         if kill is None:
             with contextlib.suppress(Exception):
                 kill = Kills(settings.state_folder()).find(self.try_key(), self.context)
@@ -135,7 +135,7 @@ class Sizing:
             pod.annotate(request, done.static, done.prediction_id)
         self._log_launch(done, answer, given, problem)
 
-    def _predict(self, static: Static, bounds: Bounds) -> tuple[Prediction | None, str | None]:
+    def _predict(self, static: Static, bounds: Bounds, request: Any, base: str) -> tuple[Prediction | None, str | None]:
         """Return the server's answer, or the cause of its absence."""
         try:
             service, key, deadline = self.hook.get_conn(), self.try_key(), Deadline()
@@ -144,6 +144,7 @@ class Sizing:
                 with contextlib.suppress(NotAnsweredError, RejectedError):
                     resend.send_pending(service, Spool(settings.state_folder()), deadline, key.run_key)
             body = {**key.body(), "features": self._features(), "requested": static.requested()}
+            body |= self._metadata(request, base)
             if bounds.maximum:
                 body["max_memory_bytes"] = bounds.maximum
             return service.predict(body, deadline), None
@@ -159,6 +160,17 @@ class Sizing:
         except Exception as error:  # noqa: BLE001 - a DAG author's function may raise anything
             self.log.warning("loadaware: reading the features failed (%s); predicting without features", error)
             return None
+
+    def _metadata(self, known: Any | None, base: str) -> dict[str, Any]:
+        """Return the field `metadata` of a request, or nothing if it is turned off or empty."""
+        try:
+            if settings.is_off(settings.get("send_metadata")) or settings.is_off(self.hook.extras.get("send_metadata")):
+                return {}
+            found = metadata.of_try(self.context, known, base)
+            return {"metadata": found} if found else {}
+        except Exception as error:  # noqa: BLE001 - a setting or a connection may be unreadable
+            self.log.warning("loadaware: reading the metadata failed (%s); continuing without it", error)
+            return {}
 
     def _log_launch(self, done: Launch, answer: Prediction | None, given: Grant | None, problem: str | None) -> None:
         static = display_bytes(done.static.enforced) if done.static.enforced else "no request"
@@ -176,12 +188,12 @@ class Sizing:
     # ---- finish ----
 
     def finish(self, end: report.End) -> None:
-        """Report an ended try, and request the next amount after an OOM. Runs once per try and process."""
+        """Report an ended try, and request the next amount after an OOM. Acts once per try and process."""
         if settings.disabled():
             return
         with fail_open(self.log, "reporting"):
             key = self.try_key()
-            if report.first_time(key):
+            if report.mark_reported(key):
                 self._report(key, end)
 
     def report_found(self, end: report.End, try_number: int | None) -> Kill | None:
@@ -196,14 +208,14 @@ class Sizing:
 
     def mark_reported(self) -> None:
         """Mark this try as reported."""
-        report.first_time(self.try_key())
+        report.mark_reported(self.try_key())
 
     def _report(self, key: Try, end: report.End) -> Kill | None:
         measured = peak.Peak()
         with fail_open(self.log, "reading the peak"):
             measured = end.measure(self.options.peak_source, self.context)
         outcome = end.outcome(measured)
-        body = {**key.body(), **end.body(outcome, measured)}
+        body = {**key.body(), **end.body(outcome, measured), **self._metadata(end.pod or end.last, end.base)}
         if "prediction_id" not in body:
             body["features"] = self._features()  # the server has no features from a prediction
         deadline, spool = Deadline(), Spool(settings.state_folder())
@@ -233,8 +245,8 @@ class Sizing:
             )
         else:
             used = display_bytes(measured.memory_bytes) if measured.memory_bytes else "not measured"
-            had = display_bytes(end.allocated_bytes) if end.allocated_bytes else "an unknown amount"
-            self.log.info("loadaware: ended as %s: peak %s of %s", outcome.value, used, had)
+            allocated = display_bytes(end.allocated_bytes) if end.allocated_bytes else "an unknown amount"
+            self.log.info("loadaware: ended as %s: peak %s of %s", outcome.value, used, allocated)
         if service is not None:
             with contextlib.suppress(NotAnsweredError, RejectedError):
                 resend.send_pending(service, spool, deadline)

@@ -25,35 +25,35 @@ class Kills:
     def __init__(self, folder: Path | None) -> None:
         self._store = FileStore(folder, "kills", MAX_KILLS)
 
-    def record(self, of: Try, kill: Kill, context: Mapping[str, Any]) -> None:
+    def record(self, killed: Try, kill: Kill, context: Mapping[str, Any]) -> None:
         """Store the latest kill of a run."""
         value = {"at_bytes": kill.at_bytes, "try_number": kill.try_number, "next_bytes": kill.next_bytes}
-        self._store.put(of.run_key, value)
+        self._store.put(killed.run_key, value)
         store = context.get("task_state_store")
         if store is not None:
             store.set(STATE_KEY, value)
 
-    def find(self, of: Try, context: Mapping[str, Any]) -> Kill | None:
-        """Return the latest kill of an earlier try of this run. A cleared task continues to count its tries."""
-        if of.try_number == 1:
+    def find(self, current: Try, context: Mapping[str, Any]) -> Kill | None:
+        """Return the latest kill of an earlier try of this run, or None. A cleared task continues to count tries."""
+        if current.try_number == 1:
             return None
         store = context.get("task_state_store")
-        for value in (self._store.get(of.run_key), store.get(STATE_KEY) if store is not None else None):
+        for value in (self._store.get(current.run_key), store.get(STATE_KEY) if store is not None else None):
             kill = _kill(value)
-            if kill is not None and kill.try_number < of.try_number:
+            if kill is not None and kill.try_number < current.try_number:
                 return kill
         return None
 
 
 class Spool:
-    """Stores pending reports, at most one for each try; a new one replaces the old one."""
+    """Stores pending reports, at most one for each try; a new report replaces the old one."""
 
     def __init__(self, folder: Path | None) -> None:
         self._store = FileStore(folder, "reports", MAX_REPORTS)
 
-    def add(self, of: Try, report: dict[str, Any]) -> bool:
+    def add(self, reported: Try, report: dict[str, Any]) -> bool:
         """Store a report. Returns whether that succeeded."""
-        return self._store.put(of.key, {"run": of.run_key, "report": report})
+        return self._store.put(reported.key, {"run": reported.run_key, "report": report})
 
     def pending(self, count: int, run_key: str | None = None) -> dict[str, dict[str, Any]]:
         """Return up to `count` reports by key, oldest first; with `run_key`, only those of that run."""

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-_MAX_BYTES = 256 << 10  # a larger file is not one of this provider
+_MAX_BYTES = 256 << 10  # this provider writes no larger file
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
@@ -56,7 +56,7 @@ def open_folder(preferred: Path) -> Path | None:
     for folder in (preferred, fallback):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # In a shared temporary directory, another user may own that name.
+            # In a shared temporary directory, another user may own a folder of that name.
             if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK):
                 return folder
         except OSError:

@@ -58,9 +58,9 @@ class BoundedTransport(httpx.HTTPTransport):
 
 
 def run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
-    """Return or raise what `work` does, or raise TimeoutError; `work` then continues in its thread.
+    """Return the result of `work`, or raise its exception. After `seconds` raise TimeoutError; `work` then continues.
 
-    The thread is a daemon, so it does not keep a finished task alive; threads of concurrent.futures do.
+    `work` runs in a daemon thread, which does not keep a finished task alive, unlike a thread of concurrent.futures.
     """
     outcome: list[Callable[[], T]] = []
 

@@ -1,7 +1,7 @@
 """Measurement of the base container's program with loadaware-peak.
 
-An init container copies loadaware-peak into a shared volume, and the command runs through it. It writes the
-measured peak to the termination message.
+An init container copies loadaware-peak into a shared volume. loadaware-peak then runs the command of the base
+container and writes the measured peak to the termination message.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ MIB = 2**20
 GIB = 2**30
 
 NAMESPACE = "jobs"
-STATIC = 8 * GIB  # of all DAGs that are sized from a history
-STATIC_SMALL = GIB  # of the tasks that fail
+STATIC = 8 * GIB  # static request of the DAGs that are sized from a history
+STATIC_SMALL = GIB  # static request of the tasks that fail
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
@@ -63,11 +63,11 @@ class FailureCase:
     lifted: bool  # whether the second try gets more memory
     tries: int = 2
     need: int = GIB // 2  # bytes
-    message: str = ""  # the termination message, if it contains the peak despite the kill
+    message: str = ""  # the termination message of a killed try that contains its peak; "" if there is none
 
     @property
     def exceeds_static_request(self) -> bool:
-        """Whether it fails from a lack of memory, and succeeds with enough."""
+        """Whether the task fails with too little memory and succeeds with enough."""
         return self.need > STATIC_SMALL
 
     def script_env(self, *, gated: bool) -> dict[str, str]:
@@ -80,7 +80,7 @@ class FailureCase:
         return script_env(self.need, gated=gated, **more)
 
 
-SHORT = STATIC_SMALL + 64 * MIB  # a need that the static request does not meet
+SHORT = STATIC_SMALL + 64 * MIB  # a peak above the static request
 
 FAILURE_CASES: Mapping[str, FailureCase] = {
     "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=SHORT),
@@ -107,6 +107,10 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
 # Here the trigger sees the end of the pod; the other cases look the same to it.
 FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
+# The pipeline of a campaign, and the DAGs that reproduce its runs.
+CAMPAIGN_DAG, CAMPAIGN_SCHEDULER, CAMPAIGN_MAINTAINER = "campaign", "campaign_scheduler", "campaign_maintainer"
+CAMPAIGN_TASKS = ("load", "price")
+
 # The DAG whose runs ended before loadaware was installed, in the folder `history`.
 HISTORY_DAG = "history"
 
@@ -125,7 +129,7 @@ class HistoryRun:
 
     @property
     def state(self) -> str:
-        """The state of the run, which is that of its last try."""
+        """The state of the run, which is the state of its last try."""
         return self.states[-1]
 
     @property

@@ -97,7 +97,7 @@ def test_the_base_container_terminates(api: Any, script: Script, phase: str, rea
     assert (pod.status.phase, done.reason, done.exit_code) == (phase, reason, code)
 
 
-def test_an_evicted_pod_has_the_reason(api: Any) -> None:
+def test_an_evicted_pod_has_the_reason_evicted(api: Any) -> None:
     pod = run(api, manifest(short(fails=Failure.EVICTED)))
     assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
 
@@ -110,12 +110,12 @@ def test_a_preempted_pod_is_gone(api: Any) -> None:
     assert caught.value.status == 404
 
 
-def test_the_oom_of_a_sidecar_is_not_one_of_the_base(api: Any) -> None:
+def test_the_oom_of_a_sidecar_is_not_an_oom_of_the_base_container(api: Any) -> None:
     pod = run(api, manifest(short(need=MIB, fails=Failure.SIDECAR_OOM)))
     assert (terminated_state(pod, "proxy").reason, terminated_state(pod).reason) == ("OOMKilled", "Error")
 
 
-def test_the_base_never_starts_after_the_oom_of_an_init_container(api: Any) -> None:
+def test_the_base_container_never_starts_after_the_oom_of_an_init_container(api: Any) -> None:
     pod = run(api, manifest(short(need=MIB, fails=Failure.INIT_OOM)))
     assert terminated_state(pod, "fetch").reason == "OOMKilled"
     assert terminated_state(pod) is None

@@ -123,7 +123,8 @@ def test_airflow_shows_the_granted_resources(environment: Environment, dag_id: s
 def test_the_extra_link_opens_the_receipt(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     last = environment.pods(dag_id, task_id, "first")[-1].annotations["loadaware.io/prediction-id"]
-    assert environment.airflow.link(dag_id, "first", task_id) == f"{environment.loadaware.url}/predictions/{last}"
+    page = f"{environment.loadaware.url}/ui/try?prediction_id={last}"
+    assert environment.airflow.link(dag_id, "first", task_id) == page
 
 
 def test_a_connection_can_be_tested(environment: Environment) -> None:

@@ -1,4 +1,4 @@
-"""Operators with a Kubernetes client that records what it creates."""
+"""Operators with a Kubernetes client that records the created pods."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_loadaware import get_provider_info
 from airflow_provider_loadaware.hooks import LoadawareHook, base_url
 
 from .conftest import ScriptedServer, connect
@@ -38,9 +37,9 @@ def test_hooks_of_a_process_share_connections(server: ScriptedServer) -> None:
 
 
 def test_receipts_are_at_the_host_or_at_ui_url(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert LoadawareHook().receipt_url("p-1") == f"{server.url}/predictions/p-1"
+    assert LoadawareHook().receipt_url("p-1") == f"{server.url}/ui/try?prediction_id=p-1"
     connect(monkeypatch, server.port, extra={"ui_url": "https://ui.example.org/"})
-    assert LoadawareHook().receipt_url("p-1") == "https://ui.example.org/predictions/p-1"
+    assert LoadawareHook().receipt_url("p-1") == "https://ui.example.org/ui/try?prediction_id=p-1"
 
 
 def test_the_test_button_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,13 +47,3 @@ def test_the_test_button_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> Non
     connect(monkeypatch, 1)
     passed, message = LoadawareHook().test_connection()
     assert not passed and "127.0.0.1:1" in message
-
-
-def test_airflow_lists_the_provider() -> None:
-    from airflow.providers_manager import ProvidersManager
-
-    manager = ProvidersManager()
-    assert "airflow-provider-loadaware" in manager.providers
-    hook = manager.hooks["loadaware"]
-    assert hook is not None and hook.connection_testable
-    assert get_provider_info()["connection-types"][0]["hook-class-name"] == hook.hook_class_name

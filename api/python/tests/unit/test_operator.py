@@ -30,7 +30,7 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
     assert [o["outcome"] for o in server.of("/observe")] == ["success"]
 
 
-def test_subclasses_get_both_kinds_of_fields_and_links_and_default_args(server: ScriptedServer) -> None:
+def test_subclasses_have_the_fields_and_links_of_the_mixin_and_the_operator(server: ScriptedServer) -> None:
     class CustomLink(ReceiptLink):
         name = "own"
 

@@ -33,11 +33,12 @@ def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, log_lines
             "features": {"n": 7},
             "requested": {"memory_bytes": 8 * GIB, "cpu_cores": 2.0},
             "max_memory_bytes": 64 * GIB,
+            "metadata": {"image": "i", "kubernetes_namespace": "ns"},
         }
     ]
     assert operator.container_resources.limits["memory"] == "10Gi"
     assert STATIC.limits == {"memory": "8Gi"}
-    url = f"{server.url}/predictions/p-1"
+    url = f"{server.url}/ui/try?prediction_id=p-1"
     assert operator.operator_extra_links[0].get_link(operator, ti_key=None) == url
     assert context["ti"].pushed == {"loadaware_receipt": url}
     (line,) = log_lines()

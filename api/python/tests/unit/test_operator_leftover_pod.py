@@ -13,7 +13,7 @@ from .conftest import RECORDED, ScriptedServer, lift, prediction, task_context
 from .recording_kubernetes import GIB, SIZING, Kubernetes, end, finish, make, memory
 
 # Older providers adopt an ended pod that they find and report its end like any other.
-DELETES = pytest.mark.skipif(
+IF_ENDED_PODS_ARE_DELETED = pytest.mark.skipif(
     "process_pod_deletion" not in KubernetesPodOperator.get_or_create_pod.__code__.co_names,
     reason="this provider does not delete ended pods",
 )
@@ -34,7 +34,7 @@ def create(operator: Any, context: Any) -> Any:
     return operator.get_or_create_pod(pod_request_obj=pod, context=context)
 
 
-@DELETES
+@IF_ENDED_PODS_ARE_DELETED
 @EACH_CLASS
 @pytest.mark.parametrize(("launched_by", "now"), [(1, 1), (1, 2), (2, 2)])
 def test_an_unreported_kill_is_reported_and_lifted_before_its_pod_is_deleted(
@@ -57,7 +57,7 @@ def test_an_unreported_kill_is_reported_and_lifted_before_its_pod_is_deleted(
     assert operator.container_resources.limits["memory"] == "19Gi"
 
 
-@DELETES
+@IF_ENDED_PODS_ARE_DELETED
 @EACH_CLASS
 def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: Any) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
@@ -71,7 +71,7 @@ def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: An
     assert [o["outcome"] for o in server.of("/observe")] == ["oom_killed", "success"]
 
 
-@DELETES
+@IF_ENDED_PODS_ARE_DELETED
 @pytest.mark.parametrize("how", [(0, "Completed", None, "Succeeded"), (1, "Error")], ids=["success", "failed"])
 def test_another_unreported_end_is_reported_and_lifts_nothing(server: ScriptedServer, how: Any) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
@@ -84,7 +84,7 @@ def test_another_unreported_end_is_reported_and_lifts_nothing(server: ScriptedSe
     ]
 
 
-@DELETES
+@IF_ENDED_PODS_ARE_DELETED
 def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
@@ -96,7 +96,7 @@ def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     assert [o["try_number"] for o in server.of("/observe")] == [1]
 
 
-@DELETES
+@IF_ENDED_PODS_ARE_DELETED
 def test_a_rejection_after_an_unreported_kill_restores_the_static_request(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)

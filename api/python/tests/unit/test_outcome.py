@@ -107,7 +107,7 @@ def test_an_end_is_classified(claim: str, last_pod: Any, more: dict[str, Any], w
     assert classify(last_pod, **more) is want, claim
 
 
-def test_only_ooms_lack_memory() -> None:
+def test_only_oom_outcomes_lack_memory() -> None:
     assert {o for o in Outcome if o.lacks_memory} == {Outcome.OOM_KILLED, Outcome.APP_OOM}
 
 

@@ -1,4 +1,4 @@
-"""Tests of what a grant changes in a pod and what it does not."""
+"""Tests of the changes that a grant makes to a pod."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
         opened.close()
 
 
-# The silent, the dripping and the endless server never end an answer, so the client returns only if it times out.
+# The handlers hanging, dripping and endless never complete an answer, so the client returns only if it times out.
 
 
-def silent(connection: socket.socket) -> None:
+def hanging(connection: socket.socket) -> None:
     while connection.recv(65536):
         pass
 
@@ -100,7 +100,7 @@ def test_the_documented_timeouts() -> None:
 
 
 @pytest.mark.usefixtures("product_timeouts")
-@pytest.mark.parametrize("handler", [silent, dripping, endless, resetting, not_http])
+@pytest.mark.parametrize("handler", [hanging, dripping, endless, resetting, not_http])
 def test_a_broken_server_times_out(raw: Any, handler: Callable[[socket.socket], None]) -> None:
     with pytest.raises(NotAnsweredError):
         Service(raw(handler)).predict(PREDICT, Deadline())
@@ -154,7 +154,7 @@ def test_the_calls_of_a_phase_share_a_deadline(server: ScriptedServer, monkeypat
         (200, prediction(1, source="oracle")),
         (204, b""),
         (302, b""),
-        (500, {"detail": "ours"}),
+        (500, {"detail": "internal error"}),
         (503, b"<html>"),
     ],
     ids=str,

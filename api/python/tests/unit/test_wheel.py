@@ -6,6 +6,8 @@ import re
 from importlib.metadata import distribution, metadata, requires
 from pathlib import Path
 
+import airflow_provider_loadaware
+
 NAME = "airflow-provider-loadaware"
 HERE = Path(__file__).parents[2]
 
@@ -27,3 +29,15 @@ def test_the_entry_points_of_airflow() -> None:
         "airflow.policy": "airflow_provider_loadaware.policy",
         "airflow.plugins": "airflow_provider_loadaware.plugin:LoadawarePlugin",
     }
+
+
+def test_the_provider_has_the_version_of_the_distribution() -> None:
+    assert airflow_provider_loadaware.__version__ == distribution(NAME).version
+    assert airflow_provider_loadaware.get_provider_info()["versions"] == [distribution(NAME).version]
+
+
+def test_the_description_has_no_links_into_the_repository() -> None:
+    described = metadata(NAME)
+    links = re.findall(r"\]\(([^)]+)\)", described["Description"] or str(described.get_payload()))
+    assert len(links) > 3
+    assert [link for link in links if not link.startswith("https://")] == []

@@ -24,7 +24,8 @@ class AuditEntry:
         who (str): The name of a token, `anonymous`, `local` (a client on loopback without authentication), `trainer` or
             `watchdog`.
         action (str): `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`,
-            `task deleted` or `task renamed`.
+            `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`,
+            `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
         namespace (str):
         dag_id (str):
         task_id (str):

@@ -13,7 +13,7 @@ class Guard:
     """The state of the model's margins at the time of the answer.
 
     Attributes:
-        version (int): Number of updates of the margins since the training of the model.
+        version (int): Number of tries that the model had learned.
         params (list[float]): Parameters in the order that the model family documents.
     """
 

@@ -12,8 +12,10 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.features_type_0 import FeaturesType0
+    from ..models.metadata_type_0 import MetadataType0
     from ..models.resources_type_0 import ResourcesType0
     from ..models.usage_series_type_0 import UsageSeriesType0
+    from ..models.usage_type_0 import UsageType0
 
 
 T = TypeVar("T", bound="Observation")
@@ -39,8 +41,9 @@ class Observation:
         memory_max (None | str | Unset): The measured peak as a quantity.
         memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system with a sampling interval,
             such as Prometheus, which misses short peaks.
-            Together with `memory_max_bytes` it teaches how much samples underestimate the peak; alone it is corrected
-            upwards by that factor.
+            Together with `memory_max_bytes` it shows how much samples underestimate the peak; a sample without a measured
+            peak
+            is corrected upwards by that factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
         duration_seconds (float | None | Unset): Duration of the try.
         started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
@@ -60,6 +63,19 @@ class Observation:
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report and does not learn from it yet.
+        usage (None | Unset | UsageType0): The usage of the try apart from its peaks. A value out of range is ignored
+            with a warning. Example: {'memory_mean_bytes': 2147483648, 'cpu_mean_cores': 0.8}.
+        metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,
+            owner, pool and tags. The server compares a task
+            without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of
+            60
+            characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits
+            with a
+            warning. Do not send secrets.
+             Example: {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags':
+            ['nightly', 'emea']}.
+        node_type (None | str | Unset): Instance type or class of the node, at most 200 characters.
+        cluster_load (float | None | Unset): Allocated share of the cluster at the launch, 0 to 1.
     """
 
     dag_id: str
@@ -81,11 +97,17 @@ class Observation:
     features: FeaturesType0 | None | Unset = UNSET
     prediction_id: None | str | Unset = UNSET
     usage_series: None | Unset | UsageSeriesType0 = UNSET
+    usage: None | Unset | UsageType0 = UNSET
+    metadata: MetadataType0 | None | Unset = UNSET
+    node_type: None | str | Unset = UNSET
+    cluster_load: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.features_type_0 import FeaturesType0
+        from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
         from ..models.usage_series_type_0 import UsageSeriesType0
+        from ..models.usage_type_0 import UsageType0
 
         dag_id = self.dag_id
 
@@ -197,6 +219,34 @@ class Observation:
         else:
             usage_series = self.usage_series
 
+        usage: dict[str, Any] | None | Unset
+        if isinstance(self.usage, Unset):
+            usage = UNSET
+        elif isinstance(self.usage, UsageType0):
+            usage = self.usage.to_dict()
+        else:
+            usage = self.usage
+
+        metadata: dict[str, Any] | None | Unset
+        if isinstance(self.metadata, Unset):
+            metadata = UNSET
+        elif isinstance(self.metadata, MetadataType0):
+            metadata = self.metadata.to_dict()
+        else:
+            metadata = self.metadata
+
+        node_type: None | str | Unset
+        if isinstance(self.node_type, Unset):
+            node_type = UNSET
+        else:
+            node_type = self.node_type
+
+        cluster_load: float | None | Unset
+        if isinstance(self.cluster_load, Unset):
+            cluster_load = UNSET
+        else:
+            cluster_load = self.cluster_load
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -237,14 +287,24 @@ class Observation:
             field_dict["prediction_id"] = prediction_id
         if usage_series is not UNSET:
             field_dict["usage_series"] = usage_series
+        if usage is not UNSET:
+            field_dict["usage"] = usage
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
+        if node_type is not UNSET:
+            field_dict["node_type"] = node_type
+        if cluster_load is not UNSET:
+            field_dict["cluster_load"] = cluster_load
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.features_type_0 import FeaturesType0
+        from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
         from ..models.usage_series_type_0 import UsageSeriesType0
+        from ..models.usage_type_0 import UsageType0
 
         d = dict(src_dict)
         dag_id = d.pop("dag_id")
@@ -438,6 +498,58 @@ class Observation:
 
         usage_series = _parse_usage_series(d.pop("usage_series", UNSET))
 
+        def _parse_usage(data: object) -> None | Unset | UsageType0:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_usage_type_0 = UsageType0.from_dict(data)
+
+                return componentsschemas_usage_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | Unset | UsageType0, data)
+
+        usage = _parse_usage(d.pop("usage", UNSET))
+
+        def _parse_metadata(data: object) -> MetadataType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_metadata_type_0 = MetadataType0.from_dict(data)
+
+                return componentsschemas_metadata_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MetadataType0 | None | Unset, data)
+
+        metadata = _parse_metadata(d.pop("metadata", UNSET))
+
+        def _parse_node_type(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        node_type = _parse_node_type(d.pop("node_type", UNSET))
+
+        def _parse_cluster_load(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        cluster_load = _parse_cluster_load(d.pop("cluster_load", UNSET))
+
         observation = cls(
             dag_id=dag_id,
             task_id=task_id,
@@ -458,6 +570,10 @@ class Observation:
             features=features,
             prediction_id=prediction_id,
             usage_series=usage_series,
+            usage=usage,
+            metadata=metadata,
+            node_type=node_type,
+            cluster_load=cluster_load,
         )
 
         return observation

@@ -9,6 +9,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.features_type_0 import FeaturesType0
+    from ..models.metadata_type_0 import MetadataType0
     from ..models.resources_type_0 import ResourcesType0
 
 
@@ -37,6 +38,19 @@ class PredictRequest:
             {'memory': '350Gi', 'cpu': '6'}.
         max_memory_bytes (int | None | Unset): Maximum allocation, for example the memory of the largest node.
         max_memory (None | str | Unset): `max_memory_bytes` as a quantity.
+        metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,
+            owner, pool and tags. The server compares a task
+            without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of
+            60
+            characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits
+            with a
+            warning. Do not send secrets.
+             Example: {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags':
+            ['nightly', 'emea']}.
+        node_type (None | str | Unset): Instance type or class of the node, at most 200 characters.
+        cluster_load (float | None | Unset): Allocated share of the cluster at the launch, 0 to 1.
+        execution_timeout_seconds (float | None | Unset): Execution timeout of the task; the answer has the probability
+            that the run exceeds it.
     """
 
     dag_id: str
@@ -49,9 +63,14 @@ class PredictRequest:
     requested: None | ResourcesType0 | Unset = UNSET
     max_memory_bytes: int | None | Unset = UNSET
     max_memory: None | str | Unset = UNSET
+    metadata: MetadataType0 | None | Unset = UNSET
+    node_type: None | str | Unset = UNSET
+    cluster_load: float | None | Unset = UNSET
+    execution_timeout_seconds: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.features_type_0 import FeaturesType0
+        from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
 
         dag_id = self.dag_id
@@ -110,6 +129,32 @@ class PredictRequest:
         else:
             max_memory = self.max_memory
 
+        metadata: dict[str, Any] | None | Unset
+        if isinstance(self.metadata, Unset):
+            metadata = UNSET
+        elif isinstance(self.metadata, MetadataType0):
+            metadata = self.metadata.to_dict()
+        else:
+            metadata = self.metadata
+
+        node_type: None | str | Unset
+        if isinstance(self.node_type, Unset):
+            node_type = UNSET
+        else:
+            node_type = self.node_type
+
+        cluster_load: float | None | Unset
+        if isinstance(self.cluster_load, Unset):
+            cluster_load = UNSET
+        else:
+            cluster_load = self.cluster_load
+
+        execution_timeout_seconds: float | None | Unset
+        if isinstance(self.execution_timeout_seconds, Unset):
+            execution_timeout_seconds = UNSET
+        else:
+            execution_timeout_seconds = self.execution_timeout_seconds
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -134,12 +179,21 @@ class PredictRequest:
             field_dict["max_memory_bytes"] = max_memory_bytes
         if max_memory is not UNSET:
             field_dict["max_memory"] = max_memory
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
+        if node_type is not UNSET:
+            field_dict["node_type"] = node_type
+        if cluster_load is not UNSET:
+            field_dict["cluster_load"] = cluster_load
+        if execution_timeout_seconds is not UNSET:
+            field_dict["execution_timeout_seconds"] = execution_timeout_seconds
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.features_type_0 import FeaturesType0
+        from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
 
         d = dict(src_dict)
@@ -235,6 +289,50 @@ class PredictRequest:
 
         max_memory = _parse_max_memory(d.pop("max_memory", UNSET))
 
+        def _parse_metadata(data: object) -> MetadataType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_metadata_type_0 = MetadataType0.from_dict(data)
+
+                return componentsschemas_metadata_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MetadataType0 | None | Unset, data)
+
+        metadata = _parse_metadata(d.pop("metadata", UNSET))
+
+        def _parse_node_type(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        node_type = _parse_node_type(d.pop("node_type", UNSET))
+
+        def _parse_cluster_load(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        cluster_load = _parse_cluster_load(d.pop("cluster_load", UNSET))
+
+        def _parse_execution_timeout_seconds(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        execution_timeout_seconds = _parse_execution_timeout_seconds(d.pop("execution_timeout_seconds", UNSET))
+
         predict_request = cls(
             dag_id=dag_id,
             task_id=task_id,
@@ -246,6 +344,10 @@ class PredictRequest:
             requested=requested,
             max_memory_bytes=max_memory_bytes,
             max_memory=max_memory,
+            metadata=metadata,
+            node_type=node_type,
+            cluster_load=cluster_load,
+            execution_timeout_seconds=execution_timeout_seconds,
         )
 
         return predict_request

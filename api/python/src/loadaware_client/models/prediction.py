@@ -7,6 +7,7 @@ from attrs import define as _attrs_define
 
 from ..models.mode import Mode
 from ..models.source import Source
+from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.bins_type_0 import BinsType0
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.memory_type_0 import MemoryType0
     from ..models.model_type_0 import ModelType0
     from ..models.risk import Risk
+    from ..models.warning import Warning_
 
 
 T = TypeVar("T", bound="Prediction")
@@ -32,7 +34,8 @@ class Prediction:
         memory (MemoryType0 | None): Memory request and limit of the pod.
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
-        duration (DurationType0 | None):
+        duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
+            quantile.
         bins (BinsType0 | None): Probability of the peak for each bin of the task. A prediction of a bin allocates its
             upper edge.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
@@ -44,6 +47,7 @@ class Prediction:
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): Explanation of the allocation for operators.
+        warnings (list[Warning_] | Unset): Parts of the request that were ignored; absent if there are none.
     """
 
     prediction_id: str
@@ -61,6 +65,7 @@ class Prediction:
     mode: Mode
     model: ModelType0 | None
     reason: str
+    warnings: list[Warning_] | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.bins_type_0 import BinsType0
@@ -128,6 +133,13 @@ class Prediction:
 
         reason = self.reason
 
+        warnings: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.warnings, Unset):
+            warnings = []
+            for warnings_item_data in self.warnings:
+                warnings_item = warnings_item_data.to_dict()
+                warnings.append(warnings_item)
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -149,6 +161,8 @@ class Prediction:
                 "reason": reason,
             }
         )
+        if warnings is not UNSET:
+            field_dict["warnings"] = warnings
 
         return field_dict
 
@@ -160,6 +174,7 @@ class Prediction:
         from ..models.memory_type_0 import MemoryType0
         from ..models.model_type_0 import ModelType0
         from ..models.risk import Risk
+        from ..models.warning import Warning_
 
         d = dict(src_dict)
         prediction_id = d.pop("prediction_id")
@@ -283,6 +298,15 @@ class Prediction:
 
         reason = d.pop("reason")
 
+        _warnings = d.pop("warnings", UNSET)
+        warnings: list[Warning_] | Unset = UNSET
+        if _warnings is not UNSET:
+            warnings = []
+            for warnings_item_data in _warnings:
+                warnings_item = Warning_.from_dict(warnings_item_data)
+
+                warnings.append(warnings_item)
+
         prediction = cls(
             prediction_id=prediction_id,
             namespace=namespace,
@@ -299,6 +323,7 @@ class Prediction:
             mode=mode,
             model=model,
             reason=reason,
+            warnings=warnings,
         )
 
         return prediction

@@ -19,14 +19,16 @@ class Readiness:
         status (ReadinessStatus):
         observe (ReadinessObserve): Whether the server can store reports.
         models (int): Number of models on this replica.
+        version (str | Unset): Version of the program. Example: 1.0.0.
         stale_seconds (float | Unset): Age of this replica's list of stored models and policies: the replica may have
             missed later changes. Below 2 while
-            the database is reachable; absent while it is unknown.
+            the database is reachable; absent while the age is unknown.
     """
 
     status: ReadinessStatus
     observe: ReadinessObserve
     models: int
+    version: str | Unset = UNSET
     stale_seconds: float | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,6 +37,8 @@ class Readiness:
         observe = self.observe.value
 
         models = self.models
+
+        version = self.version
 
         stale_seconds = self.stale_seconds
 
@@ -47,6 +51,8 @@ class Readiness:
                 "models": models,
             }
         )
+        if version is not UNSET:
+            field_dict["version"] = version
         if stale_seconds is not UNSET:
             field_dict["stale_seconds"] = stale_seconds
 
@@ -61,12 +67,15 @@ class Readiness:
 
         models = d.pop("models")
 
+        version = d.pop("version", UNSET)
+
         stale_seconds = d.pop("stale_seconds", UNSET)
 
         readiness = cls(
             status=status,
             observe=observe,
             models=models,
+            version=version,
             stale_seconds=stale_seconds,
         )
 

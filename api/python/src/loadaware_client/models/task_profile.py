@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..models.resources_type_0 import ResourcesType0
     from ..models.risk_record import RiskRecord
     from ..models.task_profile_exam_type_0 import TaskProfileExamType0
+    from ..models.task_usage_profile import TaskUsageProfile
+    from ..models.usage_anomaly import UsageAnomaly
 
 
 T = TypeVar("T", bound="TaskProfile")
@@ -34,7 +36,7 @@ class TaskProfile:
         observations (int): Number of reported tries.
         kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
-        group (Group): Potential savings of the task, by its usage statistics.
+        group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):
@@ -51,6 +53,10 @@ class TaskProfile:
         bins_bytes (list[int] | None): Optimised upper edges of the bins of the task; null before the first training.
         quarantined (list[Quarantined] | Unset): Reports that change no prediction unless another report confirms them;
             absent if there are none.
+        profile (TaskUsageProfile | Unset): The usage profile of most runs of the task; absent before the namespace has
+            profiles.
+        anomaly (UsageAnomaly | Unset): How unusual the newest runs of the task are beside the runs of the namespace;
+            absent before the namespace has profiles.
     """
 
     namespace: str
@@ -74,6 +80,8 @@ class TaskProfile:
     risk: RiskRecord
     bins_bytes: list[int] | None
     quarantined: list[Quarantined] | Unset = UNSET
+    profile: TaskUsageProfile | Unset = UNSET
+    anomaly: UsageAnomaly | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.model_type_0 import ModelType0
@@ -163,6 +171,14 @@ class TaskProfile:
                 quarantined_item = quarantined_item_data.to_dict()
                 quarantined.append(quarantined_item)
 
+        profile: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.profile, Unset):
+            profile = self.profile.to_dict()
+
+        anomaly: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.anomaly, Unset):
+            anomaly = self.anomaly.to_dict()
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -191,6 +207,10 @@ class TaskProfile:
         )
         if quarantined is not UNSET:
             field_dict["quarantined"] = quarantined
+        if profile is not UNSET:
+            field_dict["profile"] = profile
+        if anomaly is not UNSET:
+            field_dict["anomaly"] = anomaly
 
         return field_dict
 
@@ -204,6 +224,8 @@ class TaskProfile:
         from ..models.resources_type_0 import ResourcesType0
         from ..models.risk_record import RiskRecord
         from ..models.task_profile_exam_type_0 import TaskProfileExamType0
+        from ..models.task_usage_profile import TaskUsageProfile
+        from ..models.usage_anomaly import UsageAnomaly
 
         d = dict(src_dict)
         namespace = d.pop("namespace")
@@ -366,6 +388,20 @@ class TaskProfile:
 
                 quarantined.append(quarantined_item)
 
+        _profile = d.pop("profile", UNSET)
+        profile: TaskUsageProfile | Unset
+        if isinstance(_profile, Unset):
+            profile = UNSET
+        else:
+            profile = TaskUsageProfile.from_dict(_profile)
+
+        _anomaly = d.pop("anomaly", UNSET)
+        anomaly: UsageAnomaly | Unset
+        if isinstance(_anomaly, Unset):
+            anomaly = UNSET
+        else:
+            anomaly = UsageAnomaly.from_dict(_anomaly)
+
         task_profile = cls(
             namespace=namespace,
             dag_id=dag_id,
@@ -388,6 +424,8 @@ class TaskProfile:
             risk=risk,
             bins_bytes=bins_bytes,
             quarantined=quarantined,
+            profile=profile,
+            anomaly=anomaly,
         )
 
         return task_profile

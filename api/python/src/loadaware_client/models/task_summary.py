@@ -26,7 +26,7 @@ class TaskSummary:
         observations (int): Number of reported tries.
         kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
-        group (Group): Potential savings of the task, by its usage statistics.
+        group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):

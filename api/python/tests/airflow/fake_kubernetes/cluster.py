@@ -33,8 +33,8 @@ class Pod:
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
-    released_at: float | None = None  # of a gated pod, on the same clock
-    reads: int = 0  # of this pod alone, without lists
+    released_at: float | None = None  # release of a gated pod, on the same clock
+    reads: int = 0  # number of reads of this pod alone, without lists
 
     @property
     def name(self) -> str:
@@ -187,7 +187,7 @@ def _find_script(spec: Json) -> tuple[str, Script]:
 
 
 def _merge(into: Json, change: Json) -> None:
-    """JSON merge patch (RFC 7396)."""
+    """Apply a JSON merge patch (RFC 7396)."""
     for name, value in change.items():
         if value is None:
             into.pop(name, None)

@@ -1,4 +1,4 @@
-"""A pod's status at an age, as a pure function of spec, script and time.
+"""The status of a pod as a pure function of its spec, its script and its age.
 
 0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
 """
@@ -34,7 +34,7 @@ def rfc3339(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """Computes the status of one pod from its spec, script and creation time."""
+    """Computes the status of one pod from its spec, script and creation time. Ages are in seconds since then."""
 
     spec: Json
     base: str  # name of the container that has the script

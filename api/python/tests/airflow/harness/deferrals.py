@@ -13,7 +13,7 @@ _FINISHED = re.compile(
 
 
 class Deferrals:
-    """Knows for which tries the scheduler has processed the end of the deferring process.
+    """The tries whose deferral the scheduler has processed after the deferring process ended.
 
     A trigger may fire only after that: otherwise Airflow 2 treats the resumed try as a crash and retries it.
     Thread-safe. Each call reads only the new lines of the log.
@@ -26,6 +26,7 @@ class Deferrals:
         self._lock = threading.Lock()
 
     def contain(self, dag_id: str, task_id: str, run_id: str, map_index: str, try_number: str) -> bool:
+        """Return whether the scheduler has processed a deferral of the try."""
         with self._lock:
             self._read()
             return (dag_id, task_id, run_id, map_index, try_number) in self._processed

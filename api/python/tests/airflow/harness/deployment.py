@@ -154,6 +154,19 @@ class Airflow:
         done = self._command("connections", "test", conn_id)
         return done.stdout + done.stderr
 
+    def pause(self, dag_id: str, *, paused: bool) -> None:
+        """Pause or unpause a DAG."""
+        connection = sqlite3.connect(self._database, timeout=30)
+        try:
+            with connection:
+                connection.execute("UPDATE dag SET is_paused = ? WHERE dag_id = ?", (paused, dag_id))
+        finally:
+            connection.close()
+
+    def runs(self, dag_id: str) -> dict[str, str]:
+        """Return the states of the runs of a DAG by run id."""
+        return dict(self._query("SELECT run_id, state FROM dag_run WHERE dag_id = ?", dag_id))
+
     def output(self) -> str:
         """Return the last output of the components."""
         return "\n".join(process.output()[-4000:] for process in self._processes)

@@ -21,7 +21,7 @@ from harness.loadaware import Loadaware
 from scenarios import GIB, training_runs
 
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
-    # Three times the need of the rows, to provoke a kill.
+    # Three times the memory of the training runs, so that the first grant leads to an OOM kill.
     "sized": {"need": 3 * GIB},
     "sized_deferrable": {"need": 3 * GIB},
     "sized_mapped": {},
@@ -137,6 +137,8 @@ def environment() -> Iterator[Environment]:
                 "KUBECONFIG": str(write_kubeconfig(path / "kubeconfig.json", kubernetes)),
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(server.url),
                 "AIRFLOW_CONN_LOADAWARE_HANGING": connection(hanging),
+                "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_RUNS": "1",
+                "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_INTERVAL_SECONDS": "1",
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),
                 "AIRFLOW__LOADAWARE__POLICY_ALLOW": "policy.*",
                 "AIRFLOW__LOADAWARE__POLICY_DENY": "policy.denied",

@@ -33,7 +33,7 @@ def _reset(peer: socket.socket) -> None:
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def _huge(peer: socket.socket) -> None:
+def _large(peer: socket.socket) -> None:
     peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{")
     for _ in range(256):
         peer.sendall(b" " * 2**20)
@@ -77,7 +77,7 @@ FAULTS: Mapping[str, Callable[[socket.socket], None]] = {
     "answers one byte": _answer("200 OK", _TINY),
     "answers an empty object": _answer("200 OK", "{}"),
     "answers a web page": _answer("200 OK", "<html>Please log in</html>", kind="text/html"),
-    "answers without end": _huge,
+    "answers 256 MiB": _large,
     "redirects to itself": _answer("302 Found", "", "Location: /predict"),
     "speaks no HTTP": lambda peer: peer.sendall(b"220 mail.example.org ESMTP\r\n"),
 }

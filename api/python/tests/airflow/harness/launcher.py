@@ -35,7 +35,7 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
     existing_ended: bool = False  # whether that pod already failed
-    patient: tuple[str, ...] = ()  # phases without a fault, "predict" and "observe": they may wait longer for an answer
+    patient: tuple[str, ...] = ()  # phases without a fault ("predict", "observe"), which have long timeouts
 
 
 @dataclass(frozen=True)

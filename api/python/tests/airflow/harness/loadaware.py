@@ -16,15 +16,18 @@ from harness.waiting import wait_for
 Json = dict[str, Any]
 
 REPOSITORY = Path(__file__).resolve().parents[5]
+BINARY = Path(os.environ.get("LOADAWARE_BIN") or REPOSITORY / "bin" / "loadaware")
 
 
 class Loadaware:
     """A running server and its API."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, background_training: bool = True) -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOADAWARE_")}
         env.pop("DATABASE_URL", None)
-        command = [str(REPOSITORY / "bin" / "loadaware"), "serve", "--addr", "127.0.0.1:0"]
+        env["LOADAWARE_SIMILAR_TASKS"] = "false"  # tests expect the static request for tasks without history
+        env["LOADAWARE_BACKGROUND_TRAINING"] = str(background_training).lower()
+        command = [str(BINARY), "serve", "--addr", "127.0.0.1:0"]
         command += ["--admin-addr", "", "--data", str(folder / "data")]
         self._process = Process(command, env, folder / "loadaware.log", folder)
         try:
@@ -70,8 +73,8 @@ class Loadaware:
     def has_report(self, outcome: str, **of: Any) -> bool:
         """Return whether a try was reported with an outcome and the given fields.
 
-        It sends the report again: the server answers that it is a duplicate, a conflict or new. A new report
-        is recorded, so ask only once.
+        This sends the report again, and the server answers whether it is a duplicate, a conflict or new. It records
+        a new report, so call this only once for a report.
         """
         try:
             answer = self.post("/observe", {"outcome": outcome, **of})

@@ -41,6 +41,8 @@ def requests() -> list[tuple[str, str, Json | None]]:
         ("GET", f"{API}/dags?limit=1", None),
         ("GET", f"{API}/dags/history/tasks", None),
         ("GET", f"{API}/dags/gone/tasks", None),
+        ("GET", f"{API}/dags/history", None),
+        ("GET", f"{API}/dags/gone", None),
         ("GET", f"{API}/dags/history/dagRuns/manual__3/taskInstances/work/tries", None),
         ("GET", f"{API}/dags/history/dagRuns/manual__3/taskInstances/part/1/tries", None),
         ("POST", f"{API}/dags/~/dagRuns/list", {**runs, "end_date_gte": SINCE, "page_offset": 0}),

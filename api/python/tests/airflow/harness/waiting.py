@@ -19,3 +19,18 @@ def wait_for(what: str, poll: Callable[[], T | None], seconds: float = 120, ever
         if time.monotonic() > until:
             raise AssertionError(f"timeout: waited {seconds:.0f} s for {what}")
         time.sleep(every)
+
+
+def wait_for_progress(what: str, poll: Callable[[], T], end: T, seconds: float = 300, every: float = 0.5) -> None:
+    """Wait until `poll` returns `end`. Raises AssertionError when its result has not changed for `seconds`.
+
+    The time that a whole campaign takes depends on the load of the machine; a campaign that is stuck does not change.
+    """
+    last, changed = poll(), time.monotonic()
+    while last != end:
+        time.sleep(every)
+        found = poll()
+        if found != last:
+            last, changed = found, time.monotonic()
+        elif time.monotonic() > changed + seconds:
+            raise AssertionError(f"timeout: {what} has stayed at {last} for {seconds:.0f} s")

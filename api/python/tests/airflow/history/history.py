@@ -23,10 +23,12 @@ with DAG(
     start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
     catchup=False,
     params={"rows": 500, "region": "emea", "full": False, "api_key": "never sent"},
+    tags=["nightly", "emea"],
+    default_args={"owner": "pricing"},
 ):
     begin = EmptyOperator(task_id="begin")
     work = KubernetesPodOperator(
-        task_id="work", image="none", container_resources=RESOURCES, params={"depth": 2}, retries=2
+        task_id="work", image="registry:5000/work:1.2", container_resources=RESOURCES, params={"depth": 2}, retries=2
     )
     parts = KubernetesPodOperator.partial(task_id="part", image="none", container_resources=RESOURCES).expand(
         arguments=[["a"], ["b"]]

@@ -20,6 +20,7 @@ def _get_kwargs(
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
+    execution_timeout_seconds: float | Unset = UNSET,
 ) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
@@ -41,6 +42,8 @@ def _get_kwargs(
     params["cpu"] = cpu
 
     params["max_memory"] = max_memory
+
+    params["execution_timeout_seconds"] = execution_timeout_seconds
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -97,6 +100,7 @@ def sync_detailed(
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
+    execution_timeout_seconds: float | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
     r"""Predict the allocation from query parameters
 
@@ -108,7 +112,9 @@ def sync_detailed(
     (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
-    the static request and `max_memory` is the cap, all as quantities.
+    the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
+    the answer has
+    the probability that the run exceeds this timeout.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -124,6 +130,7 @@ def sync_detailed(
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
         max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        execution_timeout_seconds (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -143,6 +150,7 @@ def sync_detailed(
         memory=memory,
         cpu=cpu,
         max_memory=max_memory,
+        execution_timeout_seconds=execution_timeout_seconds,
     )
 
     response = client.get_httpx_client().request(
@@ -164,6 +172,7 @@ def sync(
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
+    execution_timeout_seconds: float | Unset = UNSET,
 ) -> Prediction | Problem | None:
     r"""Predict the allocation from query parameters
 
@@ -175,7 +184,9 @@ def sync(
     (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
-    the static request and `max_memory` is the cap, all as quantities.
+    the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
+    the answer has
+    the probability that the run exceeds this timeout.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -191,6 +202,7 @@ def sync(
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
         max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        execution_timeout_seconds (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -211,6 +223,7 @@ def sync(
         memory=memory,
         cpu=cpu,
         max_memory=max_memory,
+        execution_timeout_seconds=execution_timeout_seconds,
     ).parsed
 
 
@@ -226,6 +239,7 @@ async def asyncio_detailed(
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
+    execution_timeout_seconds: float | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
     r"""Predict the allocation from query parameters
 
@@ -237,7 +251,9 @@ async def asyncio_detailed(
     (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
-    the static request and `max_memory` is the cap, all as quantities.
+    the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
+    the answer has
+    the probability that the run exceeds this timeout.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -253,6 +269,7 @@ async def asyncio_detailed(
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
         max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        execution_timeout_seconds (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -272,6 +289,7 @@ async def asyncio_detailed(
         memory=memory,
         cpu=cpu,
         max_memory=max_memory,
+        execution_timeout_seconds=execution_timeout_seconds,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -291,6 +309,7 @@ async def asyncio(
     memory: str | Unset = UNSET,
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
+    execution_timeout_seconds: float | Unset = UNSET,
 ) -> Prediction | Problem | None:
     r"""Predict the allocation from query parameters
 
@@ -302,7 +321,9 @@ async def asyncio(
     (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
-    the static request and `max_memory` is the cap, all as quantities.
+    the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
+    the answer has
+    the probability that the run exceeds this timeout.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -318,6 +339,7 @@ async def asyncio(
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
         max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        execution_timeout_seconds (float | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -339,5 +361,6 @@ async def asyncio(
             memory=memory,
             cpu=cpu,
             max_memory=max_memory,
+            execution_timeout_seconds=execution_timeout_seconds,
         )
     ).parsed

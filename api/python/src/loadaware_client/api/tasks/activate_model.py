@@ -84,7 +84,7 @@ def sync_detailed(
 
      The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
     trainings do not
-    replace it. Its margins continue to learn from reports, like those of every model.
+    replace it. Its margins continue to learn from reports, as in every model.
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
@@ -141,7 +141,7 @@ def sync(
 
      The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
     trainings do not
-    replace it. Its margins continue to learn from reports, like those of every model.
+    replace it. Its margins continue to learn from reports, as in every model.
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
@@ -193,7 +193,7 @@ async def asyncio_detailed(
 
      The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
     trainings do not
-    replace it. Its margins continue to learn from reports, like those of every model.
+    replace it. Its margins continue to learn from reports, as in every model.
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
@@ -248,7 +248,7 @@ async def asyncio(
 
      The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
     trainings do not
-    replace it. Its margins continue to learn from reports, like those of every model.
+    replace it. Its margins continue to learn from reports, as in every model.
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the

@@ -69,8 +69,8 @@ def sync_detailed(
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
     second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. The
-    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    with 409. A
+    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -114,8 +114,8 @@ def sync(
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
     second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. The
-    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    with 409. A
+    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -154,8 +154,8 @@ async def asyncio_detailed(
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
     second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. The
-    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    with 409. A
+    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -197,8 +197,8 @@ async def asyncio(
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
     second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. The
-    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    with 409. A
+    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be

@@ -1,0 +1,219 @@
+"""The six branches of a campaign: each claims runs of one kind and reports their next state.
+
+Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
+again. Only `Runs` depends on Airflow.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from airflow_provider_loadaware.campaign_runs import Runs
+from airflow_provider_loadaware.service import RejectedError, Service
+
+log = logging.getLogger(__name__)
+Json = dict[str, Any]
+POOL = "loadaware_pool"  # the key of the conf that names the pool of the campaign
+SUCCESS, FAILED = "success", "failed"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A claimed run, which reproduces an archived run."""
+
+    campaign: int
+    number: int
+    dag_id: str
+    run_id: str
+    conf: Json
+    scenario: str
+    execution_date: str
+    version: str | None  # the version of the DAG that the campaign requires
+    pool: str | None
+    state: int
+    attempt: int
+    changed_at: datetime
+
+
+Step = Callable[[Reproduction], None]
+Check = Callable[[Reproduction], bool]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """The steps that a team may replace. A hook that raises fails the run with the text of the error."""
+
+    deploy: Step | None = None  # starts a deployment; nothing by default
+    is_deployed: Check | None = None  # by default: the DAG is parsed, unpaused and has the required version
+    profile: Step | None = None  # starts an import of the peaks; by default the pods report them
+    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak, beside all tasks that reported
+    profile_timeout: timedelta = timedelta(hours=1)
+    pools: bool = False  # whether Airflow sets the pool of a campaign; see settings.campaign_pools
+
+
+class NotDeployedError(Exception):
+    """The DAG cannot run."""
+
+
+def read_time(text: str) -> datetime:
+    """Parse a time of the server, which omits trailing zeros; Python 3.10 needs six digits below a second."""
+    return datetime.fromisoformat(re.sub(r"\.(\d+)", lambda m: f".{m[1]:0<6.6}", text.replace("Z", "+00:00")))
+
+
+@dataclass
+class Campaigns:
+    """The registry of one server and the DAG runs of one Airflow."""
+
+    service: Service
+    runs: Runs
+    namespace: str
+    hooks: Hooks = field(default_factory=Hooks)
+    lease: timedelta = timedelta(minutes=5)
+
+    def active(self) -> list[Json]:
+        """Return the campaigns of this deployment with unfinished runs."""
+        found = self.service.request("GET", "/campaigns?limit=1000")["campaigns"]
+        return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
+
+    def pass_branch(self, branch: str, limit: int) -> int:
+        """Claim the runs of a branch in every campaign, do its step, and report it. Returns the number of runs."""
+        steps: dict[str, Callable[[Reproduction], tuple[int, str]]] = {
+            "trigger_deploy": self._trigger_deploy,
+            "check_deploy": self._check_deploy,
+            "trigger_run": self._trigger_run,
+            "check_run": self._check_run,
+            "trigger_profile": self._trigger_profile,
+            "check_profile": self._check_profile,
+        }
+        failed_state = {"deploy": 15, "run": 35, "profile": 55}[branch.partition("_")[2]]
+        handled = 0
+        for campaign in self.active():
+            for run in self._claim(campaign["id"], branch, limit):
+                try:
+                    to, notes = steps[branch](run)
+                except Exception as error:  # noqa: BLE001 - a person reads the reason in the registry
+                    to, notes = failed_state, f"{type(error).__name__}: {error}"
+                self._report(run, to, notes)
+                handled += 1
+        return handled
+
+    def maintain(self, stuck_after: timedelta) -> list[Json]:
+        """Release lost leases. Returns the stuck runs."""
+        stuck: list[Json] = []
+        for campaign in self.active():
+            path = f"/campaigns/{campaign['id']}/release"
+            found = self.service.request("POST", path, {"stuck_after_seconds": stuck_after.total_seconds()})
+            if found["released"]:
+                log.info("campaign %s: released %d lost leases", campaign["id"], found["released"])
+            for run in found["stuck"]:
+                log.warning(
+                    "campaign %s: run %s is %s since %s: %s",
+                    *(campaign["id"], run["n"], run["state_name"], run["changed_at"], run["notes"] or "no notes"),
+                )
+            stuck.extend(found["stuck"])
+        return stuck
+
+    def _claim(self, campaign: int, branch: str, limit: int) -> Iterator[Reproduction]:
+        body = {"branch": branch, "limit": limit, "lease_seconds": self.lease.total_seconds()}
+        answer = self.service.request("POST", f"/campaigns/{campaign}/claim", body)
+        if answer["stopped"]:
+            log.info("campaign %s is stopped: %s", campaign, answer["stopped"])
+        for run in answer["runs"]:
+            yield Reproduction(
+                campaign=campaign,
+                number=run["n"],
+                dag_id=answer["dag_id"],
+                run_id=run["dag_run_id"],
+                conf=run["conf"] or {},
+                scenario=run["scenario"],
+                execution_date=run["execution_date"],
+                version=answer["version"],
+                pool=answer["pool"],
+                state=run["state"],
+                attempt=run["attempt"],
+                changed_at=read_time(run["changed_at"]),
+            )
+
+    def _report(self, run: Reproduction, to: int, notes: str) -> None:
+        body: Json = {"from": run.state, "to": to, "attempt": run.attempt, "notes": notes[:2000] or None}
+        try:
+            self.service.request("POST", f"/campaigns/{run.campaign}/runs/{run.number}/result", body)
+        except RejectedError as error:
+            if error.status != 409:
+                raise
+            log.info("campaign %s: run %s was changed meanwhile: %s", run.campaign, run.number, error)
+            return
+        log.info("campaign %s: run %s from %d to %d %s", run.campaign, run.number, run.state, to, notes)
+
+    def _trigger_deploy(self, run: Reproduction) -> tuple[int, str]:
+        if self.hooks.deploy:
+            self.hooks.deploy(run)
+        return 11, ""
+
+    def _check_deploy(self, run: Reproduction) -> tuple[int, str]:
+        if self.hooks.is_deployed:
+            return (17, "") if self.hooks.is_deployed(run) else (11, "")
+        dag = self.runs.dag(run.dag_id)
+        if dag is None:
+            raise NotDeployedError(f"the DAG {run.dag_id} is not parsed; check its import errors")
+        if dag.is_paused:
+            raise NotDeployedError(f"the DAG {run.dag_id} is paused; unpause it")
+        if run.version and run.version not in dag.versions:
+            raise NotDeployedError(
+                f"the campaign needs version {run.version} of {run.dag_id}, "
+                f"but its bundle and tags say {sorted(dag.versions)}"
+            )
+        return 17, ""
+
+    def _trigger_run(self, run: Reproduction) -> tuple[int, str]:
+        conf = dict(run.conf)
+        if run.pool:
+            if not self.hooks.pools:
+                raise NotDeployedError(
+                    f"the campaign needs the pool {run.pool}, but Airflow sets none: "
+                    "set campaign_pools in the section [loadaware] of its configuration"
+                )
+            conf[POOL] = run.pool
+        self.runs.trigger(run.dag_id, run.run_id, conf)
+        return 31, ""
+
+    def _check_run(self, run: Reproduction) -> tuple[int, str]:
+        state = self.runs.state(run.dag_id, run.run_id)
+        if state == SUCCESS:
+            return 37, ""
+        if state == FAILED:
+            states = self.runs.task_states(run.dag_id, run.run_id)
+            failed = sorted(task for task, task_state in states.items() if task_state == FAILED)
+            return 35, f"the DAG run failed: {', '.join(failed) or 'no task failed'}"
+        if state is None:
+            return 35, f"the DAG run {run.run_id} does not exist any more"
+        return 31, ""
+
+    def _trigger_profile(self, run: Reproduction) -> tuple[int, str]:
+        if self.hooks.profile:
+            self.hooks.profile(run)
+        return 51, ""
+
+    def _check_profile(self, run: Reproduction) -> tuple[int, str]:
+        path = f"/campaigns/{run.campaign}/runs/{run.number}/tasks"
+        reported = self.service.request("GET", path)["tasks"]
+        measured = {(t["task_id"], t["map_index"]) for t in reported if t["memory_max_bytes"]}
+        awaited = {(t["task_id"], t["map_index"]) for t in reported}
+        for task, state in self.runs.task_states(run.dag_id, run.run_id).items():
+            name, _, index = task.rpartition("_")
+            key = (name, int(index)) if index.isdigit() and name and (name, int(index)) in awaited else (task, -1)
+            if state == SUCCESS and any(fnmatch.fnmatchcase(key[0], glob) for glob in self.hooks.pod_tasks):
+                awaited.add(key)
+        missing = sorted(task for task, _ in awaited - measured)
+        if awaited and not missing:
+            return 57, f"{len(measured)} tasks have a peak"
+        why = f"without a peak: {', '.join(missing)}" if missing else "no task reported a try"
+        if datetime.now(timezone.utc) - run.changed_at > self.hooks.profile_timeout:
+            return 55, why
+        return 51, why

@@ -1,0 +1,126 @@
+"""The DAGs that reproduce the runs of campaigns.
+
+    from airflow_provider_loadaware.campaigns import loadaware_campaign_dags
+
+    scheduler, maintainer = loadaware_campaign_dags()
+
+The scheduler DAG has six branches that run side by side: three triggers take runs in the states 0, 17 and 37, and
+three checks take runs in the states 11, 31 and 51. The maintainer DAG releases lost leases and reports stuck runs;
+it restarts and deletes nothing. A change of these Airflow Variables applies from the next pass on:
+
+    loadaware_campaign_interval_seconds ... between two passes; 60
+    loadaware_campaign_deployments ........ deployments of a campaign at a time; 2
+    loadaware_campaign_runs ............... DAG runs of a campaign at a time; 2
+    loadaware_campaign_profilings ......... profilings of a campaign at a time; 5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from typing import Any
+
+from airflow_provider_loadaware import settings
+from airflow_provider_loadaware._compat import AIRFLOW_3
+from airflow_provider_loadaware.campaign_branches import Campaigns, Check, Hooks, Json, Step
+from airflow_provider_loadaware.campaign_runs import open_runs
+from airflow_provider_loadaware.hooks import LoadawareHook
+
+if AIRFLOW_3:
+    from airflow.providers.standard.operators.python import PythonOperator
+    from airflow.sdk import DAG, Variable
+else:
+    from airflow.models import DAG, Variable
+    from airflow.operators.python import PythonOperator
+
+INTERVAL = "loadaware_campaign_interval_seconds"
+PARALLELISM = {
+    "deploy": ("loadaware_campaign_deployments", 2),
+    "run": ("loadaware_campaign_runs", 2),
+    "profile": ("loadaware_campaign_profilings", 5),
+}
+BRANCHES = ("trigger_deploy", "check_deploy", "trigger_run", "check_run", "trigger_profile", "check_profile")
+
+
+def loadaware_campaign_dags(
+    *,
+    scheduler_dag_id: str = "loadaware_campaigns",
+    maintainer_dag_id: str = "loadaware_campaigns_maintainer",
+    loadaware_conn_id: str | None = None,
+    deploy: Step | None = None,
+    is_deployed: Check | None = None,
+    profile: Step | None = None,
+    pod_tasks: Sequence[str] = (),
+    profile_timeout: timedelta = timedelta(hours=1),
+    stuck_after: timedelta = timedelta(hours=6),
+    on_stuck: Callable[[list[Json]], None] | None = None,
+    tick: timedelta = timedelta(minutes=1),
+    **dag_arguments: Any,
+) -> tuple[Any, Any]:
+    """Return the scheduler and the maintainer DAG.
+
+    `tick` is the shortest interval; the Variable can only make passes rarer. See campaign_branches.Hooks.
+    """
+    conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
+    hooks = Hooks(
+        deploy=deploy,
+        is_deployed=is_deployed,
+        profile=profile,
+        pod_tasks=tuple(pod_tasks),
+        profile_timeout=profile_timeout,
+        pools=settings.campaign_pools(),
+    )
+    arguments = {"start_date": datetime(2024, 1, 1, tzinfo=timezone.utc), "catchup": False, "max_active_runs": 1}
+    arguments |= {"tags": ["loadaware"], **dag_arguments}
+    with DAG(scheduler_dag_id, schedule=tick, **arguments) as scheduler:
+        for branch in BRANCHES:
+            PythonOperator(
+                task_id=branch,
+                python_callable=partial(_pass, branch, conn_id, hooks, tick),
+                max_active_tis_per_dag=1,
+            )
+    with DAG(maintainer_dag_id, schedule=timedelta(minutes=5), **arguments) as maintainer:
+        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, stuck_after, on_stuck))
+    return scheduler, maintainer
+
+
+def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, **context: Any) -> int | None:
+    if not _is_due(context["dag_run"], tick):
+        return None
+    name, default = PARALLELISM[branch.partition("_")[2]]
+    limit = read_variable(name, default)
+    if limit < 1:
+        return 0
+    if branch.startswith("check"):
+        limit = 1000  # check all runs, also those that were triggered before the Variable was lowered
+    return _open(conn_id, hooks).pass_branch(branch, limit)
+
+
+def _maintain(
+    conn_id: str, hooks: Hooks, stuck_after: timedelta, on_stuck: Callable[[list[Json]], None] | None, **_: Any
+) -> int:
+    stuck = _open(conn_id, hooks).maintain(stuck_after)
+    if stuck and on_stuck:
+        on_stuck(stuck)
+    return len(stuck)
+
+
+def _open(conn_id: str, hooks: Hooks) -> Campaigns:
+    hook = LoadawareHook(conn_id)
+    namespace = settings.get("namespace") or str(hook.extras.get("namespace") or "default")
+    return Campaigns(hook.get_conn(), open_runs(), namespace, hooks)
+
+
+def _is_due(dag_run: Any, tick: timedelta) -> bool:
+    """Return whether an interval begins in the tick of this run. Runs that a person triggers are always due."""
+    if str(getattr(dag_run.run_type, "value", dag_run.run_type)) != "scheduled":
+        return True
+    at = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    interval = max(read_variable(INTERVAL, 60), 1)
+    return int(at.timestamp() // interval) != int((at - tick).timestamp() // interval)
+
+
+def read_variable(name: str, default: int) -> int:
+    """Return a whole number from an Airflow Variable."""
+    return int(Variable.get(name, **{"default" if AIRFLOW_3 else "default_var": default}))

@@ -1,0 +1,230 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.campaign_result_request import CampaignResultRequest
+from ...models.campaign_run import CampaignRun
+from ...models.problem import Problem
+from ...types import Response
+
+
+def _get_kwargs(
+    campaign: int,
+    n: int,
+    *,
+    body: CampaignResultRequest,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/campaigns/{campaign}/runs/{n}/result".format(
+            campaign=quote(str(campaign), safe=""),
+            n=quote(str(n), safe=""),
+        ),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> CampaignRun | Problem:
+    if response.status_code == 200:
+        response_200 = CampaignRun.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[CampaignRun | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    campaign: int,
+    n: int,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CampaignResultRequest,
+) -> Response[CampaignRun | Problem]:
+    """Report the step of a claimed run
+
+     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
+    another state, the
+    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
+    17; from 31 to 35 or
+    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
+    state again.
+
+    Args:
+        campaign (int):
+        n (int):
+        body (CampaignResultRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CampaignRun | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        campaign=campaign,
+        n=n,
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    campaign: int,
+    n: int,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CampaignResultRequest,
+) -> CampaignRun | Problem | None:
+    """Report the step of a claimed run
+
+     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
+    another state, the
+    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
+    17; from 31 to 35 or
+    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
+    state again.
+
+    Args:
+        campaign (int):
+        n (int):
+        body (CampaignResultRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CampaignRun | Problem
+    """
+
+    return sync_detailed(
+        campaign=campaign,
+        n=n,
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    campaign: int,
+    n: int,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CampaignResultRequest,
+) -> Response[CampaignRun | Problem]:
+    """Report the step of a claimed run
+
+     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
+    another state, the
+    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
+    17; from 31 to 35 or
+    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
+    state again.
+
+    Args:
+        campaign (int):
+        n (int):
+        body (CampaignResultRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CampaignRun | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        campaign=campaign,
+        n=n,
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    campaign: int,
+    n: int,
+    *,
+    client: AuthenticatedClient | Client,
+    body: CampaignResultRequest,
+) -> CampaignRun | Problem | None:
+    """Report the step of a claimed run
+
+     Moves the run from one state to another by compare-and-swap, and ends its lease. If the run is in
+    another state, the
+    answer is 409. Valid changes are: from 10 to 11, 15 or 0; from 11 to 15 or 17; from 30 to 31, 35 or
+    17; from 31 to 35 or
+    37; from 50 to 51, 55 or 37; from 51 to 55 or 57. A check that finds no change reports the same
+    state again.
+
+    Args:
+        campaign (int):
+        n (int):
+        body (CampaignResultRequest):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CampaignRun | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            campaign=campaign,
+            n=n,
+            client=client,
+            body=body,
+        )
+    ).parsed

@@ -1,0 +1,238 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.dag_forecast import DagForecast
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    *,
+    seed: int | Unset = 1,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["seed"] = seed
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/dags/{dag_id}/forecast".format(
+            dag_id=quote(str(dag_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> DagForecast | Problem:
+    if response.status_code == 200:
+        response_200 = DagForecast.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[DagForecast | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    seed: int | Unset = 1,
+    namespace: str | Unset = UNSET,
+) -> Response[DagForecast | Problem]:
+    """Forecast a run of a DAG
+
+     Draws the run time of every task, follows the dependencies of `PUT /dags/{dag_id}/structure`, and
+    adds up the
+    memory that running tasks are granted. Every query parameter that is not listed below is a feature
+    of the run, as in
+    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
+    their upstream tasks
+    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        seed (int | Unset):  Default: 1.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DagForecast | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        seed=seed,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    seed: int | Unset = 1,
+    namespace: str | Unset = UNSET,
+) -> DagForecast | Problem | None:
+    """Forecast a run of a DAG
+
+     Draws the run time of every task, follows the dependencies of `PUT /dags/{dag_id}/structure`, and
+    adds up the
+    memory that running tasks are granted. Every query parameter that is not listed below is a feature
+    of the run, as in
+    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
+    their upstream tasks
+    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        seed (int | Unset):  Default: 1.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DagForecast | Problem
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        client=client,
+        seed=seed,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    seed: int | Unset = 1,
+    namespace: str | Unset = UNSET,
+) -> Response[DagForecast | Problem]:
+    """Forecast a run of a DAG
+
+     Draws the run time of every task, follows the dependencies of `PUT /dags/{dag_id}/structure`, and
+    adds up the
+    memory that running tasks are granted. Every query parameter that is not listed below is a feature
+    of the run, as in
+    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
+    their upstream tasks
+    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        seed (int | Unset):  Default: 1.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DagForecast | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        seed=seed,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    seed: int | Unset = 1,
+    namespace: str | Unset = UNSET,
+) -> DagForecast | Problem | None:
+    """Forecast a run of a DAG
+
+     Draws the run time of every task, follows the dependencies of `PUT /dags/{dag_id}/structure`, and
+    adds up the
+    memory that running tasks are granted. Every query parameter that is not listed below is a feature
+    of the run, as in
+    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
+    their upstream tasks
+    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        seed (int | Unset):  Default: 1.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DagForecast | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            client=client,
+            seed=seed,
+            namespace=namespace,
+        )
+    ).parsed

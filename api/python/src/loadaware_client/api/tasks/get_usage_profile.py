@@ -1,0 +1,214 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.usage_profile_detail import UsageProfileDetail
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    profile_id: int,
+    *,
+    limit: int | Unset = 100,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["limit"] = limit
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/profiles/{profile_id}".format(
+            profile_id=quote(str(profile_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | UsageProfileDetail:
+    if response.status_code == 200:
+        response_200 = UsageProfileDetail.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | UsageProfileDetail]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    profile_id: int,
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = 100,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | UsageProfileDetail]:
+    """Describe a usage profile and list its tasks
+
+     Ids stay the same in later versions. Id 0 is the outlier group. The members are the tasks in the
+    scope of the token.
+
+    Args:
+        profile_id (int):
+        limit (int | Unset):  Default: 100.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | UsageProfileDetail]
+    """
+
+    kwargs = _get_kwargs(
+        profile_id=profile_id,
+        limit=limit,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    profile_id: int,
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = 100,
+    namespace: str | Unset = UNSET,
+) -> Problem | UsageProfileDetail | None:
+    """Describe a usage profile and list its tasks
+
+     Ids stay the same in later versions. Id 0 is the outlier group. The members are the tasks in the
+    scope of the token.
+
+    Args:
+        profile_id (int):
+        limit (int | Unset):  Default: 100.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | UsageProfileDetail
+    """
+
+    return sync_detailed(
+        profile_id=profile_id,
+        client=client,
+        limit=limit,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    profile_id: int,
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = 100,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | UsageProfileDetail]:
+    """Describe a usage profile and list its tasks
+
+     Ids stay the same in later versions. Id 0 is the outlier group. The members are the tasks in the
+    scope of the token.
+
+    Args:
+        profile_id (int):
+        limit (int | Unset):  Default: 100.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | UsageProfileDetail]
+    """
+
+    kwargs = _get_kwargs(
+        profile_id=profile_id,
+        limit=limit,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    profile_id: int,
+    *,
+    client: AuthenticatedClient | Client,
+    limit: int | Unset = 100,
+    namespace: str | Unset = UNSET,
+) -> Problem | UsageProfileDetail | None:
+    """Describe a usage profile and list its tasks
+
+     Ids stay the same in later versions. Id 0 is the outlier group. The members are the tasks in the
+    scope of the token.
+
+    Args:
+        profile_id (int):
+        limit (int | Unset):  Default: 100.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | UsageProfileDetail
+    """
+
+    return (
+        await asyncio_detailed(
+            profile_id=profile_id,
+            client=client,
+            limit=limit,
+            namespace=namespace,
+        )
+    ).parsed

@@ -1,0 +1,172 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.what_if import WhatIf
+from ...types import Response
+
+
+def _get_kwargs(
+    whatif_id: str,
+) -> dict[str, Any]:
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/whatif/{whatif_id}".format(
+            whatif_id=quote(str(whatif_id), safe=""),
+        ),
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | WhatIf:
+    if response.status_code == 200:
+        response_200 = WhatIf.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Problem | WhatIf]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    whatif_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Response[Problem | WhatIf]:
+    """Get the state or the result of a replay
+
+     A replay is cancelled if no request asks about it for two minutes. The replica that accepted the
+    replay answers; others answer 404.
+
+    Args:
+        whatif_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | WhatIf]
+    """
+
+    kwargs = _get_kwargs(
+        whatif_id=whatif_id,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    whatif_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Problem | WhatIf | None:
+    """Get the state or the result of a replay
+
+     A replay is cancelled if no request asks about it for two minutes. The replica that accepted the
+    replay answers; others answer 404.
+
+    Args:
+        whatif_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | WhatIf
+    """
+
+    return sync_detailed(
+        whatif_id=whatif_id,
+        client=client,
+    ).parsed
+
+
+async def asyncio_detailed(
+    whatif_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Response[Problem | WhatIf]:
+    """Get the state or the result of a replay
+
+     A replay is cancelled if no request asks about it for two minutes. The replica that accepted the
+    replay answers; others answer 404.
+
+    Args:
+        whatif_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | WhatIf]
+    """
+
+    kwargs = _get_kwargs(
+        whatif_id=whatif_id,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    whatif_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Problem | WhatIf | None:
+    """Get the state or the result of a replay
+
+     A replay is cancelled if no request asks about it for two minutes. The replica that accepted the
+    replay answers; others answer 404.
+
+    Args:
+        whatif_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | WhatIf
+    """
+
+    return (
+        await asyncio_detailed(
+            whatif_id=whatif_id,
+            client=client,
+        )
+    ).parsed

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.campaign_state import CampaignState
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="CampaignResetRequest")
+
+
+@_attrs_define
+class CampaignResetRequest:
+    """
+    Attributes:
+        to (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30,
+            31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        notes (None | str | Unset):
+    """
+
+    to: CampaignState
+    notes: None | str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        to = self.to.value
+
+        notes: None | str | Unset
+        if isinstance(self.notes, Unset):
+            notes = UNSET
+        else:
+            notes = self.notes
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "to": to,
+            }
+        )
+        if notes is not UNSET:
+            field_dict["notes"] = notes
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        to = CampaignState(d.pop("to"))
+
+        def _parse_notes(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        notes = _parse_notes(d.pop("notes", UNSET))
+
+        campaign_reset_request = cls(
+            to=to,
+            notes=notes,
+        )
+
+        return campaign_reset_request

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+
+T = TypeVar("T", bound="CampaignUsage")
+
+
+@_attrs_define
+class CampaignUsage:
+    """
+    Attributes:
+        runs (int):
+        gbh (float):
+    """
+
+    runs: int
+    gbh: float
+
+    def to_dict(self) -> dict[str, Any]:
+        runs = self.runs
+
+        gbh = self.gbh
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "runs": runs,
+                "gbh": gbh,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        runs = d.pop("runs")
+
+        gbh = d.pop("gbh")
+
+        campaign_usage = cls(
+            runs=runs,
+            gbh=gbh,
+        )
+
+        return campaign_usage

@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class WhatIfState(str, Enum):
+    DONE = "done"
+    FAILED = "failed"
+    RUNNING = "running"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,40 @@
+"""A pipeline whose archived runs a campaign reproduces, and the DAGs that do so."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from airflow import DAG
+from airflow_provider_loadaware.campaigns import loadaware_campaign_dags
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from kubernetes.client import models as k8s
+
+from scenarios import CAMPAIGN_DAG, CAMPAIGN_MAINTAINER, CAMPAIGN_SCHEDULER, CAMPAIGN_TASKS, FAST_POLLING, script_env
+
+# Only the first attempt of a run fails, as if its cause were repaired.
+FAILS = "\"{{ dag_run.conf.get('fails', '') if dag_run.run_id.endswith('__1') else '' }}\""
+
+with DAG(
+    CAMPAIGN_DAG,
+    schedule=None,
+    start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
+    catchup=False,
+    params={"rows": 500, "need": 1},
+):
+    for task_id in CAMPAIGN_TASKS:
+        SizedKubernetesPodOperator(
+            task_id=task_id,
+            container_resources=k8s.V1ResourceRequirements(requests={"memory": "1Gi"}, limits={"memory": "1Gi"}),
+            env_vars=script_env("{{ params.need }}", fails=FAILS),
+            features={"rows": "{{ params.rows }}"},
+            **{**FAST_POLLING, "retries": 2},
+        )
+
+# The test unpauses them, because their passes slow the other tests down.
+scheduler, maintainer = loadaware_campaign_dags(
+    scheduler_dag_id=CAMPAIGN_SCHEDULER,
+    maintainer_dag_id=CAMPAIGN_MAINTAINER,
+    pod_tasks=CAMPAIGN_TASKS,
+    tick=timedelta(seconds=2),
+    is_paused_upon_creation=True,
+)
