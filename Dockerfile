@@ -5,16 +5,20 @@
 # volume for it, as docker-compose.yml does. The program that measures others in their
 # containers (docs/peak.md) is an image of its own:
 #
-#   docker build -t loadaware .
+#   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" .
 #   docker build -t loadaware-peak --target peak .
+#
+# `make dist` builds the same images without a container engine, with scripts/dist/pack.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY internal/dataframe internal/dataframe
 RUN go mod download
 COPY . .
-ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
-    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/loadaware-peak ./cmd/loadaware-peak && \
+ARG VERSION
+RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \
+    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
+    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware-peak ./cmd/loadaware-peak && \
     mkdir /out/data
 
 FROM scratch AS peak

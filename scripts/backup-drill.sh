@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Backs up a filled database, restores it beside the original, and compares the copy with the
-# original: rows and hashes of every table, and the answers of a server. Finally it damages the copy
-# and checks that the comparison finds the damage. It uses a private PostgreSQL.
+# original: rows and hashes of every table, and the answers of a server. Finally the script damages
+# the copy and checks that the comparison finds the damage. It uses a private PostgreSQL.
 #
 #   make backup-drill
 set -Euo pipefail
@@ -36,20 +36,20 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-check() { # check CLAIM COMMAND…
-	local claim=$1
+check() { # check DESCRIPTION COMMAND…
+	local description=$1
 	shift
 	checks=$((checks + 1))
-	"$@" || { failed=$((failed + 1)); echo "FAILED: $claim" >&2; }
+	"$@" || { failed=$((failed + 1)); echo "FAILED: $description" >&2; }
 }
 differs() { ! cmp -s "$1" "$2"; }
 
-# dsn NAME prints the DSN of another database of the cluster.
+# dsn NAME prints the DSN of the database NAME in the same cluster.
 dsn() { echo "$cluster" | sed -E "s#^([a-z]+://[^/?]*/?)[^?]*#\1$1#; s#(://[^/?]*)(\?|$1)#\1/\2#; s#//$1#/$1#"; }
 
 sql() { "$psql" -qXAt -v ON_ERROR_STOP=1 "$(dsn "$1")" -c "$2"; }
 
-# summary NAME prints one line per table: its rows, and a hash that does not depend on their order.
+# summary NAME prints one line per table: the number of rows, and a hash that does not depend on their order.
 summary() {
 	local table
 	for table in $(sql "$1" "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"); do
@@ -86,14 +86,15 @@ answers() {
 }
 
 sql postgres "CREATE DATABASE ${name}_a" && sql postgres "CREATE DATABASE ${name}_b" || exit 1
-# Only one task: with several, an answer depends slightly on which models the replica has loaded.
+# The database gets only one task. With several tasks, an answer depends slightly on which models the
+# replica has loaded.
 gzip -dc testdata/demo/pricing.csv.gz | grep -E 'task_id|predict_demand' | DATABASE_URL=$(dsn "${name}_a") "$bin" import - >"$work/import" || exit 1
 serve "${name}_a" || exit 1
-for _ in $(seq 600); do # until no training is due, so that none changes the model between two answers
+for _ in $(seq 600); do # until no training is due, because a training would change the answers
 	[ "$(sql "${name}_a" "SELECT (SELECT count(*) FROM model) > 0 AND count(*) = 0 FROM tally JOIN lease USING (task) WHERE due_at IS NOT NULL OR until IS NOT NULL")" != t ] || break
 	sleep 0.1
 done
-answers >"$work/warm" # creates receipts
+answers >"$work/first" # creates receipts
 stop
 serve "${name}_a" || exit 1
 answers >"$work/answers.a"
@@ -104,24 +105,24 @@ stop
 summary "${name}_a" >"$work/rows.a"
 summary "${name}_b" >"$work/rows.b"
 cat "$work/rows.b"
-check "rows and hashes equal those of the original" cmp "$work/rows.a" "$work/rows.b"
+check "the copy has the same rows and hashes as the original" cmp "$work/rows.a" "$work/rows.b"
 check "the copy has observations, models and receipts" [ "$(grep -cE '^(observation|model|receipt)\|[1-9]' "$work/rows.b")" -eq 3 ]
 check "loadaware doctor finds no fault" env DATABASE_URL="$(dsn "${name}_b")" "$bin" doctor
 serve "${name}_b" || exit 1
 answers >"$work/answers.b"
 stop
-check "40 answers are equal" cmp "$work/answers.a" "$work/answers.b"
-check "all answers are from a model" [ "$(grep -cE '"source": ?"model"' "$work/answers.b")" -eq 40 ]
+check "the copy gives the same 40 answers" cmp "$work/answers.a" "$work/answers.b"
+check "a model gives all answers" [ "$(grep -cE '"source": ?"model"' "$work/answers.b")" -eq 40 ]
 
-# A check of the checks: both must find a damage.
+# Both comparisons must find the damage.
 sql "${name}_b" "UPDATE observation SET memory_max = memory_max + 1 WHERE seq = (SELECT min(seq) FROM observation)"
 summary "${name}_b" >"$work/rows.damaged"
-check "a change in one row is found" differs "$work/rows.a" "$work/rows.damaged"
+check "the comparison finds a change in one row" differs "$work/rows.a" "$work/rows.damaged"
 sql "${name}_b" "UPDATE task SET active_version = NULL"
 serve "${name}_b" || exit 1
 answers >"$work/answers.damaged"
 stop
-check "a lost model is found" differs "$work/answers.a" "$work/answers.damaged"
+check "the comparison finds a lost model" differs "$work/answers.a" "$work/answers.damaged"
 
 echo "backup of $(du -k "$work/backup" | cut -f1) kB: $((checks - failed)) of $checks checks passed"
 [ "$failed" -eq 0 ]

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Runs the service as its container image does, without a container engine: only the programs and
-# the CA certificates in a read-only root, as user 65532 without capabilities, with a private
-# PostgreSQL on a socket. Prints the size, every failed check, then "N passed, N failed". Needs Linux,
-# and root for the mounts.
+# Runs the service as its container image does, without a container engine: a read-only root that
+# contains only the programs and the CA certificates, the user 65532 without capabilities, and a private
+# PostgreSQL on a socket. Prints the size, every failed check, then "N passed, N failed". The script
+# needs Linux, and root for the mounts.
 #
 #   go run ./internal/pglocal/pgtest/withpg bash scripts/check-image.sh
+#
+# IMAGE=dist/loadaware-image-1.0.0.tar runs the image of a release instead. PEAK_IMAGE names the image of
+# loadaware-peak.
 set -Euo pipefail
 cd "$(dirname "$0")/.."
 : "${LOADAWARE_TEST_DSN:?run make check-image}"
 
-if [ -z "${INSIDE:-}" ]; then # a private mount namespace, which ends with this script together with its mounts
+if [ -z "${INSIDE:-}" ]; then # enter a private mount namespace; its mounts end with this script
 	exec env INSIDE=1 unshare --mount --propagation private bash "$0" "$@"
 fi
 
@@ -24,32 +27,54 @@ finish() {
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 trap 'finish; exit $?' EXIT
-check() { # CLAIM COMMAND…
-	local claim=$1
+check() { # DESCRIPTION COMMAND…
+	local description=$1
 	shift
-	if "$@" >"$work/check" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $claim" && tail -n 5 "$work/check"; fi
+	if "$@" >"$work/check" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $description" && tail -n 5 "$work/check"; fi
 }
 not() { ! "$@"; }
 
 # The files of the image, as the Dockerfile copies them.
 root=$work/root
-mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/pg" "$root/tmp" "$root/proc" "$root/dev" "$root/var/lib/loadaware"
-chown 65532:65532 "$root/var/lib/loadaware"
-chmod 1777 "$root/tmp" # so that only the read-only mount prevents writes
+mkdir "$root"
 build() { CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$root/usr/local/bin/$1" "./cmd/$1" || exit 1; }
-build loadaware
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+# unpack LAYOUT FOLDER extracts an image and stores its configuration.
+unpack() { go run -C scripts/dist/pack . unpack "$(realpath "$1")" "linux/$(go env GOARCH)" "$2" >"$work/config" || exit 1; }
+if [ -n "${IMAGE:-}" ]; then
+	unpack "$IMAGE" "$root"
+	check "the image has a numeric user other than root" grep -qx 'user 65532:65532' "$work/config"
+	check "the image runs serve" grep -qx 'command /usr/local/bin/loadaware serve' "$work/config"
+	check "the image listens on all addresses" grep -q '^environment .*LOADAWARE_ADDR=0.0.0.0:8080' "$work/config"
+	check "the image has the version of the program as a label" grep -qx "version $("$root/usr/local/bin/loadaware" version | awk '{ print $2 }')" "$work/config"
+	check "the image has the licences" test -s "$root/usr/share/doc/loadaware/LICENSE" -a -s "$root/usr/share/doc/loadaware/THIRD_PARTY_NOTICES.gz"
+else
+	mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/var/lib/loadaware"
+	chown 65532:65532 "$root/var/lib/loadaware"
+	build loadaware
+	cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+fi
 size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
-printf 'the image holds %s bytes (%.1f MB)\n' "$size" "$(echo "$size" | awk '{ print $1 / 1e6 }')"
-check "less than 30 MB" test "$size" -lt 30000000
-build loadaware-peak # not part of this image; it tries to write
+printf 'the image contains %s bytes (%.1f MB)\n' "$size" "$(echo "$size" | awk '{ print $1 / 1e6 }')"
+check "the image has less than 30 MB" test "$size" -lt 30000000
+mkdir -p "$root/pg" "$root/tmp" "$root/proc" "$root/dev"
+chmod 1777 "$root/tmp" # so that only the read-only mount prevents writes
+# loadaware-peak is not part of the image. This script uses it to try a write.
+if [ -n "${PEAK_IMAGE:-}" ]; then
+	mkdir "$work/peak"
+	unpack "$PEAK_IMAGE" "$work/peak"
+	check "the image of loadaware-peak runs it" grep -qx 'command /usr/local/bin/loadaware-peak' "$work/config"
+	cp "$work/peak/usr/local/bin/loadaware-peak" "$root/usr/local/bin/"
+else
+	build loadaware-peak
+fi
+check "the image has the public root certificates" test "$(grep -c 'BEGIN CERTIFICATE' "$root/etc/ssl/certs/ca-certificates.crt")" -gt 80
 check "the binary is static" not grep -q "ld-linux" "$root/usr/local/bin/loadaware"
 
-# Read-only except for /dev and /proc, as in a container, and the socket of PostgreSQL.
+# Mount the root read-only except for /dev and /proc, as in a container, and for the socket of PostgreSQL.
 sockets=$(printf %s "$LOADAWARE_TEST_DSN" | sed -n 's/.*[?& ]host=\([^& ]*\).*/\1/p' | sed 's/%2F/\//g')
 mount --bind "$root" "$root"
 mount --bind "$sockets" "$root/pg"
-chmod 711 "$sockets" && chmod 777 "$sockets"/.s.PGSQL.* # those of this run only
+chmod 711 "$sockets" && chmod 777 "$sockets"/.s.PGSQL.* # only the private PostgreSQL of this run uses the folder
 mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 mount -o remount,bind,ro "$root"
@@ -63,11 +88,12 @@ inside() {
 inside loadaware-peak install /tmp >"$work/install" 2>&1
 check "the root is read-only" grep -q "read-only file system" "$work/install"
 token=$(inside loadaware token --role admin) || token=""
-check "a token is created" test -n "$token"
+check "loadaware token creates a token" test -n "$token"
 secret=$(echo "$token" | awk '/^token/ { print $2 }')
 request() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
 # start NAME=VALUE… runs the service as the image does and waits until it is ready.
 start() {
+	: >"$work/log" # removes the lines of an earlier server
 	env DATABASE_URL="$dsn" LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR= "$@" \
 		setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve >"$work/log" 2>&1 &
 	server=$!
@@ -83,23 +109,23 @@ stop() {
 }
 
 start LOADAWARE_TOKENS="$(echo "$token" | awk '/^granted/ { print $2 }')"
-check "it serves" grep -q 'serves at http://0.0.0.0:' "$work/log"
-check "it is ready" request "$url/readyz"
-check "it rejects requests without the token" not curl -sS --fail --max-time 10 "$url/tasks"
-check "it runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
-check "it has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/proc/$server/status"
-check "it stores a report" request "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
-check "it predicts" request "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
-check "it trains" request -X POST "$url/tasks/d/t/train"
+check "the service prints its address" grep -q 'serves at http://0.0.0.0:' "$work/log"
+check "the service is ready" request "$url/readyz"
+check "the service rejects requests without a token" not curl -sS --fail --max-time 10 "$url/tasks"
+check "the service runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
+check "the service has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/proc/$server/status"
+check "the service stores a report" request "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
+check "the service predicts" request "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
+check "the service trains" request -X POST "$url/tasks/d/t/train"
 stop
 
-# As in docker-compose.yml: no tokens, and a volume for the tokens of the first start.
+# As in docker-compose.yml: no tokens in the environment, and a volume for the token of the first start.
 mount -t tmpfs -o uid=65532,gid=65532,mode=755 tmpfs "$root/var/lib/loadaware"
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
 secret=$(awk '/^token:/ { print $2 }' "$work/log")
 check "the first start prints a token" test -n "$secret"
 check "the service accepts the token" request "$url/tasks"
-check "the service rejects requests without it" not curl -sS --fail --max-time 10 "$url/tasks"
+check "the service rejects requests without this token" not curl -sS --fail --max-time 10 "$url/tasks"
 stop
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
 check "the second start prints no token" not grep -q '^token:' "$work/log"

@@ -4,6 +4,8 @@
 # failed.
 #
 #   make build && bash scripts/e2e.sh [path of the binary]
+#
+# The servers use LOADAWARE_MODEL_MEMORY from the environment, and no other setting.
 set -Euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +13,9 @@ bin=$(realpath "${1:-bin/loadaware}")
 demo=$(realpath testdata/demo/pricing.csv.gz)
 work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware e2e.XXXXXX") # with a space, because some home folders have one
 chmod 755 "$work"                                         # if root runs this, PostgreSQL runs as another user
+model_memory=${LOADAWARE_MODEL_MEMORY:-}
 unset DATABASE_URL "${!LOADAWARE_@}"
+[ -z "$model_memory" ] || export LOADAWARE_MODEL_MEMORY=$model_memory
 
 passed=0 failed=0 servers=()
 
@@ -27,27 +31,27 @@ finish() {
 trap 'finish; exit $?' EXIT
 trap 'exit 130' INT TERM
 
-# check CLAIM COMMAND… passes if the command succeeds.
+# check DESCRIPTION COMMAND… passes if the command succeeds.
 check() {
-	local claim=$1
+	local description=$1
 	shift
 	if "$@"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
-		echo "FAILED: $claim: $*" >&2
+		echo "FAILED: $description: $*" >&2
 	fi
 }
 
-# contains CLAIM TEXT passes if the last answer or output contains the text.
+# contains DESCRIPTION TEXT passes if the last answer or output contains the text.
 contains() { check "$1" grep -qF -- "$2" "$work/out"; }
 
-# bounded COMMAND… ends a command after 120 s; macOS has no timeout program.
+# bounded COMMAND… runs a command and ends it after 120 s. macOS has no program timeout.
 bounded() {
 	if command -v timeout >/dev/null; then timeout 120 "$@"; else perl -e 'alarm 120; exec @ARGV' "$@"; fi
 }
 
-# run EXPECTED_CODE ARGUMENTS… runs the binary, bounded, and stores its output.
+# run EXPECTED_CODE ARGUMENTS… runs the binary for at most 120 s and stores its output.
 run() {
 	local want=$1 code=0
 	shift
@@ -99,8 +103,8 @@ ready() {
 	return 1
 }
 
-# by_model BODY sends predictions until a model answers. The first prediction after a start waits
-# half a second for the model to load, which may take longer on a busy machine.
+# by_model BODY requests predictions until a model answers. The first prediction after a start waits
+# half a second for the model, but loading may take longer on a busy machine.
 by_model() {
 	for _ in $(seq 60); do
 		call 200 /predict "$1"
@@ -127,19 +131,22 @@ run 1 import --data "$work/nothing" "$work/nowhere.csv"
 run 1 migrate status --database postgres://127.0.0.1:1/none
 run 0 --help
 run 0 version
+version=$(awk '{ print $2 }' "$work/out")
 
 echo "=== serve and import"
 start "$work/data"
 check "ready" ready
+call 200 /readyz
+check "the server reports the version of the program" [ "$(field version)" = "$version" ]
 call 404 "/tasks/pricing/predict_demand"
 call 200 /predict "{$try, $features, $requested}"
 check "an unknown task gets its request unchanged" [ "$(field source) $(field request_bytes)" = "requested 375809638400" ]
 run 0 import --url "$url" --dry-run "$demo"
 contains "a dry run sends nothing" "nothing was sent"
 run 0 import --url "$url" --train "$demo"
-contains "all rows are new" "900 new, 0 already there, 0 amended, 0 refused"
+contains "all rows are new" "900 new, 0 already there, 0 amended, 0 rejected"
 run 0 import --url "$url" "$demo"
-contains "importing twice adds nothing" "0 new, 900 already there, 0 amended, 0 refused"
+contains "importing twice adds nothing" "0 new, 900 already there, 0 amended, 0 rejected"
 printf 'dag_id,task_id,run_id,memory_max_bytes\netl,load,r1,1000000\netl,load,r2,lots\n' >"$work/partly.csv"
 run 3 import --url "$url" "$work/partly.csv"
 contains "the invalid row is reported" "line 3: memory_max_bytes"
@@ -177,7 +184,7 @@ call 400 /predict '{"dag_id": '
 
 echo "=== a second server, and a kill"
 run 1 serve --addr 127.0.0.1:0 --admin-addr "" --data "$work/data"
-contains "the address of the first server" "serves at ${url#http://}"
+contains "the error names the address of the first server" "serves at ${url#http://}"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 start "$work/data"

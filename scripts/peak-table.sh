@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compares programs under loadaware-peak with the same programs alone: exit codes and signals,
-# known peaks, and the overhead of the wrapper. It uses less than 3 GB of memory. Separate control
-# groups need root; without root it measures the process tree.
+# Compares programs under loadaware-peak with the same programs alone: exit codes and signals, known
+# peaks, and the overhead of the wrapper. The script uses less than 3 GB of memory. As root it also
+# measures with control groups; without root only with the process tree.
 #
 #   bash scripts/peak-table.sh [largest known peak in MiB, default 2048] > table.md
 set -euo pipefail
@@ -15,7 +15,8 @@ go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
 go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
 renice -n 10 $$ >/dev/null
 
-# One group per run, of version 2 if its memory controller exists, otherwise of version 1.
+# Each run gets its own control group: of version 2 if the memory controller exists there, otherwise of
+# version 1.
 root=/sys/fs/cgroup controllers=(memory cpuacct) peak_file=memory.max_usage_in_bytes version=1
 if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
 	controllers=(.) peak_file=memory.peak version=2
@@ -26,7 +27,7 @@ leave() {
 	dirs=()
 }
 trap 'leave; rm -rf "$work"' EXIT
-enter() { # creates a new group; fails if that is impossible
+enter() { # creates a new control group; fails if that is impossible
 	leave
 	for controller in "${controllers[@]}"; do
 		mkdir "$root/$controller/$name" 2>/dev/null || return 1
@@ -35,7 +36,7 @@ enter() { # creates a new group; fails if that is impossible
 	[ -r "${dirs[0]}/$peak_file" ]
 }
 
-# within COMMAND… runs a command in the group.
+# within COMMAND… runs a command in the control group.
 within() {
 	sh -c 'for dir in $DIRS; do echo $$ >"$dir/cgroup.procs"; done; exec "$@"' sh "$@"
 }

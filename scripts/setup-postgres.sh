@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks that PostgreSQL 15 or newer is installed, and installs its package if that needs no
-# password. It starts no server: the service and the tests start private ones.
+# Checks that PostgreSQL 15 or newer is installed, and installs the package if that needs no password.
+# The script starts no server: the service and the tests start private servers.
 set -eu
 
 oldest=15
@@ -10,7 +10,7 @@ major() {
 	[ -x "$1/initdb" ] && "$1/postgres" --version 2>/dev/null | sed -n 's/^[^0-9]*\([0-9]*\).*/\1/p'
 }
 
-# found searches the same folders as internal/pglocal.
+# found succeeds if one of the folders that internal/pglocal searches has a suitable PostgreSQL.
 found() {
 	if [ -n "${PG_BINDIR:-}" ]; then
 		set -- "$PG_BINDIR"
@@ -49,8 +49,8 @@ apt_install() {
 		{ echo "$output" >&2; return 1; }
 }
 
-# By default the package of Debian creates and starts a cluster at installation. The setting
-# prevents it.
+# apt_postgres installs PostgreSQL. Debian's package would create and start a cluster; the setting
+# prevents that.
 apt_postgres() {
 	settings=/etc/postgresql-common/createcluster.d/loadaware.conf
 	as_root mkdir -p "$(dirname "$settings")"
@@ -67,15 +67,15 @@ apt_postgres() {
 }
 
 found && exit 0
-[ -z "${PG_BINDIR:-}" ] || give_up "PG_BINDIR=$PG_BINDIR has no such server"
+[ -z "${PG_BINDIR:-}" ] || give_up "there is none in PG_BINDIR=$PG_BINDIR"
 if command -v apt-get >/dev/null; then
-	may_be_root || give_up "its installation needs root; run this script once with sudo"
+	may_be_root || give_up "the installation needs root; run this script once with sudo"
 	echo "Installing the package postgresql ..."
 	apt_postgres
 elif command -v brew >/dev/null; then
 	echo "Installing postgresql@17 by Homebrew ..."
 	brew install --quiet postgresql@17
 else
-	give_up "not installed, and there is neither apt-get nor brew to install it"
+	give_up "it is not installed, and neither apt-get nor brew is there to install it"
 fi
 found || give_up "the installed package does not contain it"

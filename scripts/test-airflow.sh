@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the provider's tests: unit tests, tests against the real server, and tests with a real Airflow (scheduler,
-# triggerer, KubernetesPodOperator), a fake Kubernetes and the real server. The two lock files of
-# api/python/requirements run concurrently, because their tests mostly wait.
-# The virtual environments stay in .cache until a lock file or python3 changes.
+# triggerer, KubernetesPodOperator), a fake Kubernetes and the real server. The tests of the two Airflow versions run
+# concurrently, because they mostly wait. The virtual environments stay in .cache until a lock file of
+# api/python/requirements or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 set -Eeuo pipefail
@@ -18,7 +18,7 @@ esac
 
 python=${PYTHON:-python3}
 "$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || {
-	echo "test-airflow needs Python 3.10 or newer with its venv module; PYTHON=/path/of/python3 names another" >&2
+	echo "find Python 3.10 or newer with the module venv: $python has no venv or is too old; install it or set PYTHON to its path" >&2
 	exit 1
 }
 
@@ -36,7 +36,7 @@ prepare() {
 	"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --no-deps --reinstall ./api/python
 }
 
-# run_tests VERSION [arguments of pytest]
+# run_tests VERSION [arguments of pytest] runs all tests with one version of Airflow.
 run_tests() {
 	local version=$1 tests
 	shift
@@ -46,7 +46,7 @@ run_tests() {
 	done
 }
 
-for version in "${versions[@]}"; do # one after the other: both builds of the provider write into api/python
+for version in "${versions[@]}"; do # not concurrently, because each build of the provider writes into api/python
 	prepare "$version"
 done
 if [ ${#versions[@]} -eq 1 ]; then
@@ -56,7 +56,7 @@ fi
 
 logs=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-airflow-logs.XXXXXX")
 pids=()
-set -m # a process group for each, so that an interrupt ends pytest, too
+set -m # a process group for each job, so that an interrupt also ends pytest
 trap 'for pid in $(jobs -p); do kill -- "-$pid" 2>/dev/null || true; done; wait; rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM
 for version in "${versions[@]}"; do
@@ -67,7 +67,7 @@ failed=()
 for i in "${!versions[@]}"; do
 	if wait "${pids[$i]}"; then cat "$logs/${versions[$i]}"; else failed+=("${versions[$i]}"); fi
 done
-for version in ${failed[@]+"${failed[@]}"}; do # last, because often only the end of a log is shown
+for version in ${failed[@]+"${failed[@]}"}; do # last, because CI systems often show only the end of a log
 	cat "$logs/$version"
 	echo "FAILED with Airflow $version"
 done

@@ -23,27 +23,26 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, and the built binary
-// with authentication.
-//
-//	core of the load generator: wrk, PostgreSQL       core of the server: loadaware, or echo
+// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, and servers of the built
+// binary with authentication.
 type benchEnv struct {
 	dir       string
 	bin       string
 	db        *pglocal.Server
-	front     string // core of the server
-	back      string // core of the load generator
-	token     string
+	serverCPU string // CPU core of the server
+	loadCPU   string // CPU core of the load generator and PostgreSQL
+	token     string // of an administrator
 	processes []*exec.Cmd
 	client    http.Client
 }
 
-func newBenchEnv(ctx context.Context, bin, front, back string) (*benchEnv, error) {
-	dir, err := os.MkdirTemp("", "bench-http-place-")
+// newBenchEnv creates the folder and starts PostgreSQL.
+func newBenchEnv(ctx context.Context, bin, serverCPU, loadCPU string) (*benchEnv, error) {
+	dir, err := os.MkdirTemp("", "bench-http-env-")
 	if err != nil {
 		return nil, err
 	}
-	// PostgreSQL drops the privileges of root and must still be able to enter the folder.
+	// If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a temporary folder of this process
 		return nil, err
 	}
@@ -51,17 +50,18 @@ func newBenchEnv(ctx context.Context, bin, front, back string) (*benchEnv, error
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &benchEnv{dir: dir, bin: bin, db: db, front: front, back: back, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
+	return &benchEnv{dir: dir, bin: bin, db: db, serverCPU: serverCPU, loadCPU: loadCPU, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
 }
 
 // close ends the started processes in reverse order and removes the data.
-func (p *benchEnv) close() error {
-	for i := len(p.processes) - 1; i >= 0; i-- {
-		end(p.processes[i])
+func (e *benchEnv) close() error {
+	for i := len(e.processes) - 1; i >= 0; i-- {
+		end(e.processes[i])
 	}
-	return errors.Join(p.db.Stop(), pglocal.Remove(context.Background(), p.db.DataDir()), os.RemoveAll(p.dir))
+	return errors.Join(e.db.Stop(), pglocal.Remove(context.Background(), e.db.DataDir()), os.RemoveAll(e.dir))
 }
 
+// end ends a process with SIGTERM, and with SIGKILL after 20 s.
 func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	done := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
@@ -69,9 +69,10 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait() // the exit code does not matter
 }
 
-// pinDatabase pins PostgreSQL to a core. New backends inherit it from the postmaster.
-func (p *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
-	text, err := os.ReadFile(filepath.Join(p.db.DataDir(), "postgres", "postmaster.pid"))
+// pinDatabase pins PostgreSQL to cores, such as "0-1". New backends inherit the cores from the
+// postmaster.
+func (e *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
+	text, err := os.ReadFile(filepath.Join(e.db.DataDir(), "postgres", "postmaster.pid"))
 	if err != nil {
 		return err
 	}
@@ -92,23 +93,23 @@ func (p *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
 type server struct {
 	cmd   *exec.Cmd
 	url   string
-	admin string
-	ready time.Duration // from its start to its readiness
+	admin string        // URL of the admin listener
+	ready time.Duration // from the start to the readiness
 }
 
-// serve starts the built binary with a database.
-func (p *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
+// serve starts the built binary with a database, on one core if cpu is not empty.
+func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
-	cmd := pinned(ctx, cpu, p.bin, "serve", "--addr", addr, "--admin-addr", admin, "--database", dsn, "--search-every", "0")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(p.token))))
-	return p.launch(ctx, cmd, addr, admin, "/readyz")
+	cmd := pinned(ctx, cpu, e.bin, "serve", "--addr", addr, "--admin-addr", admin, "--database", dsn, "--search-every", "0")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(e.token))))
+	return e.launch(ctx, cmd, addr, admin, "/readyz")
 }
 
 // serveEcho starts this program as the echo server.
-func (p *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
+func (e *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -117,11 +118,12 @@ func (p *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
+	return e.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
 }
 
-func (p *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready string) (*server, error) {
-	log, err := os.OpenFile(filepath.Join(p.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// launch starts cmd and waits until the path readyPath answers with a status below 500.
+func (e *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, readyPath string) (*server, error) {
+	log, err := os.OpenFile(filepath.Join(e.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -131,10 +133,10 @@ func (p *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.processes = append(p.processes, cmd)
+	e.processes = append(e.processes, cmd)
 	s := &server{cmd: cmd, url: "http://" + addr, admin: "http://" + admin}
 	for deadline := start.Add(2 * time.Minute); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
-		r, err := p.client.Get(s.url + ready)
+		r, err := e.client.Get(s.url + readyPath)
 		if err != nil {
 			continue
 		}
@@ -148,20 +150,20 @@ func (p *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready
 	return nil, fmt.Errorf("start %s: not ready within 2 minutes: %s", cmd.Path, text)
 }
 
-// call posts a body as JSON and decodes the answer, unless answer is nil.
-func (p *benchEnv) call(ctx context.Context, url string, body, answer any) error {
-	return p.post(ctx, url, text(body), answer)
+// call encodes a body as JSON, posts it and decodes the answer, unless answer is nil.
+func (e *benchEnv) call(ctx context.Context, url string, body, answer any) error {
+	return e.post(ctx, url, text(body), answer)
 }
 
 // post posts an encoded body and decodes the answer, unless answer is nil.
-func (p *benchEnv) post(ctx context.Context, url, body string, answer any) error {
+func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+p.token)
-	got, err := p.client.Do(r)
+	r.Header.Set("Authorization", "Bearer "+e.token)
+	got, err := e.client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -180,19 +182,19 @@ func (p *benchEnv) post(ctx context.Context, url, body string, answer any) error
 }
 
 // addTask reports runs of a task in batches, oldest first, and trains a model.
-func (p *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
+func (e *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
 	r := newRandom(seed)
 	ended := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
 	for first := 0; first < runs; first += 500 {
 		var batch []object
 		for i := first; i < min(runs, first+500); i++ {
-			batch = append(batch, observeRequest(r, task, fmt.Sprintf("taught-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
+			batch = append(batch, observeRequest(r, task, fmt.Sprintf("history-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
 		}
-		if err := p.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
+		if err := e.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
 			return err
 		}
 	}
-	return p.call(ctx, s.url+"/tasks/"+dag+"/"+task+"/train", object{}, nil)
+	return e.call(ctx, s.url+"/tasks/"+dagID+"/"+task+"/train", object{}, nil)
 }
 
 // residentMemory returns the resident memory of a server in bytes.
@@ -210,7 +212,7 @@ func (s *server) residentMemory() (int64, error) {
 	return 0, errors.New("read resident memory: no VmRSS in /proc/PID/status")
 }
 
-// cpuTime returns the CPU time of a server since its start.
+// cpuTime returns the user and system CPU time of a server since its start.
 func (s *server) cpuTime() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// size is the amount of data and the number of replicas.
+// size is an amount of data and a number of replicas.
 type size struct {
 	tasks, observations, replicas int
-	predictedTasks                int // number of tasks that get predictions, in turn
+	predictedTasks                int // number of tasks for which predictions are requested, in turn
 }
 
 // receipts returns the number of receipts: one per ten observations.
@@ -24,12 +24,12 @@ func (s size) receipts() int { return s.observations / 10 }
 type sizeResult struct {
 	size
 	ready, p50, p99 time.Duration
-	first           time.Duration // median latency of the first prediction of a task, which loads its model
+	first           time.Duration // median latency of the first predictions of tasks, which load the models
 	resident        int64         // resident memory at the end
-	perModel        float64       // resident bytes per loaded model; 0 if their number is unknown
+	perModel        float64       // resident bytes per loaded model; 0 if the number of loaded models is unknown
 }
 
-// perModelText formats perModel; empty if it is unknown.
+// perModelText formats perModel in MB; empty if perModel is unknown.
 func (g sizeResult) perModelText() string {
 	if g.perModel == 0 {
 		return ""
@@ -37,7 +37,8 @@ func (g sizeResult) perModelText() string {
 	return fmt.Sprintf("%.2f MB", g.perModel/1e6)
 }
 
-// sizes returns the sizes of the form, which grow one dimension at a time.
+// sizes returns the sizes to measure in the form. The amount of data never decreases, because addData
+// can only add data.
 func (b *bench) sizes() []size {
 	switch b.form {
 	case "short": // only with -rows 4: a quick check
@@ -49,14 +50,14 @@ func (b *bench) sizes() []size {
 }
 
 // benchGrowth measures row 4: the cost of a prediction, a model and a start as tasks, observations
-// and replicas grow. The tasks are copies of the trained one under other names.
+// and replicas grow. The tasks are copies of predictedTask under other names.
 func (b *bench) benchGrowth(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	empty, err := b.server.residentMemory()
+	emptyResident, err := b.server.residentMemory()
 	if err != nil {
 		return err
 	}
@@ -65,12 +66,12 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 	}
 	b.printf("| tasks with models | tasks predicted | observations | replicas | ready after | first prediction | p50 | p99 | resident | per model |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	var all []sizeResult
-	times := []string{statementsHeader()}
+	statementRows := []string{statementsHeader()}
 	for _, s := range b.sizes() {
 		if err := addData(ctx, conn, s); err != nil {
 			return err
 		}
-		g, err := b.measureSize(ctx, s, empty)
+		g, err := b.measureSize(ctx, s, emptyResident)
 		if err != nil {
 			return err
 		}
@@ -84,22 +85,22 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		times = append(times, line)
+		statementRows = append(statementRows, line)
 	}
-	b.printf("%s", strings.Join(times, "\n"))
+	b.printf("%s", strings.Join(statementRows, "\n"))
 	return os.WriteFile("docs/growth.svg", []byte(plot(all)), 0o644) //nolint:gosec // the picture is public
 }
 
-// addData adds tasks, observations and receipts up to a size with SQL.
+// addData adds tasks, observations and receipts with SQL until the data has the given size.
 func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	for _, sql := range []string{
 		`INSERT INTO task (namespace, dag_id, task_id, schema, active_version)
-			SELECT namespace, 'grown', 'task-' || i, schema, active_version FROM task, generate_series(1, $1::int) i WHERE task_id = '` + name + `' ON CONFLICT DO NOTHING`,
+			SELECT namespace, 'grown', 'task-' || i, schema, active_version FROM task, generate_series(1, $1::int) i WHERE task_id = '` + predictedTask + `' ON CONFLICT DO NOTHING`,
 		`INSERT INTO tally (task) SELECT id FROM task WHERE dag_id = 'grown' AND id NOT IN (SELECT task FROM tally) AND $1::int > 0`,
 		`INSERT INTO lease (task) SELECT id FROM task WHERE dag_id = 'grown' AND id NOT IN (SELECT task FROM lease) AND $1::int > 0`,
 		`INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob)
 			SELECT grown.id, version, family, format, observations, last_seq, trained_at, exam, blob
-			FROM model JOIN task ON task.id = model.task AND task.active_version = model.version AND task.task_id = '` + name + `' CROSS JOIN task AS grown
+			FROM model JOIN task ON task.id = model.task AND task.active_version = model.version AND task.task_id = '` + predictedTask + `' CROSS JOIN task AS grown
 			WHERE grown.dag_id = 'grown' AND $1::int > 0 ON CONFLICT DO NOTHING`,
 	} {
 		if _, err := conn.Exec(ctx, sql, s.tasks); err != nil {
@@ -114,11 +115,14 @@ func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 		// Mark all rows as learned, so that loading a model does not learn from newer rows.
 		`UPDATE model SET last_seq = (SELECT max(seq) FROM observation) FROM task WHERE task.id = model.task AND dag_id = 'grown' AND $1::bigint > 0`,
 		`UPDATE tally SET observations = $1::bigint / 10 FROM task WHERE task.id = tally.task AND dag_id = 'grown' AND task_id IN (SELECT 'task-' || i FROM generate_series(1, 10) i) AND observations < $1::bigint / 10`,
-		`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
-			SELECT left(lpad(to_hex(ms), 12, '0'), 8) || '-' || right(to_hex(ms), 4) || '-7000-8000-' || lpad(to_hex(i), 12, '0'), namespace, 'grown', 'task-' || (1 + i % 10), 'grown-' || i, -1, 1,
-				to_timestamp(ms / 1000.0), promised, task_limit, guard, body, model_version, told
-			FROM (SELECT * FROM receipt WHERE task_id = '` + name + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i,
-				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given`, // ids as the service will generate them
+		`INSERT INTO receipt_name (namespace, dag_id, task_id) SELECT namespace, 'grown', 'task-' || i FROM receipt_name, generate_series(1, 10) i
+			WHERE task_id = '` + predictedTask + `' AND $1::bigint > 0 ON CONFLICT DO NOTHING`,
+		`INSERT INTO receipt_compact (prediction_id, at, promised, task_limit, told, name, map_index, model_version, try_number, run_id, content)
+			SELECT (left(lpad(to_hex(ms), 12, '0'), 8) || '-' || right(to_hex(ms), 4) || '-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid,
+				to_timestamp(ms / 1000.0), promised, task_limit, told, receipt_name.id, -1, model_version, 1, 'grown-' || i, content
+			FROM (SELECT receipt_compact.* FROM receipt_compact JOIN receipt_name ON receipt_name.id = name WHERE task_id = '` + predictedTask + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt_compact WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i,
+				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given, -- ids as the service will generate them
+				receipt_name WHERE receipt_name.dag_id = 'grown' AND receipt_name.task_id = 'task-' || (1 + i % 10)`,
 	} {
 		if _, err := conn.Exec(ctx, sql, s.observations); err != nil {
 			return err
@@ -128,14 +132,14 @@ func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	return err
 }
 
-// storeReceipt sends a prediction and waits until its receipt is stored, for addData to copy.
+// storeReceipt requests a prediction and waits until the receipt is stored. addData copies that receipt.
 func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
-	if err := b.env.call(ctx, b.server.url+"/predict", predictRequest(newRandom(b.seed), name, "asked-once"), nil); err != nil {
+	if err := b.env.call(ctx, b.server.url+"/predict", predictRequest(newRandom(b.seed), predictedTask, "receipt-to-copy"), nil); err != nil {
 		return err
 	}
 	for range 100 {
 		var stored bool
-		if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM receipt)").Scan(&stored); err != nil || stored {
+		if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM receipt_compact)").Scan(&stored); err != nil || stored {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -143,8 +147,9 @@ func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 	return errors.New("wait for the receipt of a prediction: not stored within 10 s")
 }
 
-// measureSize starts replicas, sends them predictions of the tasks in turn, and ends them.
-func (b *bench) measureSize(ctx context.Context, s size, empty int64) (g sizeResult, err error) {
+// measureSize starts replicas, requests predictions for the tasks in turn, and ends the replicas.
+// emptyResident is the resident memory of a server without loaded models, in bytes.
+func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (g sizeResult, err error) {
 	g.size = s
 	var replicas []*server
 	defer func() {
@@ -169,39 +174,39 @@ func (b *bench) measureSize(ctx context.Context, s size, empty int64) (g sizeRes
 	}
 	for _, replica := range replicas {
 		g.first = max(g.first, b.measureFirstPredictions(ctx, replica, bodies[:s.predictedTasks]))
-		result := pace{url: replica.url + "/predict", token: b.env.token, bodies: bodies[s.predictedTasks:], rate: 200, length: timedPredictions * time.Second / 200}.run(ctx)
+		result := openLoop{url: replica.url + "/predict", token: b.env.token, bodies: bodies[s.predictedTasks:], rate: 200, length: timedPredictions * time.Second / 200}.run(ctx)
 		if result.errors > 0 {
 			return g, fmt.Errorf("row 4: %d of %d requests failed", result.errors, len(result.latencies))
 		}
-		g.p50, g.p99 = max(g.p50, result.at(0.5)), max(g.p99, result.at(0.99))
+		g.p50, g.p99 = max(g.p50, result.quantile(0.5)), max(g.p99, result.quantile(0.99))
 	}
 	if g.resident, err = replicas[0].residentMemory(); s.tasks == s.predictedTasks {
-		g.perModel = float64(max(0, g.resident-empty)) / float64(s.tasks)
+		g.perModel = float64(max(0, g.resident-emptyResident)) / float64(s.tasks)
 	}
 	return g, err
 }
 
-// timedPredictions is the number of timed predictions after the first ones.
+// timedPredictions is the number of predictions per replica from which p50 and p99 are computed.
 const timedPredictions = 600
 
-// measureFirstPredictions sends one prediction per task and returns the median latency.
+// measureFirstPredictions requests one prediction per task and returns the median latency.
 func (b *bench) measureFirstPredictions(ctx context.Context, r *server, bodies []string) time.Duration {
-	return pace{url: r.url + "/predict", token: b.env.token, bodies: bodies, rate: 20, length: time.Duration(len(bodies)) * time.Second / 20}.run(ctx).at(0.5)
+	return openLoop{url: r.url + "/predict", token: b.env.token, bodies: bodies, rate: 20, length: time.Duration(len(bodies)) * time.Second / 20}.run(ctx).quantile(0.5)
 }
 
 // plot returns an SVG bar chart of the median latency of each size.
 func plot(all []sizeResult) string {
-	const width, left, line = 790, 400, 26
-	most := time.Millisecond
+	const width, left, line = 790, 400, 26 // px
+	longest := time.Millisecond
 	for _, g := range all {
-		most = max(most, g.p50)
+		longest = max(longest, g.p50)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n", width, line*(len(all)+2))
 	fmt.Fprintf(&b, `<text x="10" y="%d" font-weight="bold">median latency of a prediction, by the amount of data</text>`+"\n", line-6)
 	for i, g := range all {
 		y := line * (i + 1)
-		bar := float64(width-left-90) * float64(g.p50) / float64(most)
+		bar := float64(width-left-90) * float64(g.p50) / float64(longest)
 		fmt.Fprintf(&b, `<text x="10" y="%d">%d tasks (%d predicted), %d observations, %d replicas</text><rect x="%d" y="%d" width="%.0f" height="%d" fill="#4477aa"/><text x="%.0f" y="%d">%.2f ms</text>`+"\n",
 			y+17, g.tasks, g.predictedTasks, g.observations, g.replicas, left, y+4, bar, line-8, float64(left)+bar+6, y+17, millis(g.p50))
 	}

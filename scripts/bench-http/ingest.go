@@ -17,21 +17,28 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// insertSQL inserts the row that an /observe with the same features stores, into the same table with
-// its keys and indexes.
+// prepareIngestSQL creates a sequence of run ids, and a table with the columns, keys and indexes of
+// observation. The table has no triggers: those of observation also sum savings, and concurrent INSERTs
+// of one task would wait for the same sums.
+const prepareIngestSQL = `
+CREATE SEQUENCE IF NOT EXISTS bench_run;
+CREATE TABLE IF NOT EXISTS bench_observation (LIKE observation INCLUDING ALL)`
+
+// insertSQL inserts the row that an /observe with the same features stores.
 const insertSQL = `
-INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
+INSERT INTO bench_observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
 	duration_us, memory_max, allocated_memory, requested_memory, cpu_max, allocated_cpu, requested_cpu, features, lot)
 VALUES (%d, 'pgbench-' || nextval('bench_run'), -1, 1, 1, false, now(), now() - interval '1 minute', now(),
 	60000000, 7340032000, 68719476736, 68719476736, 1.02, 6, 6, '{1,2,3,4,5,6,7,8,9,10,11,18262}', 1);
 `
 
+// copyRows is the number of rows of one batch and of one file for COPY.
 const copyRows = 500
 
 // benchIngest measures row 3: reports acknowledged after commit against INSERT of the same row by
 // pgbench with as many connections, and batches of reports against COPY from files on the server.
 func (b *bench) benchIngest(ctx context.Context) error {
-	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // the same PostgreSQL for both
+	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of this row
 		return err
 	}
 	if err := b.env.addTask(ctx, b.server, b.seed+5, "ingest", 60); err != nil {
@@ -42,7 +49,7 @@ func (b *bench) benchIngest(ctx context.Context) error {
 		return err
 	}
 	length := max(b.length, 4*time.Second) // long enough to open 64 connections
-	reports := load{url: b.server.url + "/observe", token: b.env.token, bodies: observeBodies(b.seed+6, 256), connections: 64, cpu: b.env.back, length: length}
+	reports := load{url: b.server.url + "/observe", token: b.env.token, bodies: observeBodies(b.seed+6, 256), connections: 64, cpu: b.env.loadCPU, length: length}
 	var acked, inserted, batched, copied []float64
 	rounds := max(3, b.rounds-2)
 	for round := range rounds {
@@ -71,7 +78,8 @@ func (b *bench) benchIngest(ctx context.Context) error {
 	return nil
 }
 
-// appendTo returns a function that appends a figure.
+// appendTo returns a function that appends a measured figure to the list and returns the error of
+// the measurement.
 func appendTo(to *[]float64) func(float64, error) error {
 	return func(v float64, err error) error {
 		*to = append(*to, v)
@@ -79,7 +87,7 @@ func appendTo(to *[]float64) func(float64, error) error {
 	}
 }
 
-// observeBodies returns bodies of /observe, each for another try.
+// observeBodies returns n bodies of /observe, each for another try.
 func observeBodies(seed uint64, n int) []string {
 	r := newRandom(seed)
 	all := make([]string, n)
@@ -89,29 +97,31 @@ func observeBodies(seed uint64, n int) []string {
 	return all
 }
 
-// prepareIngest returns the id of the task and creates the sequence of the run ids.
+// prepareIngest creates the table and the sequence of the run ids, and returns the id of the task
+// "ingest".
 func (b *bench) prepareIngest(ctx context.Context) (task int64, err error) {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `CREATE SEQUENCE IF NOT EXISTS bench_run`); err != nil {
+	if _, err := conn.Exec(ctx, prepareIngestSQL); err != nil {
 		return 0, err
 	}
 	err = conn.QueryRow(ctx, `SELECT id FROM task WHERE task_id = 'ingest'`).Scan(&task)
 	return task, err
 }
 
+// tps matches the rate in the output of pgbench.
 var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// runPgbench inserts rows from 64 connections and returns the rate.
+// runPgbench inserts rows from 64 connections and returns the rows per second.
 func (b *bench) runPgbench(ctx context.Context, task int64, length time.Duration) (float64, error) {
 	script := filepath.Join(b.env.dir, "insert.sql")
 	if err := os.WriteFile(script, fmt.Appendf(nil, insertSQL, task), 0o600); err != nil {
 		return 0, err
 	}
-	out, err := pinned(ctx, b.env.back, "pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "1", "-T", fmt.Sprint(int(length.Seconds())), "-f", script, b.env.db.DSN()).CombinedOutput()
+	out, err := pinned(ctx, b.env.loadCPU, "pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "1", "-T", fmt.Sprint(int(length.Seconds())), "-f", script, b.env.db.DSN()).CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("pgbench: %w: %s", err, out)
 	}
@@ -122,8 +132,8 @@ func (b *bench) runPgbench(ctx context.Context, task int64, length time.Duration
 	return strconv.ParseFloat(string(found[1]), 64)
 }
 
-// postBatches posts batches of 500 reports from two callers and returns the rows per second. It
-// encodes the batch before the measurement, as copyRowsIn writes its files.
+// postBatches posts batches of copyRows reports from two callers and returns the rows per second.
+// It encodes the batch before the measurement, just as copyRowsIn writes the files before.
 func (b *bench) postBatches(ctx context.Context, round int) (float64, error) {
 	var rows atomic.Int64
 	var failure error
@@ -152,8 +162,8 @@ func (b *bench) postBatches(ctx context.Context, round int) (float64, error) {
 	return float64(rows.Load()) / time.Since(start).Seconds(), failure
 }
 
-// copyRowsIn copies files of 500 rows on the server, one transaction each, and returns the rows
-// per second.
+// copyRowsIn loads files of copyRows rows with COPY, one transaction each, and returns the rows per
+// second.
 func (b *bench) copyRowsIn(ctx context.Context, task int64, round int) (float64, error) {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
@@ -175,7 +185,7 @@ func (b *bench) copyRowsIn(ctx context.Context, task int64, round int) (float64,
 	}
 	start, done := time.Now(), 0
 	for ; done < files && time.Since(start) < b.length; done++ {
-		sql := fmt.Sprintf(`COPY observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at, duration_us,
+		sql := fmt.Sprintf(`COPY bench_observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at, duration_us,
 			memory_max, allocated_memory, requested_memory, cpu_max, allocated_cpu, requested_cpu, features, lot) FROM '%s' (FORMAT csv)`,
 			filepath.Join(b.env.dir, fmt.Sprintf("copy-%d.csv", done)))
 		if _, err := conn.Exec(ctx, sql); err != nil {

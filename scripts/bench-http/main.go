@@ -1,5 +1,5 @@
-// Command bench-http compares the throughput and the latency of the service with those of minimal
-// programs. It alternates between them in one run:
+// Command bench-http compares the throughput and the latency of the service with the figures of
+// minimal programs. It alternates between the service and these programs in one run:
 //
 //	make bench-http               all rows, about ten minutes
 //	make bench-http BENCH=short   rows 1 to 3, for CI
@@ -25,31 +25,31 @@ import (
 // raw is encoded JSON.
 type raw = json.RawMessage
 
-// bench holds the parameters and the servers of one run.
+// bench contains the parameters and the servers of one run.
 type bench struct {
-	seed    uint64
-	form    string // short, full or long
-	rounds  int
-	length  time.Duration // of each load in each round
-	runs    int           // runs of the task that is predicted
-	env     *benchEnv
-	profile string
-	under   string // the load under which to profile
-	rival   rival
-	server  *server // the service, with the database "postgres" of env
-	echo    *server
+	seed         uint64
+	form         string // short, full or long
+	rounds       int
+	length       time.Duration // of each load in each round
+	runs         int           // reported runs of predictedTask
+	env          *benchEnv
+	profile      string // file for a CPU profile; empty to measure rows
+	profiledLoad string // the load during which to profile
+	other        otherServer
+	server       *server // the service, with the database "postgres" of env
+	echo         *server
 }
 
 func main() {
 	form := flag.String("form", "full", "short, full or long")
-	rows := flag.String("rows", "", "numbers of the rows, such as 1,3; those of the form if empty")
+	rows := flag.String("rows", "", "numbers of the rows, such as 1,3; if empty, the rows of the form")
 	seed := flag.Uint64("seed", 1, "seed of the histories and the requests")
-	bin := flag.String("bin", "bin/loadaware", "path of loadaware")
+	bin := flag.String("bin", "bin/loadaware", "path of the loadaware binary")
 	profile := flag.String("profile", "", "only write a CPU profile of the server to this file")
-	under := flag.String("under", "single", "load under which to profile: single (predictions), new (predictions with features never seen), many (batches of 100 predictions), reports, or batches (of reports)")
-	rivalURL := flag.String("rival", "", "URL of another model server, for row 16")
-	rivalBody := flag.String("rival-body", "", "file with the body of a request to it")
-	echoAddr := flag.String("echo", "", "only serve the echo on this address")
+	profiledLoad := flag.String("under", "single", "load during which to profile: single (predictions), new (predictions with features never seen), many (batches of 100 predictions), reports, or batches (of reports)")
+	otherURL := flag.String("rival", "", "URL of another model server, for row 16")
+	otherBody := flag.String("rival-body", "", "file with the body of a request to the other model server")
+	echoAddr := flag.String("echo", "", "only run the echo server, on this address")
 	flag.Parse()
 	if *echoAddr != "" {
 		fmt.Fprintln(os.Stderr, http.ListenAndServe(*echoAddr, echo())) //nolint:gosec // on loopback, for a benchmark
@@ -57,7 +57,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{profile: *profile, under: *under, rival: rival{*rivalURL, *rivalBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
+	b := &bench{profile: *profile, profiledLoad: *profiledLoad, other: otherServer{*otherURL, *otherBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
 	if *form == "short" {
 		b.rounds, b.length, b.runs = 5, time.Second, 1500
 	}
@@ -71,20 +71,20 @@ func (b *bench) printf(format string, args ...any) { fmt.Printf(format+"\n", arg
 
 // run measures the selected rows.
 func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
-	front, back := cores()
+	serverCPU, loadCPU := cores()
 	uptime, _ := exec.CommandContext(ctx, "uptime").Output() // for the header of the output only
-	b.printf("%s, %d cores: server on %q, wrk and PostgreSQL on %q; seed %d, form %s, %s", time.Now().UTC().Format(time.DateTime), runtime.NumCPU(), front, back, b.seed, b.form, strings.TrimSpace(string(uptime)))
-	if b.env, err = newBenchEnv(ctx, bin, front, back); err != nil {
+	b.printf("%s, %d cores: server on %q, wrk and PostgreSQL on %q; seed %d, form %s, %s", time.Now().UTC().Format(time.DateTime), runtime.NumCPU(), serverCPU, loadCPU, b.seed, b.form, strings.TrimSpace(string(uptime)))
+	if b.env, err = newBenchEnv(ctx, bin, serverCPU, loadCPU); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.env.close()) }()
-	if b.server, err = b.env.serve(ctx, front, b.env.db.DSN()); err != nil {
+	if b.server, err = b.env.serve(ctx, serverCPU, b.env.db.DSN()); err != nil {
 		return err
 	}
-	if b.echo, err = b.env.serveEcho(ctx, front); err != nil {
+	if b.echo, err = b.env.serveEcho(ctx, serverCPU); err != nil {
 		return err
 	}
-	if err := b.env.addTask(ctx, b.server, b.seed, name, b.runs); err != nil {
+	if err := b.env.addTask(ctx, b.server, b.seed, predictedTask, b.runs); err != nil {
 		return err
 	}
 	if err := b.printModel(ctx); err != nil {
@@ -104,27 +104,29 @@ func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	return nil
 }
 
-// row is one comparison.
+// row is one comparison, which prints its figures and ratios.
 type row struct {
 	number, title string
 	short         bool // also measured in the short form
 	measure       func(context.Context) error
 }
 
+// table returns all rows.
 func (b *bench) table() []row {
-	all := []row{
-		{"1", "single predictions against a bare echo", true, b.benchSingle},
+	rows := []row{
+		{"1", "single predictions against an echo server", true, b.benchSingle},
 		{"2", "latency at half of the maximum, training and observing", true, b.benchSteady},
 		{"3", "reports against INSERT and COPY", true, b.benchIngest},
 		{"4", "cost as tasks, observations and replicas grow", false, b.benchGrowth},
 	}
-	if b.rival.url != "" {
-		all = append(all, row{"16", "single predictions against another model server", true, b.benchRival})
+	if b.other.url != "" {
+		rows = append(rows, row{"16", "single predictions against another model server", true, b.benchOtherServer})
 	}
-	return all
+	return rows
 }
 
-// isSelected reports whether a row is to be measured.
+// isSelected reports whether to measure the row with the given number. The list rows takes
+// precedence over the selection by the form.
 func isSelected(rows, number string, byForm bool) bool {
 	if rows == "" {
 		return byForm
@@ -137,8 +139,9 @@ func isSelected(rows, number string, byForm bool) bool {
 	return false
 }
 
-// cores returns the core of the server and that of the load generator; none on a single core.
-func cores() (front, back string) {
+// cores returns the CPU core of the server and the one of the load generator and PostgreSQL. Both
+// are empty on a machine with a single core.
+func cores() (serverCPU, loadCPU string) {
 	if runtime.NumCPU() < 2 {
 		return "", ""
 	}

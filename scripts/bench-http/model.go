@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// printModel prints the size of the model that answers.
+// printModel prints the size of the active model of predictedTask.
 func (b *bench) printModel(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
@@ -17,7 +17,7 @@ func (b *bench) printModel(ctx context.Context) error {
 	defer conn.Close(ctx)
 	var blob []byte
 	const sql = `SELECT blob FROM model JOIN task ON task.id = model.task AND task.active_version = model.version WHERE task_id = $1`
-	if err := conn.QueryRow(ctx, sql, name).Scan(&blob); err != nil {
+	if err := conn.QueryRow(ctx, sql, predictedTask).Scan(&blob); err != nil {
 		return err
 	}
 	m, err := taskmodel.Open(blob)

@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// The predicted task has twelve features: eight numbers, two categories, a bool and a date. Four of
-// them determine its peak.
+// predictedTask is the task for which bench-http requests predictions, in the DAG dagID. It has twelve
+// features: eight numbers, two categories, a bool and a date. Four of them determine the peak.
 const (
-	dag  = "pricing"
-	name = "predict_demand"
+	dagID         = "pricing"
+	predictedTask = "predict_demand"
 )
 
 // newRandom returns a seeded generator: a seed determines the history and the requests.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
+// object is a JSON object.
 type object = map[string]any
 
-// features draws one input with its peak in bytes and its duration in seconds.
+// features draws the features of one run, with the peak in bytes and the duration in seconds.
 func features(r *rand.Rand) (f object, peak, seconds float64) {
 	products, days := math.Round(100+4900*r.Float64()), 1+r.IntN(60)
 	region := []string{"emea", "apac", "amer"}[r.IntN(3)]
@@ -47,7 +48,7 @@ func features(r *rand.Rand) (f object, peak, seconds float64) {
 func predictRequest(r *rand.Rand, task, run string) object {
 	f, _, _ := features(r)
 	return object{
-		"dag_id": dag, "task_id": task, "run_id": run, "map_index": r.IntN(100), "features": f,
+		"dag_id": dagID, "task_id": task, "run_id": run, "map_index": r.IntN(100), "features": f,
 		"requested": object{"memory": "64Gi", "cpu": "6"}, "max_memory_bytes": int64(412316860416),
 	}
 }
@@ -56,7 +57,7 @@ func predictRequest(r *rand.Rand, task, run string) object {
 func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 	f, peak, seconds := features(r)
 	return object{
-		"dag_id": dag, "task_id": task, "run_id": run, "outcome": "success", "memory_max_bytes": int64(peak),
+		"dag_id": dagID, "task_id": task, "run_id": run, "outcome": "success", "memory_max_bytes": int64(peak),
 		"cpu_max_cores": math.Round(100*(1+r.Float64())) / 100, "duration_seconds": math.Round(seconds), "features": f,
 		"started_at": ended.Add(-time.Duration(seconds) * time.Second).Format(time.RFC3339), "ended_at": ended.Format(time.RFC3339),
 		"allocated": object{"memory_bytes": int64(64 << 30), "cpu_cores": 6.0}, "requested": object{"memory": "64Gi", "cpu": "6"},
@@ -67,7 +68,7 @@ func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // cannot happen: the value holds only strings and numbers
+		panic(err) // cannot happen: the value contains only strings and numbers
 	}
 	return string(b)
 }

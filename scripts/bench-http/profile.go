@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// runProfile writes profiles of the server under a load: CPU time and, in a second file with the
-// suffix .allocs, the allocations since its start:
+// runProfile writes two profiles of the server under a load: the CPU time and, in a second file
+// with the suffix .allocs, the allocations since the start of the server. To read a profile:
 //
 //	go tool pprof -top bin/loadaware FILE
 func (b *bench) runProfile(ctx context.Context) error {
 	const length = 8 * time.Second
 	ended := make(chan error, 1)
-	if b.under == "batches" {
+	if b.profiledLoad == "batches" {
 		b.length = length + 2*time.Second
 		go func() {
 			rate, err := b.postBatches(ctx, 0)
@@ -25,12 +25,12 @@ func (b *bench) runProfile(ctx context.Context) error {
 			ended <- err
 		}()
 	} else {
-		generated := load{url: b.server.url + "/predict", token: b.env.token, bodies: predictBodies(b.seed+1, name, 256, 1), connections: 16, cpu: b.env.back, length: length + 2*time.Second}
-		switch b.under {
+		generated := load{url: b.server.url + "/predict", token: b.env.token, bodies: predictBodies(b.seed+1, predictedTask, 256, 1), connections: 16, cpu: b.env.loadCPU, length: length + 2*time.Second}
+		switch b.profiledLoad {
 		case "new":
 			generated.bodies = withUnseenFeature(generated.bodies)
 		case "many":
-			generated.url, generated.bodies, generated.connections = generated.url+"/batch", predictBodies(b.seed+2, name, 8, 100), 4
+			generated.url, generated.bodies, generated.connections = generated.url+"/batch", predictBodies(b.seed+2, predictedTask, 8, 100), 4
 		case "reports":
 			if err := b.env.addTask(ctx, b.server, b.seed+5, "ingest", 60); err != nil {
 				return err

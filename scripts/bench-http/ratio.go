@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ratio compares two alternating loads: the median and the range, over the rounds, of the figure of
-// one divided by the figure of the other in the same round.
+// ratio compares two alternating loads. In each round, the figure of one load is divided by the
+// figure of the other. A ratio contains the median and the range of these quotients.
 type ratio struct {
 	median, low, high float64
 	rounds            int

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRatioComparesWithinARound(t *testing.T) {
-	// In the second round both are half as fast: the ratio stays the same.
+func TestRatioComparesFiguresOfTheSameRound(t *testing.T) {
+	// In the second round both loads are half as fast, so their ratio stays the same.
 	r := ratioOf([]float64{60, 30, 64}, []float64{100, 50, 100})
 	assert.Equal(t, "0.60 [0.60 .. 0.64]", r.String())
 	assert.InDelta(t, 2.5, median([]float64{4, 1, 3, 2}), 1e-12)
@@ -31,7 +31,7 @@ func serveInProcess(t *testing.T, handler http.Handler) (string, *server) {
 	return s.URL, &server{cmd: &exec.Cmd{Process: process}, url: s.URL}
 }
 
-// withDelay adds a delay that the measurement must show.
+// withDelay returns a handler that waits before it calls next.
 func withDelay(next http.Handler, by time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(by)
@@ -39,6 +39,7 @@ func withDelay(next http.Handler, by time.Duration) http.Handler {
 	})
 }
 
+// requireProgram skips the test if a program is not installed.
 func requireProgram(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -50,7 +51,7 @@ func TestDelayLowersTheRatio(t *testing.T) {
 	requireProgram(t, "wrk")
 	fast, server := serveInProcess(t, echo())
 	slow, _ := serveInProcess(t, withDelay(echo(), 20*time.Millisecond))
-	bodies := predictBodies(1, name, 4, 1)
+	bodies := predictBodies(1, predictedTask, 4, 1)
 	at := func(url string) turn {
 		return turn{load{url: url + "/", token: "t", bodies: bodies, connections: 4, length: time.Second}, server}
 	}
@@ -64,11 +65,11 @@ func TestDelayLowersTheRatio(t *testing.T) {
 func TestErrorStatusFailsTheLoad(t *testing.T) {
 	requireProgram(t, "wrk")
 	url, _ := serveInProcess(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }))
-	_, err := load{url: url + "/", token: "t", bodies: predictBodies(1, name, 4, 1), connections: 2, length: time.Second}.run(context.Background())
+	_, err := load{url: url + "/", token: "t", bodies: predictBodies(1, predictedTask, 4, 1), connections: 2, length: time.Second}.run(context.Background())
 	assert.ErrorContains(t, err, "not answered with 2xx")
 }
 
-func TestEveryRequestIsAnotherTry(t *testing.T) {
+func TestEveryRequestHasAUniqueRunID(t *testing.T) {
 	requireProgram(t, "wrk")
 	seen, duplicates := map[string]bool{}, 0
 	lock := make(chan struct{}, 1)
@@ -92,7 +93,7 @@ func TestEveryRequestIsAnotherTry(t *testing.T) {
 		<-lock
 	}))
 	for range 2 {
-		_, err := load{url: url + "/", token: "t", bodies: predictBodies(1, name, 3, 10), connections: 2, length: time.Second}.run(context.Background())
+		_, err := load{url: url + "/", token: "t", bodies: predictBodies(1, predictedTask, 3, 10), connections: 2, length: time.Second}.run(context.Background())
 		require.NoError(t, err)
 	}
 	assert.Zero(t, duplicates)

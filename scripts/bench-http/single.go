@@ -6,7 +6,8 @@ import (
 	"regexp"
 )
 
-// predictBodies returns the bodies of a load: single predictions, or batches of them.
+// predictBodies returns bodies of prediction requests: for batch 1 of /predict, otherwise of
+// /predict/batch with that many tasks.
 func predictBodies(seed uint64, task string, bodies, batch int) []string {
 	r := newRandom(seed)
 	all := make([]string, bodies)
@@ -24,6 +25,7 @@ func predictBodies(seed uint64, task string, bodies, batch int) []string {
 	return all
 }
 
+// oneFeature matches the feature that withUnseenFeature replaces.
 var oneFeature = regexp.MustCompile(`"elasticity":[-+.eE0-9]+`)
 
 // withUnseenFeature returns the same bodies with a feature value that no other request has, so that
@@ -36,13 +38,13 @@ func withUnseenFeature(bodies []string) []string {
 	return all
 }
 
-// turn is a load and its server.
+// turn is a load and the server that it reaches.
 type turn struct {
 	load
 	server *server
 }
 
-// turnResult holds the figures of a turn, one per round.
+// turnResult contains the figures of a turn, one per round.
 type turnResult struct {
 	rates []float64 // requests per second
 	cost  []float64 // microseconds of the server's CPU time per request
@@ -76,22 +78,23 @@ func runTurns(ctx context.Context, rounds int, all ...turn) ([]turnResult, error
 	return results, nil
 }
 
-// benchSingle measures row 1: single predictions against the echo, and batches of 100 predictions.
+// benchSingle measures row 1: single predictions against the echo server, and batches of 100
+// predictions.
 func (b *bench) benchSingle(ctx context.Context) error {
 	const batch = 100
-	bodies := predictBodies(b.seed+1, name, 256, 1)
-	predict := turn{load{url: b.server.url + "/predict", token: b.env.token, bodies: bodies, connections: 16, cpu: b.env.back, length: b.length}, b.server}
-	echoed, many, fresh := predict, predict, predict
-	fresh.bodies = withUnseenFeature(bodies)
+	bodies := predictBodies(b.seed+1, predictedTask, 256, 1)
+	predict := turn{load{url: b.server.url + "/predict", token: b.env.token, bodies: bodies, connections: 16, cpu: b.env.loadCPU, length: b.length}, b.server}
+	echoed, many, unseen := predict, predict, predict
+	unseen.bodies = withUnseenFeature(bodies)
 	echoed.url, echoed.server = b.echo.url+"/", b.echo
-	many.url, many.bodies, many.connections = b.server.url+"/predict/batch", predictBodies(b.seed+2, name, 8, batch), 4
+	many.url, many.bodies, many.connections = b.server.url+"/predict/batch", predictBodies(b.seed+2, predictedTask, 8, batch), 4
 	if err := b.checkModelAnswers(ctx, bodies[0]); err != nil {
 		return err
 	}
-	if _, err := runTurns(ctx, 1, predict, echoed, many, fresh); err != nil { // warm-up
+	if _, err := runTurns(ctx, 1, predict, echoed, many, unseen); err != nil { // warm-up
 		return err
 	}
-	all, err := runTurns(ctx, b.rounds, predict, echoed, many, fresh)
+	all, err := runTurns(ctx, b.rounds, predict, echoed, many, unseen)
 	if err != nil {
 		return err
 	}

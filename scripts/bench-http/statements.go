@@ -19,11 +19,11 @@ type statement struct {
 	run  func(context.Context, *postgres.Store) error
 }
 
-// grownTask is the first of the ten tasks that have observations, an equal number each.
+// grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements lists the statements as the service sends them. No task is due, so that Claim changes
-// nothing and reads all candidates.
+// statements lists statements as the service sends them. No task is due, so Claim reads all
+// candidates and changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)
@@ -62,7 +62,8 @@ var statements = []statement{
 	}},
 }
 
-// timeStatements runs each statement five times and returns a table row with the medians.
+// timeStatements runs each statement five times and returns a table row with the median times in
+// milliseconds and the stored bytes per row.
 func (b *bench) timeStatements(ctx context.Context, conn *pgx.Conn, s size) (string, error) {
 	st, err := postgres.Open(ctx, b.env.db.DSN(), postgres.Config{})
 	if err != nil {
@@ -82,13 +83,20 @@ func (b *bench) timeStatements(ctx context.Context, conn *pgx.Conn, s size) (str
 		}
 		fmt.Fprintf(&line, " %.1f |", median(latencies))
 	}
-	for _, table := range []string{"observation", "receipt"} {
-		var bytes float64
-		if err := conn.QueryRow(ctx, `SELECT (pg_total_relation_size($1::regclass) + (SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = $1::regclass))::float8
-			/ greatest(1, (SELECT count(*) FROM `+table+`))`, table).Scan(&bytes); err != nil {
-			return "", err
+	for _, tables := range [][]string{{"observation"}, {"receipt", "receipt_compact", "receipt_name", "receipt_word"}} {
+		var bytes, rows float64
+		for _, table := range tables {
+			var size, count float64
+			if err := conn.QueryRow(ctx, `SELECT (pg_total_relation_size($1::regclass) + (SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = $1::regclass))::float8,
+				(SELECT count(*) FROM `+table+`)::float8`, table).Scan(&size, &count); err != nil {
+				return "", err
+			}
+			bytes += size
+			if table == "observation" || table == "receipt" || table == "receipt_compact" {
+				rows += count
+			}
 		}
-		fmt.Fprintf(&line, " %.0f |", bytes)
+		fmt.Fprintf(&line, " %.0f |", bytes/max(1, rows))
 	}
 	return line.String(), nil
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// benchSteady measures row 2: latency at half of the maximum rate while the server also receives
-// reports and trains. The echo server runs beside the same work. Both use all cores, as in a pod,
-// and share them with the load generator.
+// benchSteady measures row 2: the latency at half of the maximum rate while the service also
+// receives reports and trains. It measures the echo server during the same background work. Both
+// servers use all cores, as in a pod, and share them with the load generator.
 func (b *bench) benchSteady(ctx context.Context) error {
 	server, err := b.env.serve(ctx, "", b.env.db.DSN())
 	if err != nil {
@@ -19,7 +19,7 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bodies := predictBodies(b.seed+3, name, 256, 1)
+	bodies := predictBodies(b.seed+3, predictedTask, 256, 1)
 	busy, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	load := &background{bench: b, server: server}
@@ -27,8 +27,9 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	work.Go(func() { load.train(busy) })
 	defer work.Wait()
 	defer stop()
-	ours := pace{url: server.url + "/predict", token: b.env.token, bodies: bodies, length: max(b.length, 3*time.Second)}
+	ours := openLoop{url: server.url + "/predict", token: b.env.token, bodies: bodies, length: max(b.length, 3*time.Second)}
 	half := func() float64 {
+		// The median of three, since other load on the machine varies.
 		return median([]float64{ours.measureMaximum(ctx), ours.measureMaximum(ctx), ours.measureMaximum(ctx)}) / 2
 	}
 	ours.rate = half()
@@ -43,12 +44,12 @@ func (b *bench) benchSteady(ctx context.Context) error {
 			a, e = ours.runPair(ctx, echo, round%2 == 1)
 		}
 		sent, failed = sent+len(a.latencies), failed+a.errors
-		p99, echo99 = append(p99, millis(a.at(0.99))), append(echo99, millis(e.at(0.99)))
-		p999, echo999 = append(p999, millis(a.at(0.999))), append(echo999, millis(e.at(0.999)))
+		p99, echo99 = append(p99, millis(a.quantile(0.99))), append(echo99, millis(e.quantile(0.99)))
+		p999, echo999 = append(p999, millis(a.quantile(0.999))), append(echo999, millis(e.quantile(0.999)))
 	}
 	stop()
 	work.Wait()
-	b.printf("%.0f/s, half of the maximum beside that work; %d runs were reported and %d trainings ended", ours.rate, load.reports, load.trainings)
+	b.printf("%.0f/s, half of the maximum during that work; %d runs were reported and %d trainings ended", ours.rate, load.reports, load.trainings)
 	b.printf("predict p99 %.1f ms, p99.9 %.1f ms; echo p99 %.1f ms, p99.9 %.1f ms (medians of the rounds)", median(p99), median(p999), median(echo99), median(echo999))
 	b.printf("predict/echo p99 ratio: %s (goal at most 1.5)", ratioOf(p99, echo99))
 	b.printf("predict/echo p99.9 ratio: %s (goal at most 1.5)", ratioOf(p999, echo999))
@@ -59,8 +60,8 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	return nil
 }
 
-// runPair sends requests to a server and to the echo server at the same rate, one after the other.
-func (p pace) runPair(ctx context.Context, echo *server, echoFirst bool) (ours, theirs paceResult) {
+// runPair sends requests to a server and to the echo server, one after the other, at the same rate.
+func (p openLoop) runPair(ctx context.Context, echo *server, echoFirst bool) (ours, theirs openLoopResult) {
 	to := p
 	to.url = echo.url + "/"
 	if echoFirst {
@@ -71,16 +72,17 @@ func (p pace) runPair(ctx context.Context, echo *server, echoFirst bool) (ours, 
 	return ours, to.run(ctx)
 }
 
+// millis returns a duration in milliseconds.
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// background is the other work of the server.
+// background gives the server other work: reports and trainings of a second task.
 type background struct {
 	*bench
 	server             *server
 	reports, trainings int
 }
 
-// observe reports 50 runs of another task twice per second.
+// observe reports 50 runs of the second task twice per second, until ctx is done.
 func (g *background) observe(ctx context.Context) {
 	r := newRandom(g.seed + 4)
 	for tick := time.NewTicker(500 * time.Millisecond); ctx.Err() == nil; <-tick.C {
@@ -94,10 +96,10 @@ func (g *background) observe(ctx context.Context) {
 	}
 }
 
-// train repeatedly trains that task.
+// train trains the second task again and again, until ctx is done.
 func (g *background) train(ctx context.Context) {
 	for ctx.Err() == nil {
-		if g.env.call(ctx, g.server.url+"/tasks/"+dag+"/background/train", object{}, nil) == nil {
+		if g.env.call(ctx, g.server.url+"/tasks/"+dagID+"/background/train", object{}, nil) == nil {
 			g.trainings++
 		}
 		time.Sleep(200 * time.Millisecond)

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// load is a closed loop by wrk: each connection sends the next request when it has its answer.
+// load is a closed loop of wrk: each connection sends its next request when it has the answer to
+// the previous one.
 type load struct {
 	url, token  string
 	bodies      []string // sent in turn; a unique number replaces counterPlaceholder
 	connections int
-	threads     int
 	cpu         string // core of wrk; any if empty
 	length      time.Duration
 }
@@ -35,15 +35,14 @@ type loadResult struct {
 
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// script is the Lua script of wrk. It splits the bodies at the placeholders once, so that a request
-// is one concatenation.
+// script is the Lua script of wrk. The bodies are already split at the placeholders, so that a
+// request is one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
 local threads = 0
 function setup(thread) thread:set("id", threads); threads = threads + 1 end
 function init() start = start + (id or 0) * 20000000 end
-local path = wrk.path
 local head
 function request()
   if not head then
@@ -81,7 +80,7 @@ end
 // loadCount numbers the loads of a run, so that no two send the same try.
 var loadCount int
 
-// run generates the load. It fails if a request was not answered with 2xx.
+// run generates the load. It returns an error if a request was not answered with 2xx.
 func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {
@@ -99,10 +98,11 @@ func (l load) run(ctx context.Context) (loadResult, error) {
 	return s, err
 }
 
+// wrk runs wrk with the script and decodes the figures that the script prints.
 func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration) (loadResult, error) {
 	var s loadResult
 	loadCount++
-	args := []string{"wrk", "-t", fmt.Sprint(max(1, l.threads)), "-c", fmt.Sprint(l.connections), "-d", fmt.Sprintf("%ds", max(1, int(length.Seconds()))), "--timeout", "10s", "-s", lua, l.url}
+	args := []string{"wrk", "-t", "1", "-c", fmt.Sprint(l.connections), "-d", fmt.Sprintf("%ds", max(1, int(length.Seconds()))), "--timeout", "10s", "-s", lua, l.url}
 	cmd := pinned(ctx, l.cpu, args...)
 	cmd.Env = append(os.Environ(), "BENCH_BODIES="+bodies, "BENCH_TOKEN="+l.token, fmt.Sprintf("BENCH_START=%d", loadCount%90*10_000_000))
 	var stderr bytes.Buffer

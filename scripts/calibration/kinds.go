@@ -9,56 +9,61 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// kind is a kind of task. Its run function draws the features and the peak in bytes of run i of n.
+// kind is a kind of synthetic task.
 type kind struct {
 	name string
-	run  func(rng *rand.Rand, i, n int) (sizing.Features, float64)
+	run  runFunc
 }
+
+// runFunc draws the features and the peak in bytes of run i of n.
+type runFunc func(rng *rand.Rand, i, n int) (sizing.Features, float64)
 
 const (
 	mib = float64(sizing.MiB)
 	gb  = 1e9
 )
 
-// noise draws a log-normal factor.
+// noise draws a log-normal factor with the median 1. Its logarithm has this standard deviation.
 func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviation * rng.NormFloat64()) }
 
 // size draws an input size: log-normal around 1,000, mostly between 50 and 20,000.
 func size(rng *rand.Rand) float64 { return math.Round(1000 * noise(rng, 1)) }
 
+// number returns features with one number.
 func number(name string, x float64) sizing.Features {
 	return sizing.Features{name: sizing.NumberValue(x)}
 }
 
-// without returns a run function without features.
-func without(peak func(rng *rand.Rand) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
+// withoutFeatures returns a function that draws runs without features.
+func withoutFeatures(peak func(rng *rand.Rand) float64) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) { return nil, peak(rng) }
 }
 
-// sized returns a run function with one input size.
-func sized(peak func(rng *rand.Rand, x float64) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
+// withSize returns a function that draws runs with an input size x.
+func withSize(peak func(rng *rand.Rand, x float64) float64) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		x := size(rng)
 		return number("size", x), peak(rng, x)
 	}
 }
 
+// kinds lists the kinds of synthetic tasks in the order of the table.
 var kinds = []kind{
-	{"constant", without(func(*rand.Rand) float64 { return 512 * mib })},
-	{"constant, features of no influence", sized(func(*rand.Rand, float64) float64 { return 512e6 })},
-	{"log-normal, deviation 0.1", without(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.1) })},
-	{"log-normal, deviation 0.5", without(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.5) })},
-	{"Pareto, exponent 3", without(func(rng *rand.Rand) float64 { return gb * math.Pow(1-rng.Float64(), -1.0/3) })},
-	{"bimodal, 15 % at eight times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.85, 8) })},
-	{"bimodal, 2 % at eight times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.98, 8) })},
-	{"bimodal, half at three times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.5, 3) })},
-	{"proportional to size, noise 0.05", sized(func(rng *rand.Rand, x float64) float64 { return 1e6 * x * noise(rng, 0.05) })},
-	{"base plus size", sized(func(rng *rand.Rand, x float64) float64 { return (gb + 1e6*x) * noise(rng, 0.05) })},
-	{"square root of size, noise 0.2", sized(func(rng *rand.Rand, x float64) float64 { return 5e7 * math.Sqrt(x) * noise(rng, 0.2) })},
-	{"steps of size", sized(func(rng *rand.Rand, x float64) float64 {
+	{"constant", withoutFeatures(func(*rand.Rand) float64 { return 512 * mib })},
+	{"constant, features of no influence", withSize(func(*rand.Rand, float64) float64 { return 512e6 })},
+	{"log-normal, deviation 0.1", withoutFeatures(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.1) })},
+	{"log-normal, deviation 0.5", withoutFeatures(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.5) })},
+	{"Pareto, exponent 3", withoutFeatures(func(rng *rand.Rand) float64 { return gb * math.Pow(1-rng.Float64(), -1.0/3) })},
+	{"bimodal, 15 % at eight times", withoutFeatures(func(rng *rand.Rand) float64 { return modes(rng, 0.85, 8) })},
+	{"bimodal, 2 % at eight times", withoutFeatures(func(rng *rand.Rand) float64 { return modes(rng, 0.98, 8) })},
+	{"bimodal, half at three times", withoutFeatures(func(rng *rand.Rand) float64 { return modes(rng, 0.5, 3) })},
+	{"proportional to size, noise 0.05", withSize(func(rng *rand.Rand, x float64) float64 { return 1e6 * x * noise(rng, 0.05) })},
+	{"base plus size", withSize(func(rng *rand.Rand, x float64) float64 { return (gb + 1e6*x) * noise(rng, 0.05) })},
+	{"square root of size, noise 0.2", withSize(func(rng *rand.Rand, x float64) float64 { return 5e7 * math.Sqrt(x) * noise(rng, 0.2) })},
+	{"steps of size", withSize(func(rng *rand.Rand, x float64) float64 {
 		return gb * math.Exp2(math.Floor(math.Log2(x)/2)-3) * noise(rng, 0.03)
 	})},
-	{"noise grows with size", sized(func(rng *rand.Rand, x float64) float64 { return gb * noise(rng, 0.02*math.Log(x)) })},
+	{"noise grows with size", withSize(func(rng *rand.Rand, x float64) float64 { return gb * noise(rng, 0.02*math.Log(x)) })},
 	{"five categories", categories(5)},
 	{"200 categories", categories(200)},
 	{"two sizes multiplied", func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
@@ -88,7 +93,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes draws 1 GB for a share of the runs and a multiple of it for the others.
+// modes draws about 1 GB for a share of the runs and a multiple of 1 GB for the others.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {
@@ -97,7 +102,8 @@ func modes(rng *rand.Rand, share, times float64) float64 {
 	return peak
 }
 
-func categories(n int) func(*rand.Rand, int, int) (sizing.Features, float64) {
+// categories returns a function that draws runs whose peak depends on one of n categories.
+func categories(n int) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		c := rng.IntN(n)
 		f := sizing.Features{"customer": sizing.TextValue(fmt.Sprintf("c%03d", c))}
@@ -105,9 +111,10 @@ func categories(n int) func(*rand.Rand, int, int) (sizing.Features, float64) {
 	}
 }
 
+// start is the start of the first run.
 var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 
-// history generates task n of a kind: one run of an hour per day, with a request of 100 GB.
+// history generates the runs of task n of a kind: one run of an hour per day, with a request of 100 GB.
 func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}

@@ -1,5 +1,5 @@
 // Command calibration replays synthetic tasks of twenty kinds. For each kind it prints the promised
-// risk of the first tries and the share that was killed. The output is deterministic:
+// risk of the first tries and the share of them that was killed. The output is deterministic:
 //
 //	go run ./scripts/calibration            # 20 kinds × 8 tasks × 400 runs
 package main
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// table prints one row per kind.
+// table prints a Markdown table with one row per kind.
 func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	fmt.Fprintln(w, "| kind of task | rows | util % | promised % | killed % | calibrated |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
@@ -43,15 +43,15 @@ func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	return nil
 }
 
-// sums holds the totals over the first tries with a promised risk. used and wasted are the GB·h of
-// all runs.
+// sums contains the totals over the first tries with a promised risk. The fields used and wasted hold the
+// GB·h of all runs.
 type sums struct {
 	rows, killed           int
 	promised, used, wasted float64
 }
 
-// verdict compares the number of killed first tries with the sum P of the promised risks. They may
-// differ by half of P or by three standard deviations of a Poisson count, whichever is more.
+// verdict compares the number of killed first tries with the sum P of the promised risks. The two may
+// differ by half of P or by three standard deviations of a Poisson count, whichever is larger.
 func (s sums) verdict() string {
 	if math.Abs(float64(s.killed)-s.promised) <= max(s.promised/2, 3*math.Sqrt(s.promised)) {
 		return "yes"
@@ -59,7 +59,7 @@ func (s sums) verdict() string {
 	return "no"
 }
 
-// replay replays tasks of a kind, each in a DAG of its own.
+// replay replays tasks of a kind, each alone, and returns the sums over them.
 func replay(k kind, seed uint64, tasks, runs int) (s sums, err error) {
 	for n := range tasks {
 		var history bytes.Buffer

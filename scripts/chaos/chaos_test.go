@@ -18,15 +18,17 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// fault is a handler between the callers and a real replica that does one thing wrong. The
-// checks of a trial must find it.
+// fault is a handler between the callers and a real replica. It does one thing wrong, and the
+// checks of a trial must find that.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
+// faultCase is a fault, and how the trial must report it.
 type faultCase struct {
 	inject fault
-	want   string // in the faults that the trial records
+	want   string // part of the failures that the trial records
 }
 
+// faultCases returns the faults by name. The trial must find no fault in the case "none".
 func faultCases() map[string]faultCase {
 	forward := func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
@@ -63,7 +65,7 @@ func faultCases() map[string]faultCase {
 		"an additional effect": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 			forward(httptest.NewRecorder(), r.Clone(r.Context()), strings.Replace(body, `"run_id":"`, `"run_id":"again-`, 1), replica)
 			forward(w, r, body, replica)
-		})), "invented 1"},
+		})), "never sent 1"},
 		"a changed body": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 			forward(w, r, strings.Replace(body, `"memory_max_bytes":`, `"memory_max_bytes":1`, 1), replica)
 		})), "changed 1"},
@@ -91,7 +93,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	for name, c := range faultCases() {
 		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
 		tr := &trialRun{seed: 1}
-		// A ledger of its own: this case does not check the reports of the other cases.
+		// Each case has its own ledger, so that it does not check the reports of the other cases.
 		view := *cluster
 		view.Ledger = testcluster.NewLedger()
 		load := tr.newTraffic(&view, tasks, "fault-"+name)
@@ -99,19 +101,20 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		load.start(ctx, 1)
 		require.Eventually(t, func() bool { return load.counts().Observed >= 3 }, time.Minute, 10*time.Millisecond, name)
 		counts := load.stop()
-		before := len(tr.faults)
+		before := len(tr.failures)
 		tr.checkTraffic(ctx, name, counts, &view)
-		found := strings.Join(tr.faults[before:], "; ")
+		found := strings.Join(tr.failures[before:], "; ")
 		balance, err := view.Ledger.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
-		// For this ledger the reports of the other cases are invented: only its own fault counts.
+		// The ledger counts the reports of the other cases as never sent, so the test looks only for
+		// the injected fault.
 		recorded := found + " " + balance.String()
 		switch c.want {
 		case "":
-			assert.Zero(t, balance.Lost+balance.Changed+balance.Doubled+balance.Miscounted, name)
+			assert.Zero(t, balance.Lost+balance.Changed+balance.Duplicate+balance.Miscounted, name)
 			assert.Zero(t, counts.Failed+counts.Late+counts.NoRetryAfter+counts.NoAnswer, name)
-		case "invented 1":
-			assert.Equal(t, 1, stored(ctx, t, cluster, "again-fault-%"), name)
+		case "never sent 1":
+			assert.Equal(t, 1, countStored(ctx, t, cluster, "again-fault-%"), name)
 			assert.Contains(t, found, "does not balance", name)
 		default:
 			assert.Contains(t, recorded, c.want, name)
@@ -125,21 +128,21 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		}))
 		defer front.Close()
 		tr := &trialRun{}
-		sendDuplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).judge(tr)
-		assert.Len(t, tr.faults, 2, "%v", tr.faults)
+		sendDuplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).check(tr)
+		assert.Len(t, tr.failures, 2, "%v", tr.failures)
 	})
 	t.Run("predictions without a model", func(t *testing.T) {
 		tr := &trialRun{seed: 1}
 		p := tr.newProber(cluster, []testcluster.Task{{DAG: "not", Task: "reported"}})
 		p.probe(ctx)
-		p.judge(tr, "here")
-		assert.Len(t, tr.faults, 1)
+		p.check(tr, "for an unknown task")
+		assert.Len(t, tr.failures, 1)
 	})
 	t.Run("a shortage without effect", func(t *testing.T) {
 		tr := &trialRun{seed: 1}
 		nothing := func(context.Context, *testcluster.Cluster) error { return nil }
 		require.NoError(t, tr.runShortage(ctx, cluster, tasks, &shortage{"nothing", nothing, nothing}))
-		assert.Contains(t, strings.Join(tr.faults, "; "), "there was no shortage")
+		assert.Contains(t, strings.Join(tr.failures, "; "), "there was no shortage")
 	})
 }
 
@@ -159,7 +162,8 @@ func proxyWith(t *testing.T, cluster *testcluster.Cluster, inject fault) http.Ha
 	})
 }
 
-func stored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, like string) (n int) {
+// countStored returns the number of stored reports whose run id matches an SQL pattern.
+func countStored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, like string) (n int) {
 	conn, err := connect(ctx, cluster)
 	require.NoError(t, err)
 	defer conn.Close(ctx)
@@ -169,44 +173,45 @@ func stored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, lik
 
 // loadRunAt returns a load run with the given goodput for 5 s.
 func loadRunAt(perSecond int) *loadRun {
-	g := &loadRun{connections: 8, length: 5 * time.Second, buckets: make([]int, 51)}
-	g.predicts.good = 5 * perSecond
+	l := &loadRun{connections: 8, length: 5 * time.Second, buckets: make([]int, 51)}
+	l.predicts.good = 5 * perSecond
 	for i := range 50 {
-		g.buckets[i] = perSecond / 10
+		l.buckets[i] = perSecond / 10
 	}
-	return g
+	return l
 }
 
-func TestComparisonIsJudged(t *testing.T) {
-	slow, withoutRetryAfter, late := loadRunAt(900), loadRunAt(900), loadRunAt(1000)
+func TestComparisonFindsViolatedBounds(t *testing.T) {
+	slow, withoutRetryAfter, notRecovered := loadRunAt(900), loadRunAt(900), loadRunAt(1000)
 	slow.predicts.rejected, slow.predicts.rejectedTimes = 1, []time.Duration{60 * time.Millisecond}
 	withoutRetryAfter.noRetryAfter = 1
-	clear(late.buckets)
+	clear(notRecovered.buckets)
 	for name, c := range map[string]struct {
 		above, after *loadRun
 		want         string
 	}{
-		"no fault":                        {loadRunAt(900), loadRunAt(1000), ""},
+		"within the bounds":               {loadRunAt(900), loadRunAt(1000), ""},
 		"low goodput":                     {loadRunAt(700), loadRunAt(1000), "goodput is 0.70"},
 		"a slow rejection":                {slow, loadRunAt(1000), "rejections took 60ms"},
 		"a rejection without Retry-After": {withoutRetryAfter, loadRunAt(1000), "without Retry-After"},
-		"no recovery":                     {loadRunAt(900), late, "not recovered"},
-		"failed calls":                    {loadRunAt(900), failing(), "2 calls failed"},
+		"no recovery":                     {loadRunAt(900), notRecovered, "not recovered"},
+		"failed calls":                    {loadRunAt(900), failedRun(), "2 calls failed"},
 	} {
 		tr := &trialRun{long: true}
-		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).judge(tr, name, true)
+		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).check(tr, name)
 		if c.want == "" {
-			assert.Empty(t, tr.faults, name)
+			assert.Empty(t, tr.failures, name)
 			continue
 		}
-		assert.Contains(t, strings.Join(tr.faults, "; "), c.want, name)
+		assert.Contains(t, strings.Join(tr.failures, "; "), c.want, name)
 	}
 }
 
-func failing() *loadRun {
-	g := loadRunAt(1000)
-	g.failed = 2
-	return g
+// failedRun returns a load run with two failed calls.
+func failedRun() *loadRun {
+	l := loadRunAt(1000)
+	l.failed = 2
+	return l
 }
 
 func TestWireConnReadsAnswers(t *testing.T) {

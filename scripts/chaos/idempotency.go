@@ -12,19 +12,19 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts the answers to operations. An operation sends one report several times.
+// effects counts the answers to operations. An operation sends the same report several times.
 type effects struct {
 	operations, calls   int
-	recorded, duplicate int // answers "recorded" and answers "duplicate"
+	recorded, duplicate int // answers that the report is recorded, and that it is a duplicate
 	wrong               int // operations whose number of effects is not one
-	altered, conflicts  int // other bodies for a known try, and those answered with 409
+	altered, conflicts  int // reports with another body for a known try, and 409 answers to them
 	retried             int // calls repeated after a 503, which may have hidden the answer "recorded"
 	failed              int
-	firstFault          string
+	firstFailure        string
 }
 
-// trialIdempotency sends each report 1 to 8 times concurrently to 3 replicas, and then for some
-// of them another body.
+// trialIdempotency sends each report 1 to 8 times concurrently to 3 replicas. For some tries it
+// then sends a report with another body.
 func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 3})
 	if err != nil {
@@ -35,15 +35,16 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	e := sendDuplicates(ctx, cluster.Ledger, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
 	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers were duplicate; %d other bodies, %d of them 409; retried after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
-	e.judge(tr)
+	e.check(tr)
 	tr.checkLedger(ctx, "idempotency", cluster)
 	return nil
 }
 
-func (e *effects) judge(tr *trialRun) {
-	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFault)
-	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFault)
-	tr.check(e.altered > 0 && e.conflicts == e.altered, "%d of %d other bodies were not answered with 409: %s", e.altered-e.conflicts, e.altered, e.firstFault)
+// check records a failure unless every operation had one effect and every other body got a 409.
+func (e *effects) check(tr *trialRun) {
+	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
+	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)
+	tr.check(e.altered > 0 && e.conflicts == e.altered, "%d of %d other bodies were not answered with 409: %s", e.altered-e.conflicts, e.altered, e.firstFailure)
 }
 
 // sendDuplicates runs n operations, eight at a time.
@@ -71,6 +72,7 @@ func sendDuplicates(ctx context.Context, ledger *testcluster.Ledger, urls []stri
 	return &e
 }
 
+// add adds the counts of one operation.
 func (e *effects) add(one effects) {
 	e.operations++
 	e.calls += one.calls
@@ -80,16 +82,16 @@ func (e *effects) add(one effects) {
 	e.retried += one.retried
 	e.altered += one.altered
 	e.conflicts += one.conflicts
-	if one.recorded != 1 && !one.hasUnknownFirst() {
+	if one.recorded != 1 && !one.mayHideRecorded() {
 		e.wrong++
 	}
-	if e.firstFault == "" {
-		e.firstFault = one.firstFault
+	if e.firstFailure == "" {
+		e.firstFailure = one.firstFailure
 	}
 }
 
-// hasUnknownFirst reports whether no caller got the answer "recorded" but a 503 may have hidden it.
-func (e *effects) hasUnknownFirst() bool { return e.recorded == 0 && e.retried > 0 }
+// mayHideRecorded reports whether a 503 may have replaced the answer "recorded", which no caller got.
+func (e *effects) mayHideRecorded() bool { return e.recorded == 0 && e.retried > 0 }
 
 // postUntilAnswered repeats a call while the answer is 503, at most 30 times.
 func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte) (status, retries int, answer string) {
@@ -103,12 +105,12 @@ func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte
 }
 
 // sendCopies sends one report several times concurrently, each copy to the next address. If
-// alter is set, it then sends another body for the same try.
+// alter is true, sendCopies then sends another body for the same try.
 func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, urls []string, o testcluster.Observation, copies int, alter bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // cannot happen: the body holds only numbers and strings
+		panic(err) // cannot happen: the body contains only numbers and strings
 	}
 	ledger.RecordSent(o)
 	answers := make([]string, copies)
@@ -129,7 +131,7 @@ func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, ur
 		switch {
 		case statuses[i] != http.StatusOK || json.Unmarshal([]byte(answers[i]), &answer) != nil || !answer.Recorded:
 			e.failed++
-			e.firstFault = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
+			e.firstFailure = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
 		case answer.Duplicate:
 			e.duplicate++
 		default:
@@ -139,19 +141,19 @@ func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, ur
 	if e.failed < copies {
 		ledger.RecordAcked(o)
 	}
-	if e.recorded != 1 && !e.hasUnknownFirst() && e.firstFault == "" {
-		e.firstFault = fmt.Sprintf("%s: %d of %d answers are \"recorded\" and not \"duplicate\"", o.RunID, e.recorded, copies)
+	if e.recorded != 1 && !e.mayHideRecorded() && e.firstFailure == "" {
+		e.firstFailure = fmt.Sprintf("%s: %d of %d answers are \"recorded\" and not \"duplicate\"", o.RunID, e.recorded, copies)
 	}
 	if alter {
 		e.altered++
 		other := o
 		other.Peak++
-		body, _ := json.Marshal(other) // cannot fail either
+		body, _ := json.Marshal(other) // cannot fail, as above
 		status, _, answer := t.postUntilAnswered(ctx, urls[copies%len(urls)]+"/observe", body)
 		if status == http.StatusConflict {
 			e.conflicts++
-		} else if e.firstFault == "" {
-			e.firstFault = fmt.Sprintf("%s with another peak: %d %s", o.RunID, status, answer)
+		} else if e.firstFailure == "" {
+			e.firstFailure = fmt.Sprintf("%s with another peak: %d %s", o.RunID, status, answer)
 		}
 	}
 	return e

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialKillReplica repeatedly kills one of two replicas at times drawn from the seed. The callers
-// continue at the other.
+// trialKillReplica repeatedly kills one of two replicas at random times. The callers continue
+// with the other replica.
 func trialKillReplica(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -65,7 +65,7 @@ func trialKillPostgres(ctx context.Context, tr *trialRun) error {
 		if err := cluster.Postgres.Start(ctx); err != nil {
 			return err
 		}
-		took, err := waitHealed(ctx, cluster, prober)
+		took, err := waitRecovered(ctx, cluster, prober)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func trialKillPostgres(ctx context.Context, tr *trialRun) error {
 	counts := load.stop()
 	tr.printf("kill -9 of PostgreSQL: %d times; every replica accepts reports again %v after the restart, at worst", kills, slowest.Round(time.Millisecond))
 	tr.check(slowest <= 10*time.Second, "reports were accepted again only %v after the restart of PostgreSQL", slowest)
-	prober.judge(tr, "while PostgreSQL was down")
+	prober.check(tr, "while PostgreSQL was down")
 	tr.checkTraffic(ctx, "kill-postgres", counts, cluster)
 	tr.check(counts.NoAnswer == 0 && counts.PredictRejected == 0, "kill-postgres: %d calls got no answer, %d predictions were rejected", counts.NoAnswer, counts.PredictRejected)
 	return nil
@@ -99,7 +99,7 @@ func (tr *trialRun) openCluster(ctx context.Context, cfg testcluster.Config) (*t
 }
 
 // waitForModels waits until every replica answers from a model of each task. A replica may know
-// of a version before it has loaded it.
+// a version before it has loaded the model.
 func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -126,12 +126,12 @@ func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster
 
 // readyAnswer is the body of /readyz.
 type readyAnswer struct {
-	code    int
+	code    int    // HTTP status
 	Status  string `json:"status"`
 	Observe string `json:"observe"`
 }
 
-// readiness returns the answer of /readyz; the zero value without one.
+// readiness returns the answer of /readyz, or the zero value if there is none.
 func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
 	code, answer, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil || json.Unmarshal(answer, &a) != nil {
@@ -141,17 +141,18 @@ func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
 	return a
 }
 
-// prober sends prediction requests during a fault: a model must answer each of them.
+// prober sends prediction requests during a fault. A model must answer each of them.
 type prober struct {
-	cluster    *testcluster.Cluster
-	tasks      []testcluster.Task
-	random     *rand.Rand
-	sent       int
-	failed     int // not answered from a model
-	firstFault string
-	times      []time.Duration
+	cluster      *testcluster.Cluster
+	tasks        []testcluster.Task
+	random       *rand.Rand
+	sent         int
+	failed       int // requests that no model answered
+	firstFailure string
+	times        []time.Duration
 }
 
+// newProber returns a prober of all replicas.
 func (tr *trialRun) newProber(cluster *testcluster.Cluster, tasks []testcluster.Task) *prober {
 	return &prober{cluster: cluster, tasks: tasks, random: rand.New(rand.NewPCG(tr.seed, 8))}
 }
@@ -169,27 +170,29 @@ func (p *prober) probe(ctx context.Context) {
 		p.times = append(p.times, time.Since(start))
 		if err != nil || code != http.StatusOK || json.Unmarshal(text, &answer) != nil || answer.Source != "model" {
 			p.failed++
-			if p.firstFault == "" {
-				p.firstFault = fmt.Sprintf("status %d %.300s %v", code, text, err)
+			if p.firstFailure == "" {
+				p.firstFailure = fmt.Sprintf("status %d %.300s %v", code, text, err)
 			}
 		}
 	}
 }
 
-func (p *prober) judge(tr *trialRun, when string) {
+// check records a failure unless a model answered every request. The text when describes the
+// time of the requests.
+func (p *prober) check(tr *trialRun, when string) {
 	tr.printf("predictions %s: %d, not from a model: %d, p99 %v, max %v", when, p.sent, p.failed, quantile(p.times, 0.99), quantile(p.times, 1))
-	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFault)
+	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFailure)
 }
 
-// waitHealed waits until every replica accepts a report and /readyz reports it, and returns
-// the time that this took. It continues to send prediction requests.
-func waitHealed(ctx context.Context, cluster *testcluster.Cluster, p *prober) (time.Duration, error) {
+// waitRecovered waits until every replica accepts a report and its /readyz says so. It returns
+// the time that this took, and continues to send prediction requests meanwhile.
+func waitRecovered(ctx context.Context, cluster *testcluster.Cluster, p *prober) (time.Duration, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, r := range cluster.Replicas {
 		for try := 0; ; try++ {
-			o := testcluster.DrawRun(p.random, p.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
+			o := testcluster.DrawRun(p.random, p.tasks[0], fmt.Sprintf("recovery-%d-%d", time.Now().UnixNano(), try))
 			cluster.Ledger.RecordSent(o)
 			if code, _, _ := r.Call(ctx, http.MethodPost, "/observe", o); code == http.StatusOK {
 				cluster.Ledger.RecordAcked(o)
@@ -206,7 +209,7 @@ func waitHealed(ctx context.Context, cluster *testcluster.Cluster, p *prober) (t
 	for _, r := range cluster.Replicas {
 		for readiness(ctx, r).Observe != "ok" {
 			if ctx.Err() != nil {
-				return 0, fmt.Errorf("wait for %s: it accepts reports but /readyz does not report it", r.URL)
+				return 0, fmt.Errorf("wait for %s: it accepts reports but /readyz does not say so", r.URL)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

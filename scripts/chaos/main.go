@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// trial is one kind of fault and the claim that must hold under it.
+// trial injects one kind of fault and checks that the service reaches a goal in spite of it.
 type trial struct {
 	name string
 	goal string
@@ -32,26 +32,26 @@ type trial struct {
 
 var trials = []trial{
 	{"idempotency", "concurrent duplicates over 3 replicas have one effect; another body is a 409", trialIdempotency},
-	{"kill-replica", "kill -9 of a replica under load: nothing acknowledged is lost or doubled", trialKillReplica},
-	{"kill-postgres", "kill -9 of PostgreSQL: nothing lost or doubled, predictions continue, ready within 10 s", trialKillPostgres},
-	{"toxics", "every toxic between service and PostgreSQL: no call beyond its deadline, nothing lost or doubled, healed within 5 s", trialToxics},
-	{"partition", "the network to PostgreSQL is cut: nothing lost or doubled, healed within 5 s", trialPartition},
-	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: an explicit 503, never a false acknowledgement; predictions continue", trialScarcity},
+	{"kill-replica", "kill -9 of a replica under load: nothing acknowledged is lost or stored twice", trialKillReplica},
+	{"kill-postgres", "kill -9 of PostgreSQL: nothing lost or stored twice, predictions continue, ready within 10 s", trialKillPostgres},
+	{"toxics", "every toxic between service and PostgreSQL: no call beyond its deadline, nothing lost or stored twice, recovered within 5 s", trialToxics},
+	{"partition", "the network to PostgreSQL is cut: nothing lost or stored twice, recovered within 5 s", trialPartition},
+	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
-	{"overload", "three times the connections of the peak: 80 % of the peak goodput, the rest rejected within 50 ms, recovered within 5 s", trialOverload},
+	{"overload", "three times as many connections as at the peak: 80 % of the peak goodput, the rest rejected within 50 ms, recovered within 5 s", trialOverload},
 	{"stale-model", "a network cut during a promotion: staleness is bounded and reported", trialStaleModel},
 	{"damaged-model", "every byte flipped, truncated at every length: rejected, and the last good version answers", trialDamagedModel},
-	{"bad-model", "a model that allocates 30 %: rolled back automatically within 200 outcomes, and no other model is", trialBadModel},
+	{"bad-model", "a model that allocates 30 % of the right amount: rolled back automatically within 200 outcomes; good models stay", trialBadModel},
 }
 
-// errSkip is the error of a trial that this machine does not allow.
+// errSkip means that a trial cannot run on this machine.
 var errSkip = errors.New("skipped")
 
 func main() {
-	form := flag.String("form", "short", "short: few repetitions, for every change; long: the repetitions of the goals")
+	form := flag.String("form", "short", "short: few repetitions, as CI runs them; long: all repetitions")
 	seed := flag.Uint64("seed", 1, "seed of the traffic and of the times of the faults")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
-	binary := flag.String("binary", "", "path of loadaware; bin/loadaware if empty, which is built when it is missing")
+	binary := flag.String("binary", "", "path of the loadaware binary; if empty, bin/loadaware, which is built when it is missing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -61,6 +61,7 @@ func main() {
 	}
 }
 
+// run runs the selected trials and reports whether none of them failed.
 func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	if form != "short" && form != "long" {
 		fmt.Fprintf(os.Stderr, "chaos: -form %q: must be short or long\n", form)
@@ -69,7 +70,7 @@ func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	wanted := strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
 	for _, name := range wanted {
 		if !slices.ContainsFunc(trials, func(t trial) bool { return t.name == name }) {
-			fmt.Fprintf(os.Stderr, "chaos: -only %q: there is no such trial\n", name)
+			fmt.Fprintf(os.Stderr, "chaos: -only %q: no such trial; use the names that chaos prints after ===\n", name)
 			return false
 		}
 	}
@@ -85,7 +86,7 @@ func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 		}
 		ran++
 		tr := base
-		if !t.judge(ctx, &tr) {
+		if !t.execute(ctx, &tr) {
 			failed++
 		}
 	}
@@ -94,8 +95,8 @@ func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	return failed == 0
 }
 
-// judge runs one trial, prints its verdict and reports whether it passed or was skipped.
-func (t *trial) judge(ctx context.Context, tr *trialRun) bool {
+// execute runs one trial, prints the verdict and reports whether the trial passed or was skipped.
+func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 	fmt.Printf("=== %s: %s\n", t.name, t.goal)
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute) // a trial that hangs has failed
@@ -109,23 +110,23 @@ func (t *trial) judge(ctx context.Context, tr *trialRun) bool {
 	case err != nil:
 		fmt.Printf("FAIL %s (%.1f s, seed %d): the trial could not run: %v\n", t.name, took, tr.seed, err)
 		return false
-	case len(tr.faults) > 0:
-		fmt.Printf("FAIL %s (%.1f s, seed %d): %s\n", t.name, took, tr.seed, strings.Join(tr.faults, "; "))
+	case len(tr.failures) > 0:
+		fmt.Printf("FAIL %s (%.1f s, seed %d): %s\n", t.name, took, tr.seed, strings.Join(tr.failures, "; "))
 		return false
 	}
 	fmt.Printf("PASS %s (%.1f s, seed %d)\n", t.name, took, tr.seed)
 	return true
 }
 
-// trialRun holds the parameters of one execution of a trial and the faults that it found.
+// trialRun contains the parameters of one execution of a trial and the failed checks.
 type trialRun struct {
-	long   bool
-	seed   uint64
-	binary string // path of loadaware; bin/loadaware if empty
-	faults []string
+	long     bool
+	seed     uint64
+	binary   string   // path of the loadaware binary; bin/loadaware if empty
+	failures []string // descriptions of the failed checks
 }
 
-// repetitions returns the number for the form of this run.
+// repetitions returns short or long, depending on the form of this run.
 func (tr *trialRun) repetitions(short, long int) int {
 	if tr.long {
 		return long
@@ -136,16 +137,16 @@ func (tr *trialRun) repetitions(short, long int) int {
 // printf prints a line of figures.
 func (tr *trialRun) printf(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
-// check records a fault unless the claim holds.
-func (tr *trialRun) check(holds bool, format string, args ...any) {
-	if !holds {
-		fault := fmt.Sprintf(format, args...)
-		fmt.Printf("  FAULT: %s\n", fault)
-		tr.faults = append(tr.faults, fault)
+// check prints and records a failure unless ok is true.
+func (tr *trialRun) check(ok bool, format string, args ...any) {
+	if !ok {
+		failure := fmt.Sprintf(format, args...)
+		fmt.Printf("  FAILURE: %s\n", failure)
+		tr.failures = append(tr.failures, failure)
 	}
 }
 
-// loadAverage returns the load average of the last minute, which explains absolute figures.
+// loadAverage returns the load average of the last minute, on which absolute figures depend.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // The trials of bad, stale and damaged models change the row of a model with SQL, because the
 // API of the product does not allow such changes.
 
+// blobSQL selects the active version of a task and its blob.
 const blobSQL = `
 	SELECT model.version, model.blob
 	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
@@ -25,6 +26,7 @@ func readActiveBlob(ctx context.Context, conn *pgx.Conn, task testcluster.Task) 
 	return version, blob, err
 }
 
+// insertModelSQL copies the active version of a task as the next version, with another blob.
 const insertModelSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, blob)
 	SELECT model.task, (SELECT max(version) + 1 FROM model AS stored WHERE stored.task = task.id),
@@ -39,7 +41,7 @@ func insertModel(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blo
 	return version, err
 }
 
-// activate requests the activation of a version and returns the status.
+// activate requests the activation of a version and returns the HTTP status.
 func activate(ctx context.Context, r *testcluster.Replica, task testcluster.Task, version int) (int, error) {
 	code, _, err := r.Call(ctx, http.MethodPost, fmt.Sprintf("/tasks/%s/%s/models/%d/activate", task.DAG, task.Task, version), nil)
 	return code, err
@@ -54,7 +56,7 @@ func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) e
 	return nil
 }
 
-// answer holds the fields of a prediction or a lift that these trials use.
+// answer contains the fields of a prediction or a lift that these trials use.
 type answer struct {
 	PredictionID string `json:"prediction_id"`
 	Source       string `json:"source"`
@@ -67,6 +69,7 @@ type answer struct {
 	} `json:"model"`
 }
 
+// version returns the version of the model that answered; 0 without a model.
 func (a *answer) version() int {
 	if a.Model == nil {
 		return 0
@@ -74,7 +77,7 @@ func (a *answer) version() int {
 	return a.Model.Version
 }
 
-// post sends body and decodes the answer.
+// post sends body as JSON and decodes the answer. Any status but 200 is an error.
 func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
 	code, text, err := r.Call(ctx, http.MethodPost, path, body)
 	if code != http.StatusOK || err != nil {

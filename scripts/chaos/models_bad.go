@@ -13,13 +13,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// shrinkFactor is the part of the right allocation that a bad model allocates.
+// shrinkFactor is the fraction of the right allocation that a bad model allocates.
 const shrinkFactor = 0.3
 
-// trialBadModel promotes models with valid checksums that allocate 30 %, one task after the other.
-// Unchanged tasks and tasks that suddenly need three times as much are the controls: there no
-// model may be rolled back. For every second task the watchdog runs only after all outcomes, when
-// most models have already learned better; for the others it runs after every kill.
+// trialBadModel promotes models that allocate 30 % of the right amount, one task after the other.
+// Their checksums are valid. Unchanged tasks and tasks that suddenly need three times as much
+// memory are the controls: the watchdog must not roll back their models. For every second task
+// the watchdog runs only after all outcomes, when most models have already learned from the
+// kills. For the other tasks it runs after every kill.
 func trialBadModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary})
 	if err != nil {
@@ -31,8 +32,8 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	each := tr.repetitions(2, 10)
-	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 3 * each, Runs: 150, Seed: tr.seed})
+	tasksPerCase := tr.repetitions(2, 10)
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 3 * tasksPerCase, Runs: 150, Seed: tr.seed})
 	if err != nil {
 		return err
 	}
@@ -41,11 +42,11 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 			cluster: cluster, task: task, random: rand.New(rand.NewPCG(tr.seed, uint64(100+i))), factor: 1,
 			awaitWatchdog: func(ctx context.Context, all bool) error { return awaitWatchdog(ctx, conn, task, all) },
 		}
-		if err := w.work(ctx, 32); err != nil {
+		if err := w.simulate(ctx, 32); err != nil {
 			return err
 		}
-		// This training includes the newest runs, so that a replica that loads the model does not
-		// update it with them. It also leaves an earlier version for a rollback.
+		// This training includes the newest runs, so that a replica does not have to learn them when
+		// it loads the model. The training also leaves an earlier version for a rollback.
 		if err := train(ctx, cluster.Replicas[0], task); err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 				return err
 			}
 		}
-		switch i / each {
+		switch i / tasksPerCase {
 		case 0:
 			err = tr.promoteBadModel(ctx, conn, w)
 		case 1:
@@ -70,8 +71,10 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
+// maxOutcomes is the number of ended runs within which the watchdog must roll back a bad model.
 const maxOutcomes = 200
 
+// promoteBadModel activates a bad copy of the task's model and checks that it is rolled back.
 func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *workload) error {
 	good, blob, err := readActiveBlob(ctx, conn, w.task)
 	if err != nil {
@@ -90,57 +93,58 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls a bad version back.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, and that
+// few runs are killed afterwards.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
-	back := false
-	for w.ended < maxOutcomes && !back {
-		if err := w.work(ctx, min(batchSize, maxOutcomes-w.ended)); err != nil {
+	rolledBack := false
+	for w.ended < maxOutcomes && !rolledBack {
+		if err := w.simulate(ctx, min(batchSize, maxOutcomes-w.ended)); err != nil {
 			return err
 		}
 		if err := w.waitForWatchdog(ctx, w.ended == maxOutcomes); err != nil {
 			return err
 		}
 		var err error
-		if back, err = w.rolledBack(ctx); err != nil {
+		if rolledBack, err = w.isRolledBack(ctx); err != nil {
 			return err
 		}
 	}
-	now, err := w.waitPropagated(ctx, bad)
+	answering, err := w.waitPropagated(ctx, bad)
 	if err != nil {
 		return err
 	}
-	tr.printf("%s: bad version %d in place of %d: %d outcomes, %d kills, rolled back %v%s; version %d answers", w.task.Task, bad, good, w.ended, w.killed, back, w.watchdogNote(), now)
-	tr.check(back, "%s: no rollback within %d outcomes", w.task.Task, maxOutcomes)
-	tr.check(now != bad, "%s: the bad version still answers", w.task.Task)
+	tr.printf("%s: bad version %d in place of %d: %d outcomes, %d kills, rolled back %v%s; version %d answers", w.task.Task, bad, good, w.ended, w.killed, rolledBack, w.watchdogNote(), answering)
+	tr.check(rolledBack, "%s: no rollback within %d outcomes", w.task.Task, maxOutcomes)
+	tr.check(answering != bad, "%s: the bad version still answers", w.task.Task)
 	w.ended, w.killed = 0, 0
-	if err := w.work(ctx, 64); err != nil {
+	if err := w.simulate(ctx, 64); err != nil {
 		return err
 	}
-	tr.printf("%s: after it: %d outcomes, %d kills", w.task.Task, w.ended, w.killed)
+	tr.printf("%s: after the rollback: %d outcomes, %d kills", w.task.Task, w.ended, w.killed)
 	tr.check(w.killed <= 12, "%s: after the rollback %d of %d were killed", w.task.Task, w.killed, w.ended)
 	return nil
 }
 
-// checkNoRollback is the control: it fails if the watchdog rolls a model back.
+// checkNoRollback is the control: it records a failure if the watchdog rolls back a model.
 func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, description string) error {
 	w.ended, w.killed = 0, 0
-	if err := w.work(ctx, maxOutcomes); err != nil {
+	if err := w.simulate(ctx, maxOutcomes); err != nil {
 		return err
 	}
 	if err := w.waitForWatchdog(ctx, true); err != nil {
 		return err
 	}
-	back, err := w.rolledBack(ctx)
+	rolledBack, err := w.isRolledBack(ctx)
 	if err != nil {
 		return err
 	}
-	tr.printf("%s: %s: %d outcomes, %d kills, rolled back %v%s", w.task.Task, description, w.ended, w.killed, back, w.watchdogNote())
-	tr.check(!back, "%s: the watchdog rolled back a good model", w.task.Task)
+	tr.printf("%s: %s: %d outcomes, %d kills, rolled back %v%s", w.task.Task, description, w.ended, w.killed, rolledBack, w.watchdogNote())
+	tr.check(!rolledBack, "%s: the watchdog rolled back a good model", w.task.Task)
 	return nil
 }
 
-// shrinkModel changes the training rows of a model as if every run had needed 30 %.
+// shrinkModel changes the training rows of a model as if every run had needed 30 % of its memory.
 func shrinkModel(blob []byte) ([]byte, error) {
 	model, err := taskmodel.Open(blob)
 	if err != nil {

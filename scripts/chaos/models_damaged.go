@@ -36,16 +36,17 @@ func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	return tr.damageModel(ctx, cluster, large[0], random, tr.repetitions(100, 1000))
 }
 
-// damagedVersion is a version with a damaged blob beside the good one that answers.
+// damagedVersion stores damaged blobs as the version bad of a task. The version good must answer.
 type damagedVersion struct {
 	cluster   *testcluster.Cluster
 	conn      *pgx.Conn
 	task      testcluster.Task
 	good, bad int
-	blob      []byte
+	blob      []byte // of the good version
 }
 
-// damageModel flips bytes and truncates at random places; at all places if sample is 0.
+// damageModel flips single bytes of the task's model and truncates it, at sample random offsets
+// or, if sample is 0, at every offset.
 func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluster, task testcluster.Task, random *rand.Rand, sample int) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -63,22 +64,22 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 	if v.bad, err = insertModel(ctx, conn, task, v.blob); err != nil {
 		return err
 	}
-	places := random.Perm(len(v.blob))
+	offsets := random.Perm(len(v.blob))
 	if sample > 0 {
-		places = places[:min(sample, len(places))]
+		offsets = offsets[:min(sample, len(offsets))]
 	}
-	accepted, firstFault := 0, ""
-	for _, at := range places {
+	accepted, firstFailure := 0, ""
+	for _, at := range offsets {
 		flipped := append([]byte(nil), v.blob...)
 		flipped[at] ^= byte(1 + random.IntN(255))
-		for what, blob := range map[string][]byte{"a flipped byte": flipped, "a truncation": v.blob[:at]} {
+		for damage, blob := range map[string][]byte{"a flipped byte": flipped, "a truncation": v.blob[:at]} {
 			rejected, err := v.rejects(ctx, blob)
 			if err != nil {
 				return err
 			}
 			if !rejected {
 				accepted++
-				firstFault = cmp.Or(firstFault, fmt.Sprintf("%s at %d of %d", what, at, len(v.blob)))
+				firstFailure = cmp.Or(firstFailure, fmt.Sprintf("%s at %d of %d", damage, at, len(v.blob)))
 			}
 		}
 	}
@@ -86,16 +87,16 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 	if err != nil {
 		return err
 	}
-	now, err := answeringVersion(ctx, cluster.Replicas[0], task)
+	answering, err := answeringVersion(ctx, cluster.Replicas[0], task)
 	if err != nil {
 		return err
 	}
 	tr.printf("a model of %d bytes: %d bytes flipped, %d truncations, %d accepted; version %d answers throughout; %d damaged versions announced by the database, %d of them answered",
-		len(v.blob), len(places), len(places), accepted, now, announcedTries, answeredDamaged)
-	tr.check(accepted == 0, "%d damaged models were not rejected; the first had %s", accepted, firstFault)
-	tr.check(now == v.good, "version %d answers, not %d", now, v.good)
+		len(v.blob), len(offsets), len(offsets), accepted, answering, announcements, answeredDamaged)
+	tr.check(accepted == 0, "%d damaged models were not rejected; the first had %s", accepted, firstFailure)
+	tr.check(answering == v.good, "version %d answers, not %d", answering, v.good)
 	tr.check(answeredDamaged == 0, "announced damaged versions answered %d times", answeredDamaged)
-	// A check of the check: the service accepts the intact blob.
+	// Control: the service must accept the intact blob.
 	rejected, err := v.rejects(ctx, v.blob)
 	tr.check(err == nil && !rejected, "an intact version was rejected: %v", err)
 	return err
@@ -105,12 +106,14 @@ const damageSQL = `
 	UPDATE model SET blob = $4
 	FROM task WHERE task.id = model.task AND task.dag_id = $1 AND task.task_id = $2 AND version = $3`
 
+// store stores blob as the bad version.
 func (v *damagedVersion) store(ctx context.Context, blob []byte) error {
 	_, err := v.conn.Exec(ctx, damageSQL, v.task.DAG, v.task.Task, v.bad, blob)
 	return err
 }
 
-// rejects stores blob, requests its activation and reports whether the service rejected it.
+// rejects stores blob, requests its activation and reports whether the service rejected the blob
+// and still answers from the good version.
 func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error) {
 	if err := v.store(ctx, blob); err != nil {
 		return false, err
@@ -119,11 +122,12 @@ func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	now, err := answeringVersion(ctx, v.cluster.Replicas[0], v.task)
-	return code == http.StatusConflict && now == v.good, err
+	answering, err := answeringVersion(ctx, v.cluster.Replicas[0], v.task)
+	return code == http.StatusConflict && answering == v.good, err
 }
 
-const announcedTries = 20
+// announcements is the number of damaged versions that announceDamaged stores.
+const announcements = 20
 
 const promoteSQL = `
 	UPDATE task SET active_version = $3 WHERE dag_id = $1 AND task_id = $2`
@@ -132,7 +136,7 @@ const announceSQL = `
 	SELECT pg_notify('loadaware_changes', json_build_object('Namespace', 'default', 'DAG', $1::text, 'Task', $2::text)::text)`
 
 // announceDamaged makes damaged versions active with SQL and announces them, as the restore of a
-// damaged backup might. It counts the answers from such a version.
+// damaged backup might. It returns the number of answers from such a version.
 func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (answered int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {
@@ -141,7 +145,7 @@ func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand)
 		_, err := v.conn.Exec(ctx, announceSQL, v.task.DAG, v.task.Task)
 		return err
 	}
-	for range announcedTries {
+	for range announcements {
 		flipped := append([]byte(nil), v.blob...)
 		flipped[random.IntN(len(flipped))] ^= 1
 		if err := v.store(ctx, flipped); err != nil {
@@ -151,11 +155,11 @@ func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand)
 			return answered, err
 		}
 		for range 10 {
-			now, err := answeringVersion(ctx, v.cluster.Replicas[0], v.task)
+			answering, err := answeringVersion(ctx, v.cluster.Replicas[0], v.task)
 			if err != nil {
 				return answered, fmt.Errorf("predict with a damaged active version: %w", err)
 			}
-			if now != v.good {
+			if answering != v.good {
 				answered++
 			}
 		}

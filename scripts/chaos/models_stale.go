@@ -11,15 +11,15 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The bounds of staleness: how much older a replica's models may be than /readyz reports, and
-// how soon after the network is back they are fresh again.
+// The bounds of staleness.
 const (
-	maxUnreported = 5 * time.Second
-	maxHealing    = 5 * time.Second
+	maxStalenessError = 5 * time.Second // between the staleness that /readyz reports and the real one
+	maxRecovery       = 5 * time.Second // from the end of a cut until the models are fresh
 )
 
-// trialStaleModel promotes versions at one replica while the network between the other and
-// PostgreSQL is intact, and while it is cut: data is lost, and no connection gets an error.
+// trialStaleModel promotes versions at one replica while the network between the other replica
+// and PostgreSQL is intact, and while it is cut. During a cut, data is lost and no connection
+// gets an error.
 func trialStaleModel(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -73,10 +73,10 @@ func trialStaleModel(ctx context.Context, tr *trialRun) error {
 				return err
 			}
 			untilFresh := p.waitFresh(ctx, time.Minute)
-			tr.printf("cut for %v (%s): the replica follows the promotion %v after the network is back, and %v later /readyz reports less than 2 s again",
+			tr.printf("cut for %v (%s): the replica has the promoted version %v after the end of the cut, and %v later /readyz reports less than 2 s again",
 				length, stream, took.Round(time.Millisecond), untilFresh.Round(time.Millisecond))
-			tr.check(took <= maxHealing, "cut for %v (%s): the replica followed only after %v", length, stream, took)
-			tr.check(untilFresh <= maxUnreported+maxHealing, "cut for %v (%s): /readyz reports less than 2 s only after another %v", length, stream, untilFresh)
+			tr.check(took <= maxRecovery, "cut for %v (%s): the replica had the promoted version only after %v", length, stream, took)
+			tr.check(untilFresh <= maxStalenessError+maxRecovery, "cut for %v (%s): /readyz reported less than 2 s only %v later", length, stream, untilFresh)
 		}
 	}
 	return nil
@@ -89,26 +89,29 @@ type promoter struct {
 	version   int // active
 }
 
+// promote activates the other version.
 func (p *promoter) promote(ctx context.Context) error {
 	p.version = 3 - p.version
 	_, err := activate(ctx, p.near, p.task, p.version)
 	return err
 }
 
-// waitPropagated waits until the far replica answers from the active version.
+// waitPropagated waits until the far replica answers from the active version, or until timeout.
+// It returns the time that this took.
 func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
 	for {
-		now, err := answeringVersion(ctx, p.far, p.task)
-		if took := time.Since(start); err != nil || now == p.version || took > timeout {
+		answering, err := answeringVersion(ctx, p.far, p.task)
+		if took := time.Since(start); err != nil || answering == p.version || took > timeout {
 			return took, err
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// waitFresh waits until the far replica reports a staleness below 2 s. It may follow a promotion
-// before it knows that it missed no other.
+// waitFresh waits until the far replica reports a staleness below 2 s, or until timeout. It
+// returns the time that this took. The replica may load a promoted version before it knows that
+// it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
 	for staleness(ctx, p.far) >= 2*time.Second && time.Since(start) < timeout {
@@ -117,7 +120,7 @@ func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Du
 	return time.Since(start)
 }
 
-// measurePropagation measures how soon the far replica follows a promotion without a fault.
+// measurePropagation measures how soon the far replica answers from a promoted version without a fault.
 func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 	var lags []time.Duration
 	for range tr.repetitions(30, 300) {
@@ -130,20 +133,20 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 		}
 		lags = append(lags, lag)
 	}
-	tr.printf("no fault: %d promotions, followed within %v (median), %v at most", len(lags), quantile(lags, 0.5), quantile(lags, 1))
-	tr.check(quantile(lags, 1) <= maxHealing, "a promotion was followed only after %v", quantile(lags, 1))
+	tr.printf("no fault: %d promotions, propagated within %v (median), %v at most", len(lags), quantile(lags, 0.5), quantile(lags, 1))
+	tr.check(quantile(lags, 1) <= maxRecovery, "a promotion was propagated only after %v", quantile(lags, 1))
 	return nil
 }
 
-// minProbing is the minimum time of the probes after a promotion during a cut.
+// minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
-// runCut promotes a version after a while and probes the far replica until the cut ends. The
-// reported staleness may be less than the real one by at most maxUnreported, and more than the
-// length of the cut by at most as much.
-func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, after time.Duration, stream string) error {
+// runCut waits for delay, promotes a version and probes the far replica until the cut ends. The
+// reported staleness must be at least the real one less maxStalenessError, and at most the length
+// of the cut plus maxStalenessError.
+func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()
-	time.Sleep(after)
+	time.Sleep(delay)
 	if err := p.promote(ctx); err != nil {
 		return err
 	}
@@ -154,28 +157,28 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, after time.
 	for ; sent == 0 || time.Since(start) < duration; time.Sleep(20 * time.Millisecond) {
 		sent++
 		age := time.Since(promoted)
-		now, err := answeringVersion(ctx, p.far, p.task)
-		if err != nil || now == 0 {
+		answering, err := answeringVersion(ctx, p.far, p.task)
+		if err != nil || answering == 0 {
 			failed++
 			continue
 		}
 		reported = staleness(ctx, p.far)
-		if now != p.version {
+		if answering != p.version {
 			old++
 			worst = max(worst, age-reported)
 		}
 	}
 	elapsed := time.Since(start)
-	tr.printf("cut for %v (%s), promoted after %v: %d predictions, %d failed, %d from the old version; /readyz reports %.1f s of staleness at the end, and at worst %.1f s too little",
-		elapsed.Round(time.Millisecond), stream, after.Round(time.Millisecond), sent, failed, old, reported.Seconds(), worst.Seconds())
+	tr.printf("cut for %v (%s), promoted after %v: %d predictions, %d failed, %d from the old version; /readyz reports %.1f s of staleness at the end, and at worst %.1f s less than the real staleness",
+		elapsed.Round(time.Millisecond), stream, delay.Round(time.Millisecond), sent, failed, old, reported.Seconds(), worst.Seconds())
 	tr.check(sent > 0 && failed == 0, "%d of %d predictions failed during the cut", failed, sent)
 	tr.check(old > 0, "no prediction was from the old version: the network was not cut")
-	tr.check(worst <= maxUnreported, "a model was staler by %v than /readyz reported", worst)
-	tr.check(reported <= elapsed+maxUnreported, "/readyz reports a staleness of %v after a cut of %v", reported, elapsed)
+	tr.check(worst <= maxStalenessError, "a model was older by %v than /readyz reported", worst)
+	tr.check(reported <= elapsed+maxStalenessError, "/readyz reports a staleness of %v after a cut of %v", reported, elapsed)
 	return nil
 }
 
-// staleness returns the staleness that /readyz reports.
+// staleness returns the staleness that /readyz reports; 0 without an answer.
 func staleness(ctx context.Context, r *testcluster.Replica) time.Duration {
 	var a struct {
 		Stale float64 `json:"stale_seconds"`

@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// These tests run the trials of models against fake replicas with a fault: they answer from an
-// old version, or their watchdog rolls back a good model.
+// These tests run the trials of models against fake replicas with a fault: a replica answers from
+// an old version, or its watchdog rolls back a good model.
 
 // fakeReplica returns a replica with fixed answers by path; other paths get 409.
 func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
@@ -35,22 +35,23 @@ func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	return &testcluster.Replica{URL: server.URL}
 }
 
+// fromVersion1 is a prediction by model version 1, large enough for every run.
 const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
-func TestReplicaThatHidesItsStalenessFails(t *testing.T) {
-	for claim, c := range map[string]struct {
-		stale  string
-		faults int
+func TestUnreportedStalenessFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		readyz   string // body of its answer
+		failures int
 	}{
 		"hidden":   {`{"stale_seconds": 0}`, 1},
 		"reported": {`{"stale_seconds": 5.5}`, 0},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			near, far := fakeReplica(t, map[string]string{"/activate": `{}`}), fakeReplica(t, map[string]string{"/predict": fromVersion1, "/readyz": c.stale})
+			near, far := fakeReplica(t, map[string]string{"/activate": `{}`}), fakeReplica(t, map[string]string{"/predict": fromVersion1, "/readyz": c.readyz})
 			var tr trialRun
-			require.NoError(t, tr.runCut(t.Context(), &promoter{near: near, far: far, version: 1}, maxUnreported+3*time.Second, 0, "both"))
-			assert.Len(t, tr.faults, c.faults)
+			require.NoError(t, tr.runCut(t.Context(), &promoter{near: near, far: far, version: 1}, maxStalenessError+3*time.Second, 0, "both"))
+			assert.Len(t, tr.failures, c.failures)
 		})
 	}
 }
@@ -60,8 +61,8 @@ func TestCutWithoutEffectFails(t *testing.T) {
 	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})
 	var tr trialRun
 	require.NoError(t, tr.runCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
-	require.Len(t, tr.faults, 1)
-	assert.Contains(t, tr.faults[0], "the network was not cut")
+	require.Len(t, tr.failures, 1)
+	assert.Contains(t, tr.failures[0], "the network was not cut")
 }
 
 // workloadWith returns a workload whose watchdog left an action in the audit log, and whose
@@ -78,18 +79,18 @@ func workloadWith(t *testing.T, action string) *workload {
 }
 
 func TestRollbackOfAGoodModelFails(t *testing.T) {
-	for action, faults := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
+	for action, failures := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
 		var tr trialRun
 		require.NoError(t, tr.checkNoRollback(t.Context(), workloadWith(t, action), "a fake replica"))
-		assert.Len(t, tr.faults, faults, action)
+		assert.Len(t, tr.failures, failures, action)
 	}
 }
 
 func TestBadModelThatStaysFails(t *testing.T) {
-	for claim, c := range map[string]struct {
-		action string
-		bad    int
-		faults int
+	for name, c := range map[string]struct {
+		action   string
+		bad      int
+		failures int
 	}{
 		"rolled back":                      {"model rolled back", 2, 0},
 		"replaced but not rolled back":     {"model withdrawn", 2, 1},
@@ -98,6 +99,6 @@ func TestBadModelThatStaysFails(t *testing.T) {
 	} {
 		var tr trialRun
 		require.NoError(t, tr.checkRollback(t.Context(), workloadWith(t, c.action), c.bad, 0))
-		assert.Len(t, tr.faults, c.faults, claim)
+		assert.Len(t, tr.failures, c.failures, name)
 	}
 }

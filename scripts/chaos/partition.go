@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The network namespace of PostgreSQL and the veth pair to it. The addresses are of the range
-// for benchmarks (RFC 2544), which no network uses.
+// The network namespace of PostgreSQL and the veth pair to it. The addresses are in the range
+// that RFC 2544 reserves for benchmarks.
 const (
 	netns    = "loadaware-chaos"
 	nearEnd  = "laChaosNear"
@@ -59,23 +59,23 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 		if err := ip("-n", netns, "link", "set", farEnd, "up"); err != nil {
 			return err
 		}
-		took, err := waitHealed(ctx, cluster, prober)
+		took, err := waitRecovered(ctx, cluster, prober)
 		if err != nil {
 			return err
 		}
-		tr.printf("cut for %v: healed within %v", length, took.Round(time.Millisecond))
-		tr.check(took <= 5*time.Second, "a cut of %v healed only after %v", length, took)
+		tr.printf("cut for %v: recovered within %v", length, took.Round(time.Millisecond))
+		tr.check(took <= 5*time.Second, "a cut of %v recovered only after %v", length, took)
 		tr.check(noticed || length < 3*time.Second, "/readyz never reported that reports cannot be stored")
 		slowest = max(slowest, took)
 	}
 	counts := load.stop()
-	prober.judge(tr, "during the cuts")
+	prober.check(tr, "during the cuts")
 	tr.checkTraffic(ctx, "partition", counts, cluster)
 	return nil
 }
 
-// createLink creates the namespace and the veth pair into it. It removes those of an earlier
-// run.
+// createLink creates the namespace and the veth pair into it. It first removes what an
+// interrupted run has left.
 func createLink() (remove func(), err error) {
 	remove = func() {
 		_ = ip("link", "del", nearEnd) // fails if it does not exist
@@ -99,6 +99,7 @@ func createLink() (remove func(), err error) {
 	return remove, nil
 }
 
+// ip runs the command ip, which changes interfaces and network namespaces.
 func ip(args ...string) error {
 	output, err := exec.Command("ip", args...).CombinedOutput()
 	if err != nil {

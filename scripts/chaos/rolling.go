@@ -14,17 +14,17 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialRolling replaces all replicas by those of a next version, one by one, and back again,
-// under load. The next version has one migration more, which its first replica applies to the
-// tables in use.
+// trialRolling upgrades all replicas to a newer version, one by one, under load, and downgrades
+// them again. The newer version has one migration more. Its first replica applies that migration
+// to the tables in use.
 func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	next := tr.repetitions(1, 3)
-	for n := 1; n <= next; n++ {
+	versions := tr.repetitions(1, 3)
+	for n := 1; n <= versions; n++ {
 		if err := buildNext(ctx, dir, n); err != nil {
 			return err
 		}
@@ -38,9 +38,9 @@ func trialRolling(ctx context.Context, tr *trialRun) error {
 	load := tr.newTraffic(cluster, tasks, "roll")
 	load.retriesNoAnswer, load.pick = false, balancer.pick
 	load.start(ctx, 8)
-	this, replaced := cluster.Replicas[0].Binary, 0
-	for n := 1; n <= next; n++ {
-		for _, binary := range []string{nextBinary(dir, n), this} {
+	oldBinary, replaced := cluster.Replicas[0].Binary, 0
+	for n := 1; n <= versions; n++ {
+		for _, binary := range []string{nextBinary(dir, n), oldBinary} {
 			for _, r := range cluster.Replicas {
 				if err := replace(ctx, r, binary); err != nil {
 					return err
@@ -55,12 +55,13 @@ func trialRolling(ctx context.Context, tr *trialRun) error {
 		return err
 	}
 	tr.printf("%d replicas replaced with SIGTERM, %d live migrations applied, in upgrades and downgrades", replaced, applied)
-	tr.check(applied == next, "%d of %d live migrations were applied", applied, next)
+	tr.check(applied == versions, "%d of %d live migrations were applied", applied, versions)
 	tr.checkTraffic(ctx, "rolling", counts, cluster)
-	tr.check(counts.NoAnswer+counts.Rejected == 0, "rolling: %d calls got no answer, %d were rejected: %s", counts.NoAnswer, counts.Rejected, counts.FirstFault)
+	tr.check(counts.NoAnswer+counts.Rejected == 0, "rolling: %d calls got no answer, %d were rejected: %s", counts.NoAnswer, counts.Rejected, counts.FirstFailure)
 	return nil
 }
 
+// replace stops a replica with SIGTERM and starts another binary in its place.
 func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	if err := r.Terminate(); err != nil {
 		return err
@@ -73,13 +74,14 @@ func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	return nil
 }
 
-// balancer is a load balancer: it polls /readyz of each replica every 100 ms and sends calls
-// only to those that are ready.
+// balancer is a load balancer: it polls /readyz of each replica every 100 ms and picks only
+// ready replicas.
 type balancer struct {
 	replicas []*testcluster.Replica
 	ready    []atomic.Bool
 }
 
+// newBalancer starts to poll the replicas until ctx is done.
 func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
@@ -105,26 +107,27 @@ func (b *balancer) pick(n int) string {
 	return b.replicas[n%len(b.replicas)].URL
 }
 
+// nextBinary returns the path of the nth newer version.
 func nextBinary(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("loadaware-%d", n)) }
 
-// buildNext builds the nth next version from a copy of the sources.
+// buildNext builds the nth newer version from a copy of the sources and n additional migrations.
 func buildNext(ctx context.Context, dir string, n int) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree")
+	tree := filepath.Join(dir, "tree") // all versions share it
 	if n == 1 {
 		if err := copySources(root, tree); err != nil {
 			return err
 		}
 	}
-	step := fmt.Sprintf(`ALTER TABLE observation ADD COLUMN chaos_%[1]d text;
+	up := fmt.Sprintf(`ALTER TABLE observation ADD COLUMN chaos_%[1]d text;
 CREATE INDEX chaos_%[1]d_new ON observation (task, chaos_%[1]d);
 CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 `, n)
-	undo := fmt.Sprintf("DROP TABLE chaos_%[1]d;\nALTER TABLE observation DROP COLUMN chaos_%[1]d;\n", n)
-	for name, sql := range map[string]string{"up": step, "down": undo} {
+	down := fmt.Sprintf("DROP TABLE chaos_%[1]d;\nALTER TABLE observation DROP COLUMN chaos_%[1]d;\n", n)
+	for name, sql := range map[string]string{"up": up, "down": down} {
 		if err := os.WriteFile(filepath.Join(tree, "migrations", fmt.Sprintf("9%03d_chaos.%s.sql", n, name)), []byte(sql), 0o644); err != nil {
 			return err
 		}
@@ -163,7 +166,7 @@ func copySources(from, to string) error {
 	})
 }
 
-// countAppliedMigrations counts the tables that the next versions add.
+// countAppliedMigrations counts the tables that the migrations of the newer versions have created.
 func countAppliedMigrations(ctx context.Context, cluster *testcluster.Cluster) (n int, err error) {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// shortage is one resource that a trial takes from the running PostgreSQL.
+// shortage is one resource that a trial withholds from the running PostgreSQL.
 type shortage struct {
 	name  string
 	begin func(context.Context, *testcluster.Cluster) error
@@ -24,14 +24,14 @@ type shortage struct {
 }
 
 var shortages = []shortage{
-	{"a standby that takes no writes", setReadOnlyTransactions("on"), setReadOnlyTransactions("off")},
+	{"a standby that accepts no writes", setReadOnlyTransactions("on"), setReadOnlyTransactions("off")},
 	{"disk full", fillDisk, freeDisk},
 	{"read-only data folder", makeReadOnly, makeWritable},
 	{"no memory", limitSessionMemory, unlimitSessionMemory},
 }
 
-// trialScarcity takes writes, disk space, the data folder and memory from PostgreSQL, one after
-// the other. The data is on a small tmpfs.
+// trialScarcity withholds writes, disk space, the data folder and memory from PostgreSQL, one
+// after the other. The data is on a small tmpfs.
 func trialScarcity(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: mounting a small disk needs root", errSkip)
@@ -63,7 +63,8 @@ func trialScarcity(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// runShortage takes one resource under load, checks what an operator sees, and gives it back.
+// runShortage withholds one resource under load, checks the answers and /readyz, and restores the
+// resource.
 func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, sh *shortage) error {
 	load, prober := tr.newTraffic(cluster, tasks, sh.name), tr.newProber(cluster, tasks)
 	load.start(ctx, 6)
@@ -81,25 +82,25 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 			unhealthy++
 		}
 	}
-	before := load.counts().lastAck
+	lastAck := load.counts().lastAck
 	if err := sh.end(ctx, cluster); err != nil {
 		return err
 	}
-	if err := cluster.Postgres.Start(ctx); err != nil { // it may have ended
+	if err := cluster.Postgres.Start(ctx); err != nil { // PostgreSQL may have ended during the shortage
 		return err
 	}
-	healed, err := waitHealed(ctx, cluster, prober)
+	recovered, err := waitRecovered(ctx, cluster, prober)
 	if err != nil {
 		return err
 	}
 	counts := load.stop()
-	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end: %d, observe %s; healed within %v; last ack %v before the end",
-		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, healed.Round(time.Millisecond), time.Since(before).Round(time.Second))
-	prober.judge(tr, "with "+sh.name)
+	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end: %d, observe %s; recovered within %v; last ack %v before the end",
+		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, recovered.Round(time.Millisecond), time.Since(lastAck).Round(time.Second))
+	prober.check(tr, "during the shortage "+sh.name)
 	tr.check(counts.Rejected > 0, "%s: no report was rejected: there was no shortage", sh.name)
 	tr.check(last.Observe == "unavailable", "%s: /readyz reports observe: %s", sh.name, last.Observe)
 	tr.check(unhealthy == 0, "%s: /readyz or /healthz was not 200, %d times", sh.name, unhealthy)
-	tr.check(healed <= 10*time.Second, "%s: healed only after %v", sh.name, healed)
+	tr.check(recovered <= 10*time.Second, "%s: recovered only after %v", sh.name, recovered)
 	tr.checkTraffic(ctx, sh.name, counts, cluster)
 	tr.check(counts.PredictRejected+counts.NoAnswer == 0, "%s: %d predictions rejected, %d calls got no answer", sh.name, counts.PredictRejected, counts.NoAnswer)
 	return nil
@@ -112,10 +113,12 @@ func setReadOnlyTransactions(readOnly string) func(context.Context, *testcluster
 	}
 }
 
+// connect opens a connection to the cluster's PostgreSQL.
 func connect(ctx context.Context, cluster *testcluster.Cluster) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, cluster.Postgres.DSN())
 }
 
+// execute executes statements on a new connection.
 func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...string) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -131,8 +134,8 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 }
 
 // withNewSessions ends all client sessions after do, because a session keeps its open files and
-// limits. It also runs the statement before do, since afterwards PostgreSQL may be unable to
-// load what the statement needs.
+// limits. It also runs endSessionsSQL once before do, so that PostgreSQL has loaded the code and
+// the catalog rows of the statement: after do it may be unable to.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -159,6 +162,7 @@ const endSessionsSQL = `
 	SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
 
+// filler returns the path of the file that fills the disk.
 func filler(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "filler")
 }
@@ -182,7 +186,7 @@ func freeDisk(_ context.Context, cluster *testcluster.Cluster) error {
 	return os.Remove(filler(cluster))
 }
 
-// makeReadOnly removes the write permission from all data files.
+// makeReadOnly removes the write permission from all data files and ends all sessions.
 func makeReadOnly(ctx context.Context, cluster *testcluster.Cluster) error {
 	return withNewSessions(ctx, cluster, func() error { return runCommand(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
 }
@@ -191,6 +195,7 @@ func makeWritable(ctx context.Context, cluster *testcluster.Cluster) error {
 	return runCommand(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
 }
 
+// databaseDir returns the folder of the PostgreSQL cluster.
 func databaseDir(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "postgres")
 }
@@ -202,12 +207,13 @@ func limitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) error
 
 func unlimitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) error {
 	if cluster.Postgres.PID() == 0 {
-		return nil // it has ended and will start without a limit
+		return nil // PostgreSQL has ended and will start without a limit
 	}
 	return limitMemory(ctx, cluster, "unlimited")
 }
 
-// limitMemory sets the soft limit, which the server's own user may raise again.
+// limitMemory sets the soft limit of the address space, which the user of PostgreSQL may raise
+// again.
 func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string) error {
 	info, err := os.Stat(databaseDir(cluster))
 	if err != nil {
@@ -221,6 +227,7 @@ func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string
 		"prlimit", "--pid", strconv.Itoa(cluster.Postgres.PID()), "--as="+limit+":")
 }
 
+// runCommand runs a command. The error contains the output of the command.
 func runCommand(ctx context.Context, name string, args ...string) error {
 	if output, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %s: %w", name, output, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // toxicCase is one toxic of toxiproxy with attributes from weak to strong. The units are those
-// of toxiproxy: milliseconds, KB/s, bytes.
+// of toxiproxy: milliseconds (the delay of the slicer: microseconds), KB/s and bytes.
 type toxicCase struct {
 	kind      string
 	strengths [3]map[string]int
@@ -32,7 +32,7 @@ var toxicCases = []toxicCase{
 	{"limit_data", [3]map[string]int{{"bytes": 100_000}, {"bytes": 5_000}, {"bytes": 50}}},
 }
 
-// isSilence reports whether this is the strongest timeout, which lasts longer than any deadline.
+// isSilence reports whether no data passes until the toxic is removed (the strongest timeout).
 func (p *toxicCase) isSilence(strength int) bool { return p.kind == "timeout" && strength == 2 }
 
 // trialToxics puts each toxic between one replica and PostgreSQL, in each direction.
@@ -56,18 +56,18 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 	for _, p := range toxicCases {
 		for strength := range p.strengths {
 			if !tr.long && strength == 0 || !tr.long && strength == 1 && p.kind != "slicer" {
-				continue // the short form runs only the strongest
+				continue // the short form runs only the strongest attributes, and two for the slicer
 			}
 			for _, stream := range []string{"upstream", "downstream"} {
-				healed, err := tr.runToxic(ctx, cluster, tasks, proxy, &p, strength, stream)
+				recovered, err := tr.runToxic(ctx, cluster, tasks, proxy, &p, strength, stream)
 				if err != nil {
 					return err
 				}
-				slowest, count = max(slowest, healed), count+1
+				slowest, count = max(slowest, recovered), count+1
 			}
 		}
 	}
-	tr.printf("%d toxics; healed within %v at worst", count, slowest.Round(time.Millisecond))
+	tr.printf("%d toxics; recovered within %v at worst", count, slowest.Round(time.Millisecond))
 	tr.checkLedger(ctx, "toxics", cluster)
 	return nil
 }
@@ -96,17 +96,17 @@ func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, 
 	if err := proxy.Toxics.RemoveToxic(ctx, "fault"); err != nil {
 		return 0, err
 	}
-	healed, err := waitHealed(ctx, cluster, prober)
+	recovered, err := waitRecovered(ctx, cluster, prober)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	counts := load.stop()
-	tr.printf("%-60s healed %6v; predictions %d, p99 %v, max %v; %d reports acked (max %v), %d rejected, late %d", name, healed.Round(time.Millisecond),
+	tr.printf("%-60s recovered in %6v; predictions %d, p99 %v, max %v; %d reports acked (max %v), %d rejected, late %d", name, recovered.Round(time.Millisecond),
 		prober.sent+counts.Predicted, quantile(prober.times, 0.99), quantile(prober.times, 1), counts.Observed, quantile(counts.observeTimes, 1), counts.Rejected, counts.Late)
-	tr.check(healed <= 5*time.Second, "%s: healed only after %v", name, healed)
-	tr.check(prober.failed == 0, "%s: %d predictions were not from a model: %s", name, prober.failed, prober.firstFault)
+	tr.check(recovered <= 5*time.Second, "%s: recovered only after %v", name, recovered)
+	tr.check(prober.failed == 0, "%s: %d predictions were not from a model: %s", name, prober.failed, prober.firstFailure)
 	tr.check(counts.Late+counts.Failed+counts.NoRetryAfter+counts.NoAnswer+counts.Unacked+counts.PredictRejected == 0, "%s: %v", name, &counts)
-	return healed, nil
+	return recovered, nil
 }
 
 // newProxy starts a TCP proxy to upstream on a free port of loopback.

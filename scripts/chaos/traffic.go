@@ -22,23 +22,24 @@ const (
 	observeDeadline = 10*time.Second + time.Second
 )
 
-// traffic runs callers in a closed loop. Each sends a prediction request, then a report, which
-// it repeats until it is acknowledged. Without an answer it goes to the next replica.
+// traffic runs callers in a closed loop. Each caller sends a prediction request, then a report,
+// which it repeats until the report is acknowledged. Without an answer the caller continues with
+// the next replica.
 type traffic struct {
 	urls            []string
 	ledger          *testcluster.Ledger
 	tasks           []testcluster.Task
 	seed            uint64
-	label           string           // prefix of the run ids, which two traffics of one cluster must not share
+	label           string           // prefix of the run ids; must be unique within a cluster
 	pause           time.Duration    // between the calls of one caller
-	pick            func(int) string // returns the address for the number of a caller; urls in turn if nil
-	retriesNoAnswer bool             // a call without an answer is no fault: the caller tries the next replica
+	pick            func(int) string // returns the address for a replica number, which may exceed the number of replicas; urls in turn if nil
+	retriesNoAnswer bool             // a call without an answer is no failure: the caller tries the next replica
 
 	client  *http.Client
 	mu      sync.Mutex
 	counted callCounts
-	ending  chan struct{}
-	callers sync.WaitGroup
+	ending  chan struct{} // closed by stop
+	running sync.WaitGroup
 }
 
 // callCounts counts the results of the calls.
@@ -47,11 +48,11 @@ type callCounts struct {
 	Rejected            int // 429 or 503 with Retry-After
 	NoRetryAfter        int // 429 or 503 without Retry-After
 	NoAnswer            int // connection refused, reset or cut off
-	Late                int // ended after the deadline, with or without an answer
+	Late                int // calls that ended after the deadline; counted by result, too
 	Failed              int // any other status
 	PredictRejected     int // prediction requests among Rejected and NoAnswer
 	Unacked             int // reports that were never acknowledged
-	FirstFault          string
+	FirstFailure        string
 	predictTimes        []time.Duration
 	observeTimes        []time.Duration
 	lastAck             time.Time
@@ -61,8 +62,8 @@ func (t *callCounts) String() string {
 	text := fmt.Sprintf("predict 200: %d (p99 %v, max %v), observe 200: %d (p99 %v, max %v), rejected %d (predict %d), no answer %d, no Retry-After %d, late %d, failed %d",
 		t.Predicted, quantile(t.predictTimes, 0.99), quantile(t.predictTimes, 1), t.Observed, quantile(t.observeTimes, 0.99), quantile(t.observeTimes, 1),
 		t.Rejected, t.PredictRejected, t.NoAnswer, t.NoRetryAfter, t.Late, t.Failed)
-	if t.FirstFault != "" {
-		text += "; first fault: " + t.FirstFault
+	if t.FirstFailure != "" {
+		text += "; first failure: " + t.FirstFailure
 	}
 	return text
 }
@@ -92,7 +93,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 	t.ending = make(chan struct{})
 	for i := range n {
-		t.callers.Go(func() { t.caller(ctx, i) })
+		t.running.Go(func() { t.runCaller(ctx, i) })
 	}
 }
 
@@ -100,7 +101,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 // the counts.
 func (t *traffic) stop() callCounts {
 	close(t.ending)
-	t.callers.Wait()
+	t.running.Wait()
 	t.client.CloseIdleConnections()
 	return t.counts()
 }
@@ -112,6 +113,7 @@ func (t *traffic) counts() callCounts {
 	return t.counted
 }
 
+// ended reports whether stop was called.
 func (t *traffic) ended() bool {
 	select {
 	case <-t.ending:
@@ -121,36 +123,38 @@ func (t *traffic) ended() bool {
 	}
 }
 
-func (t *traffic) caller(ctx context.Context, number int) {
+// runCaller calls until stop. The number of the caller determines its runs.
+func (t *traffic) runCaller(ctx context.Context, number int) {
 	random := rand.New(rand.NewPCG(t.seed, uint64(number)))
-	to := number
+	replica := number
 	for n := 0; !t.ended() && ctx.Err() == nil; n++ {
 		task := t.tasks[random.IntN(len(t.tasks))]
 		runID := fmt.Sprintf("%s-%03d-%06d", t.label, number, n)
-		if status := t.call(ctx, to, "/predict", testcluster.PredictBody(random, task, runID)); status == 0 {
-			to++
+		if status := t.call(ctx, replica, "/predict", testcluster.PredictBody(random, task, runID)); status == 0 {
+			replica++
 		}
 		time.Sleep(t.pause)
-		t.report(ctx, &to, testcluster.DrawRun(random, task, runID))
+		t.report(ctx, &replica, testcluster.DrawRun(random, task, runID))
 		time.Sleep(t.pause)
 	}
 }
 
-// report sends one report until it is acknowledged, at the latest until 30 s after stop.
-func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation) {
+// report repeats one report until it is acknowledged, but at most until 30 s after stop. After a
+// missing answer it continues with the next replica.
+func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // cannot happen: the body holds only numbers and strings
+		panic(err) // cannot happen: the body contains only numbers and strings
 	}
 	t.ledger.RecordSent(o)
 	var giveUp time.Time
 	for ctx.Err() == nil {
-		switch status := t.call(ctx, *to, "/observe", body); status {
+		switch status := t.call(ctx, *replica, "/observe", body); status {
 		case http.StatusOK:
 			t.ledger.RecordAcked(o)
 			return
 		case 0:
-			*to++
+			*replica++
 		}
 		time.Sleep(20 * time.Millisecond)
 		if t.ended() && giveUp.IsZero() {
@@ -165,14 +169,14 @@ func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation
 	t.mu.Unlock()
 }
 
-// call sends one request, counts its result, and returns the status; 0 without an answer.
-func (t *traffic) call(ctx context.Context, to int, path string, body []byte) int {
-	url := t.address(to) + path
+// call sends one request, counts the result, and returns the status; 0 without an answer.
+func (t *traffic) call(ctx context.Context, replica int, path string, body []byte) int {
+	url := t.address(replica) + path
 	start := time.Now()
 	status, retryAfter, answer := t.send(ctx, url, body)
 	took := time.Since(start)
 	if ctx.Err() != nil {
-		return status // the trial has ended: no fault of the service
+		return status // the trial has ended: no failure of the service
 	}
 	deadline, isPredict := observeDeadline, strings.HasSuffix(path, "/predict")
 	if isPredict {
@@ -183,7 +187,7 @@ func (t *traffic) call(ctx context.Context, to int, path string, body []byte) in
 	c := &t.counted
 	if took > deadline {
 		c.Late++
-		c.noteFault("%s took %v: %d %s", url, took, status, answer)
+		c.noteFailure("%s took %v: %d %s", url, took, status, answer)
 	}
 	switch {
 	case status == http.StatusOK && isPredict:
@@ -199,14 +203,14 @@ func (t *traffic) call(ctx context.Context, to int, path string, body []byte) in
 			c.PredictRejected++
 		}
 		if !t.retriesNoAnswer {
-			c.noteFault("%s: %s", url, answer)
+			c.noteFailure("%s: %s", url, answer)
 		}
 	case status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
 		c.Failed++
-		c.noteFault("%s: %d %s", url, status, answer)
+		c.noteFailure("%s: %d %s", url, status, answer)
 	case retryAfter == "":
 		c.NoRetryAfter++
-		c.noteFault("%s: %d without Retry-After", url, status)
+		c.noteFailure("%s: %d without Retry-After", url, status)
 	default:
 		c.Rejected++
 		if isPredict {
@@ -216,6 +220,7 @@ func (t *traffic) call(ctx context.Context, to int, path string, body []byte) in
 	return status
 }
 
+// address returns the address for a replica number.
 func (t *traffic) address(n int) string {
 	if t.pick != nil {
 		return t.pick(n)
@@ -223,13 +228,14 @@ func (t *traffic) address(n int) string {
 	return t.urls[n%len(t.urls)]
 }
 
-// noteFault keeps the description of the first fault.
-func (t *callCounts) noteFault(format string, args ...any) {
-	if t.FirstFault == "" {
-		t.FirstFault = fmt.Sprintf(format, args...)
+// noteFailure keeps the description of the first failure.
+func (t *callCounts) noteFailure(format string, args ...any) {
+	if t.FirstFailure == "" {
+		t.FirstFailure = fmt.Sprintf(format, args...)
 	}
 }
 
+// send posts body. Without an answer it returns the status 0 and the error as the answer.
 func (t *traffic) send(ctx context.Context, url string, body []byte) (status int, retryAfter, answer string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -248,7 +254,8 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 	return response.StatusCode, response.Header.Get("Retry-After"), string(text)
 }
 
-// checkTraffic checks the claims of every trial: deadlines, Retry-After, and a balanced ledger.
+// checkTraffic checks what every trial must show: deadlines met, a Retry-After in each rejection,
+// no failed call, and a balanced ledger.
 func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCounts, cluster *testcluster.Cluster) {
 	tr.printf("%s: %v", name, &counts)
 	tr.check(counts.Predicted > 0 && counts.Observed > 0, "%s: no call was answered", name)
@@ -259,6 +266,7 @@ func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCo
 	tr.checkLedger(ctx, name, cluster)
 }
 
+// checkLedger compares the reports that were sent and acknowledged with the stored ones.
 func (tr *trialRun) checkLedger(ctx context.Context, name string, cluster *testcluster.Cluster) {
 	b, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	tr.printf("%s: ledger: %v", name, b)

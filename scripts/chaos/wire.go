@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// wireConn is a minimal HTTP/1.1 client on one keep-alive connection. net/http's client would
-// need most of the load generator's core.
+// wireConn is a minimal HTTP/1.1 client on one keep-alive connection. The client of net/http
+// would use most of the CPU core of the load generator.
 type wireConn struct {
 	addr string
-	conn net.Conn
+	conn net.Conn // nil if not connected
 	in   *bufio.Reader
-	out  []byte
+	out  []byte // buffer of a request
 }
 
-// wireAnswer holds the parts of an answer that the load generator uses.
+// wireAnswer contains the parts of an answer that the load generator uses.
 type wireAnswer struct {
 	status        int
 	retryAfter    time.Duration
@@ -31,13 +31,14 @@ func (c *wireConn) dial(deadline time.Duration) (err error) {
 		return nil
 	}
 	if c.conn, err = net.DialTimeout("tcp", c.addr, deadline); err != nil {
-		c.conn = nil // an interface without a type, which compares equal to nil
+		c.conn = nil // the next call dials again
 		return err
 	}
 	c.in = bufio.NewReader(c.conn)
 	return nil
 }
 
+// post sends body and reads the answer. After an error the connection is closed.
 func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wireAnswer, err error) {
 	if err := c.dial(deadline); err != nil {
 		return a, err

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints an OpenAPI description with Spectral and Redocly. It fails on warnings, too.
+# Lints an OpenAPI description with Spectral and Redocly. Warnings fail, too.
 #
 #   bash scripts/clients/lint.sh [description; default openapi.yaml]
 set -euo pipefail

@@ -1,5 +1,6 @@
-# node.sh installs the pinned npm packages of scripts/clients/node into .cache/clients/node,
-# once per lock file. It is sourced from the root of the repository and sets node.
+# Installs the pinned npm packages of scripts/clients/node into .cache/clients/node, again
+# only when the lock file has changed. Source this file from the root of the repository. It
+# sets the variable node to the folder of the packages.
 node=$PWD/.cache/clients/node
 mkdir -p "$node"
 if ! cmp -s scripts/clients/node/package-lock.json "$node/installed.json"; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs each against the
-# built server with a private PostgreSQL and the demo data. Tools, packages and generated code stay
-# in .cache/clients.
+# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs the scenario of
+# each (story.*) against the built server with a private PostgreSQL and the demo data. Tools, packages
+# and generated code stay in .cache/clients.
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
 #
@@ -43,7 +43,7 @@ start_server() {
 	: >"$work/server.log"
 	issued=$("$bin" token --role admin)
 	LOADAWARE_TOKEN=$(sed -n 's/^token: *//p' <<<"$issued")
-	LOADAWARE_TOKENS=$(sed -n 's/^granted: *//p' <<<"$issued") "$bin" serve --demo --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 \
+	LOADAWARE_TOKENS=$(sed -n 's/^granted: *//p' <<<"$issued") "$bin" serve --demo --similar-tasks=false --background-training=false --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 \
 		--data "$work/data" >"$work/server.log" 2>&1 &
 	server=$!
 	for _ in $(seq 600); do
@@ -86,7 +86,7 @@ client_java() {
 	java -cp "$cache/java/target/classes:$(cat "$cache/java/classpath.txt")" Story
 }
 
-# typescript NAME compiles one story with its generated client and runs it.
+# typescript NAME compiles the scenario of a TypeScript client with the generated code and runs it.
 typescript() {
 	local project=$cache/node/$1
 	mkdir -p "$project/stories"
@@ -109,7 +109,7 @@ client_openapi_typescript() {
 	typescript openapi-typescript
 }
 
-# go_module NAME copies the module of the Go stories to a folder of the cache and enters it.
+# go_module NAME copies the module of the Go scenarios to a folder of the cache and changes to it.
 go_module() {
 	mkdir -p "$cache/$1"
 	rm -rf "$cache/$1/$1"
@@ -130,7 +130,7 @@ client_ogen() (
 	go run ./ogen
 )
 
-# try CLIENT… generates, builds and runs clients one after the other, with a log for each.
+# try CLIENT… generates, builds and runs clients one after the other. Each has its own log.
 try() {
 	local client begun code
 	for client in "$@"; do
@@ -151,9 +151,9 @@ try() {
 fetch_generator
 start_server
 try java python &
-lane=$!
+background=$!
 try go ogen typescript_fetch openapi_typescript
-wait "$lane"
+wait "$background"
 
 codes=("$work"/*.code)
 passed=$(grep -lx 0 "${codes[@]}" | wc -l)

@@ -1,6 +1,6 @@
-// Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks
-// with different regions, catalogues and sale periods. A seed determines the rows. It writes a
-// gzip-compressed CSV to standard output:
+// Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks.
+// The runs differ in region, number of products and sale period. A seed determines the rows. The command
+// writes a gzip-compressed CSV to standard output:
 //
 //	go run ./scripts/demodata > testdata/demo/pricing.csv.gz
 package main
@@ -29,7 +29,8 @@ func main() {
 	}
 }
 
-// write writes the rows without a time in the gzip header, so that equal rows have equal bytes.
+// write writes the rows as compressed CSV. The gzip header has no time, so that equal rows give equal
+// bytes.
 func write(w io.Writer, observations []sizing.Observation) error {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -41,23 +42,24 @@ func write(w io.Writer, observations []sizing.Observation) error {
 	return zip.Close()
 }
 
-// stage is one task of the pipeline. Its peak is
+// stage is one task of the pipeline. With volume = products · (days/30)^stretch · weight of the region,
+// the peak is
 //
-//	base + slope · products · (days/30)^stretch · region · noise
+//	(base + slope · volume) · noise
 //
-// in GB (1e9 bytes), and its duration follows the same driver.
+// in GB (1e9 bytes). The duration grows with the same volume.
 type stage struct {
 	task      string
-	requested sizing.Resources // raised once for the worst run
-	base      float64
-	slope     float64 // GB per product, for a sale of 30 days
-	stretch   float64 // exponent of the days of the sale
-	noise     float64 // standard deviation of the logarithm
-	cores     float64
-	seconds   float64 // per thousand products
+	requested sizing.Resources // static, and large enough for the largest run
+	base      float64          // GB
+	slope     float64          // GB per product, for a sale of 30 days
+	stretch   float64          // exponent of the days of the sale
+	noise     float64          // standard deviation of the logarithm of the peak
+	cores     float64          // median of the largest CPU usage
+	seconds   float64          // per thousand products, for a sale of 30 days
 }
 
-// pipeline has light, moderate and heavy stages: two tasks cause nearly all waste.
+// pipeline has light, moderate and heavy stages. Two of them cause nearly all waste.
 var pipeline = []stage{
 	{"extract_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.25, 0.0001, 0, 0.20, 0.7, 200},
 	{"clean_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.60, 0.0009, 0.3, 0.10, 1.0, 160},
@@ -76,6 +78,7 @@ type scenario struct {
 	saleStart, saleEnd time.Time // first and last day of the sale
 }
 
+// history generates the observations of all stages in each run.
 func history(seed uint64, runs int) []sizing.Observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var all []sizing.Observation
@@ -91,7 +94,7 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// draw draws one scenario; there is a run about every 16 hours.
+// draw draws the scenario of one run. A run starts about every 16 hours.
 func draw(random *rand.Rand, run int) scenario {
 	regions := []struct {
 		name   string
@@ -108,12 +111,13 @@ func draw(random *rand.Rand, run int) scenario {
 	}
 }
 
+// run generates the observation of the stage in a run. The stage starts at at.
 func (g stage) run(random *rand.Rand, s scenario, run int, at time.Time) sizing.Observation {
 	days := s.saleEnd.Sub(s.saleStart).Hours() / 24
-	drive := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
-	jitter := func(spread float64) float64 { return math.Exp(spread * random.NormFloat64()) }
-	peak := (g.base + g.slope*drive) * jitter(g.noise)
-	seconds := (20 + g.seconds*drive/1000) * jitter(0.15)
+	volume := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
+	jitter := func(deviation float64) float64 { return math.Exp(deviation * random.NormFloat64()) }
+	peak := (g.base + g.slope*volume) * jitter(g.noise)
+	seconds := (20 + g.seconds*volume/1000) * jitter(0.15)
 	return sizing.Observation{
 		Try: sizing.TryKey{
 			TaskKey:  sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "pricing", Task: g.task},

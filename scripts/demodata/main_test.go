@@ -23,12 +23,12 @@ func TestSeedDeterminesTheBytes(t *testing.T) {
 	assert.NotEqual(t, generate(7), generate(8))
 }
 
-// Compressed bytes may differ between releases of Go; the rows may not.
+// Compressed bytes may differ between releases of Go, so the test compares the rows.
 func TestCommittedDemoIsCurrent(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, write(&b, history(1, 150)))
 	assert.True(t, bytes.Equal(unpacked(t, demo.CSV), unpacked(t, b.Bytes())),
-		"run go run ./scripts/demodata > testdata/demo/pricing.csv.gz")
+		"the committed file is stale: run go run ./scripts/demodata > testdata/demo/pricing.csv.gz")
 }
 
 func TestEveryRowIsValidAndFitsItsRequest(t *testing.T) {
@@ -50,6 +50,7 @@ func TestTwoTasksNeedMostMemory(t *testing.T) {
 	assert.Less(t, largest["publish_prices"], sizing.Bytes(1e9))
 }
 
+// unpacked returns the content of a gzip file.
 func unpacked(t *testing.T, zipped []byte) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(zipped))
 	require.NoError(t, err)

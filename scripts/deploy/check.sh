@@ -1,13 +1,13 @@
 #!/bin/sh
 # Checks the dashboard, the alert rules and the Helm chart:
 #
-#   alerts      checked and tested with promtool
+#   alerts      promtool checks and tests the rules
 #   dashboard   every query runs against a real Prometheus that scrapes two replicas
-#   chart       rendered with helm, decoded strictly, checked against the schemas of Kubernetes
-#               with kubeconform, and unit-tested
+#   chart       helm renders it, kubeconform checks the manifests against the schemas of
+#               Kubernetes, and unit tests check their contents
 #
-# Prometheus comes from PATH, or from the package of Debian, unpacked into .cache. helm,
-# kubeconform and the schemas come from the Go proxy.
+# The script uses Prometheus from PATH, or unpacks Debian's package into .cache. helm,
+# kubeconform and the schemas come from the Go module proxy.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -30,5 +30,5 @@ bin=$(find_prometheus)
 
 "$bin/promtool" check rules scripts/deploy/chart/files/alerts.yaml
 "$bin/promtool" test rules scripts/deploy/alerts_test.yaml
-PROMETHEUS="$bin/prometheus" go test -count=1 -v ./scripts/deploy/
-cd scripts/deploy/test && go test -count=1 -v ./...
+PROMETHEUS="$bin/prometheus" go test -ldflags='-s -w' -count=1 -v ./scripts/deploy/
+cd scripts/deploy/test && go test -ldflags='-s -w' -count=1 -v ./...

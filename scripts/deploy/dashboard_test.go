@@ -1,5 +1,5 @@
-// Package deploy checks the files for operators against a running server: every query of the
-// dashboard and of the alerts, and every runbook.
+// Package deploy tests the dashboard and the alerts of the Helm chart: every query uses metrics of a
+// running server, and every alert has a runbook.
 package deploy
 
 import (
@@ -28,6 +28,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
+// read returns the text of a file.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -35,9 +36,10 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// query is one line of a panel.
+// query is the PromQL expression of one line in a panel of the dashboard.
 type query struct{ panel, expr string }
 
+// queries returns all queries of the dashboard.
 func queries(t *testing.T) []query {
 	t.Helper()
 	var dashboard struct {
@@ -58,14 +60,14 @@ func queries(t *testing.T) []query {
 }
 
 var (
-	ours    = regexp.MustCompile(`\bloadaware_[a-z_]+`)
-	family  = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`)
-	alert   = regexp.MustCompile(`- alert: (\S+)`)
-	runbook = regexp.MustCompile(`runbook: (\S+)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	metricName   = regexp.MustCompile(`\bloadaware_[a-z_]+`)
+	metricFamily = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`)
+	alert        = regexp.MustCompile(`- alert: (\S+)`)
+	runbook      = regexp.MustCompile(`runbook: (\S+)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
 )
 
-// exportedNames returns the names of the series of a server.
+// exportedNames returns the names of all series that a server can export.
 func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()
@@ -76,14 +78,14 @@ func exportedNames(t *testing.T) map[string]bool {
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: access, Metrics: m})
 	rec := httptest.NewRecorder()
 	httpapi.NewAdmin(m, access).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	names := map[string]bool{ // exported only later, see the gauges of httpapi
+	names := map[string]bool{ // a running server exports these gauges of httpapi only after some time
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
 		"loadaware_observations_total": true,
-		// On Linux, of the training process.
+		// These exist only on Linux while a training process runs.
 		"loadaware_learner_process_cpu_seconds_total": true, "loadaware_learner_process_resident_memory_bytes": true,
 	}
-	for _, f := range family.FindAllStringSubmatch(rec.Body.String(), -1) {
+	for _, f := range metricFamily.FindAllStringSubmatch(rec.Body.String(), -1) {
 		names[f[1]] = true
 		if f[2] == "histogram" {
 			names[f[1]+"_bucket"], names[f[1]+"_count"], names[f[1]+"_sum"] = true, true, true
@@ -98,15 +100,15 @@ func TestEveryQueryUsesExportedMetrics(t *testing.T) {
 	for _, q := range queries(t) {
 		text += "\n" + q.expr
 	}
-	used := ours.FindAllString(text, -1)
+	used := metricName.FindAllString(text, -1)
 	assert.Greater(t, len(used), 40)
 	for _, name := range used {
 		assert.True(t, names[name], "no server exports %s", name)
 	}
-	assert.False(t, names["loadaware_stale_second"], "a misspelled name is found")
+	assert.False(t, names["loadaware_stale_second"], "the test finds a misspelled name")
 }
 
-func TestEveryAlertHasItsRunbook(t *testing.T) {
+func TestEveryAlertHasARunbook(t *testing.T) {
 	rules, doc := read(t, "chart/files/alerts.yaml"), read(t, "../../docs/operations.md")
 	anchors := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(doc, -1) {
@@ -120,14 +122,14 @@ func TestEveryAlertHasItsRunbook(t *testing.T) {
 		want := strings.ToLower(a[1])
 		assert.Equal(t, "docs/operations.md#"+want, runbooks[i][1])
 		assert.True(t, anchors[want], "docs/operations.md has no heading %s", a[1])
-		assert.Regexp(t, `alertname: `+a[1]+`\n\s+exp_alerts: \[\{`, tests, "no test shows that it fires")
+		assert.Regexp(t, `alertname: `+a[1]+`\n\s+exp_alerts: \[\{`, tests, "no test shows that %s fires", a[1])
 	}
 	assert.False(t, anchors["loadawaresomethingelse"])
 }
 
-// TestEveryPanelShowsDataOfARunningServer starts two replicas and a real Prometheus (the program in
-// $PROMETHEUS) on loopback, and runs the queries of Grafana.
-func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
+// TestEveryPanelShowsDataFromARunningServer starts two replicas and a real Prometheus (the program in
+// $PROMETHEUS) on loopback, and runs the queries of the dashboard.
+func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	program := os.Getenv("PROMETHEUS")
 	if program == "" {
 		t.Skip("set $PROMETHEUS to a Prometheus binary, as make deploy-test does")
@@ -143,14 +145,14 @@ func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
-	// Panels of data that is a day old have no data yet.
-	silent := map[string]bool{"Unreported tries": true}
+	// A panel about data older than one day cannot show any yet.
+	emptyPanels := map[string]bool{"Unreported tries": true}
 	missing := map[string]bool{}
 	all := queries(t)
 	require.Eventually(t, func() bool {
 		clear(missing)
 		for _, q := range all {
-			if n, err := query(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !silent[q.panel] {
+			if n, err := query(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !emptyPanels[q.panel] {
 				missing[q.panel+": "+q.expr] = true
 			}
 		}
@@ -159,14 +161,14 @@ func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 	assert.Empty(t, missing, "panels without data")
 	n, err := query("loadaware_misspelt_total")
 	assert.NoError(t, err)
-	assert.Zero(t, n, "a query without data returns none")
+	assert.Zero(t, n, "a query without data returns no series")
 	_, err = query("sum(rate(loadaware_ready[5m])")
 	assert.Error(t, err, "an invalid expression returns an error")
-	t.Logf("%d of %d queries of the dashboard returned data, seed %d", len(all)-len(silent), len(all), seed)
+	t.Logf("%d of %d queries of the dashboard returned data, seed %d", len(all)-len(emptyPanels), len(all), seed)
 }
 
-// startPrometheus starts a Prometheus that scrapes the replicas, with the alert rules. It returns a
-// function that counts the series of an expression.
+// startPrometheus starts a Prometheus that scrapes the replicas and evaluates the alert rules. It
+// returns a function that counts the series of an expression.
 func startPrometheus(ctx context.Context, t *testing.T, program string, cluster *testcluster.Cluster) func(expr string) (int, error) {
 	t.Helper()
 	rules, err := filepath.Abs("chart/files/alerts.yaml")
@@ -212,6 +214,7 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 	return query
 }
 
+// seed determines the generated traffic.
 const seed = 1
 
 // generateTraffic sends predictions, reports, OOM kills, lifts, trainings and invalid requests.
@@ -223,7 +226,7 @@ func generateTraffic(ctx context.Context, t *testing.T, cluster *testcluster.Clu
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; ctx.Err() == nil; n++ {
 		replica, task := cluster.Replicas[n%2], tasks[n%len(tasks)]
-		run := testcluster.DrawRun(random, task, fmt.Sprintf("watched-%d", n))
+		run := testcluster.DrawRun(random, task, fmt.Sprintf("run-%d", n))
 		body := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", body)
 		report := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,

@@ -14,8 +14,8 @@ import (
 // raw is JSON text that encode writes unchanged, valid or not.
 type raw string
 
-// encode writes a tree of maps, lists, scalars and raw. It sorts the members, so that equal
-// trees have equal bytes.
+// encode writes a tree of maps, lists, scalars and raw as JSON. It sorts the members of a map, so
+// that equal trees have equal bytes.
 func encode(b *bytes.Buffer, tree any) {
 	switch v := tree.(type) {
 	case raw:
@@ -49,6 +49,7 @@ func encode(b *bytes.Buffer, tree any) {
 	}
 }
 
+// quote encodes a string as JSON.
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -57,7 +58,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// clone copies maps and lists; other values are immutable.
+// clone returns a deep copy of a tree. It copies maps and lists; other values are immutable.
 func clone(tree any) any {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -76,13 +77,14 @@ func clone(tree any) any {
 	return tree
 }
 
-// position is the position of a value in a tree: a member or an element.
+// position is the position of a value in a tree.
 type position struct {
-	in  any // map[string]any or []any
-	key string
-	at  int
+	in  any    // map[string]any or []any
+	key string // of the member, in a map
+	at  int    // index of the element, in a list
 }
 
+// set replaces the value at the position.
 func (p position) set(v any) {
 	switch in := p.in.(type) {
 	case map[string]any:
@@ -92,6 +94,7 @@ func (p position) set(v any) {
 	}
 }
 
+// get returns the value at the position.
 func (p position) get() any {
 	if in, ok := p.in.(map[string]any); ok {
 		return in[p.key]
@@ -114,7 +117,7 @@ func positions(tree any) (all []position) {
 	return all
 }
 
-// unexpectedValue draws a value that a field may not expect.
+// unexpectedValue draws a value that may be invalid for a field.
 func unexpectedValue(random *rand.Rand) any {
 	values := []func() any{
 		func() any { return nil },
@@ -152,7 +155,7 @@ var (
 	}
 )
 
-// nested returns a value n levels deep.
+// nested returns the JSON text of a value that is about n levels deep.
 func nested(n int) string {
 	return strings.Repeat(`[{"a":`, n/2) + "1" + strings.Repeat("}]", n/2)
 }
@@ -166,7 +169,8 @@ func objectWith(n int) any {
 	return members
 }
 
-// mutateTree changes one value or name of a tree, or adds or removes one member.
+// mutateTree changes one value or name of a tree, or adds or removes one member. It may change the
+// tree in place.
 func mutateTree(random *rand.Rand, tree any) any {
 	all := positions(tree)
 	if len(all) == 0 {
@@ -194,7 +198,8 @@ func mutateTree(random *rand.Rand, tree any) any {
 	return tree
 }
 
-// mutateBytes changes a text: it truncates it, changes a byte, or inserts or repeats a piece.
+// mutateBytes returns a changed copy of a text: truncated, with a flipped bit, or with an inserted
+// or repeated piece.
 func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(invalidJSON[random.IntN(len(invalidJSON))])

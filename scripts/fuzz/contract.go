@@ -23,12 +23,12 @@ type operation struct {
 	path   string // with {parameters}
 	spec   *openapi3.Operation
 	body   *openapi3.Schema // schema of the request body; nil without a body
-	valid  []any            // example bodies
-	weight int              // relative frequency
+	valid  []any            // bodies of the examples in openapi.yaml
+	weight int              // relative frequency of the operation among the requests
 }
 
-// weights are the weights that are not 8: of operations that change a whole task, and of pages
-// that never change.
+// weights lists the operations that are drawn less often than with the usual weight of 8:
+// operations that change a whole task, and pages that never change.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
@@ -89,17 +89,17 @@ func (op *operation) check(sent *request, got *answer) error {
 	if sent.method == http.MethodHead || !sent.routed {
 		return nil
 	}
-	if err := op.conforms(got); err != nil {
+	if err := op.checkResponse(got); err != nil {
 		return fmt.Errorf("%d does not conform to the contract: %w: %.300s", got.status, err, got.body)
 	}
 	if got.status < 300 && op.body != nil && !strings.HasSuffix(op.path, "/batch") {
-		return op.mayAccept(sent.body)
+		return op.checkAccepted(sent.body)
 	}
 	return nil
 }
 
-// checkIllegal checks the answer to a request that is not HTTP. The server may close the
-// connection, or the HTTP library may reject the request in plain text before the service.
+// checkIllegal checks the answer to a request that is not valid HTTP. The server may close the
+// connection, or the HTTP library may reject the request in plain text before the service sees it.
 func checkIllegal(got *answer) error {
 	if got.noAnswer || got.status >= 400 && got.status < 500 || got.status == http.StatusNotImplemented || got.status == http.StatusHTTPVersionNotSupported {
 		return nil
@@ -135,7 +135,7 @@ func checkProblem(sent *request, got *answer) error {
 	case p.RequestID != got.header.Get("X-Request-Id"):
 		return fmt.Errorf("%d with a request_id that differs from the header: %.300s", got.status, got.body)
 	case unnamed:
-		return fmt.Errorf("422 without a field: %.300s", got.body)
+		return fmt.Errorf("422 without the name of a field: %.300s", got.body)
 	case got.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "":
 		return fmt.Errorf("405 without Allow: %.300s", got.body)
 	case got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "":
@@ -144,15 +144,15 @@ func checkProblem(sent *request, got *answer) error {
 	return nil
 }
 
-// conforms checks an answer against the responses of the operation.
-func (op *operation) conforms(got *answer) error {
+// checkResponse checks an answer against the responses of the operation in the contract.
+func (op *operation) checkResponse(got *answer) error {
 	response := op.spec.Responses.Status(got.status)
 	if response == nil {
 		response = op.spec.Responses.Default()
 	}
 	if response == nil {
 		if got.status >= 400 {
-			return nil // service pages list no errors; checkProblem has checked it
+			return nil // pages of the service list no errors; checkProblem has checked the answer
 		}
 		return fmt.Errorf("the operation lists no such status")
 	}
@@ -171,7 +171,7 @@ func (op *operation) conforms(got *answer) error {
 	case media == nil:
 		return fmt.Errorf("content type %q", name)
 	case !strings.HasSuffix(name, "json"):
-		return nil // text for people
+		return nil // the contract has no schema for text
 	}
 	var value any
 	if err := json.Unmarshal(got.body, &value); err != nil {
@@ -180,8 +180,8 @@ func (op *operation) conforms(got *answer) error {
 	return media.Schema.Value.VisitJSON(value, openapi3.VisitAsResponse())
 }
 
-// mayAccept returns an error if the contract does not allow a body that the service accepted.
-func (op *operation) mayAccept(body []byte) error {
+// checkAccepted checks that the contract allows a body that the service accepted.
+func (op *operation) checkAccepted(body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	var value any
 	if err := decoder.Decode(&value); err != nil {

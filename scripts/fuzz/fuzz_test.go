@@ -24,8 +24,8 @@ func reject(w http.ResponseWriter, status int, fields string) {
 	fmt.Fprintf(w, `{"type": "urn:loadaware:problem:x", "title": "t", "status": %d, "detail": "d", "request_id": "id"%s}`, status, fields)
 }
 
-// sendToFaulty sends requests to a server that rejects all of them correctly, except for one
-// fault in every hundred, and returns the results.
+// sendToFaulty sends requests to a server that correctly rejects 99 in 100 requests and answers
+// the others with the fault. It returns the results.
 func sendToFaulty(t *testing.T, fault func(http.ResponseWriter, *http.Request)) *results {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func sendToFaulty(t *testing.T, fault func(http.ResponseWriter, *http.Request)) 
 	m, err := newGenerator(1, "t", "")
 	require.NoError(t, err)
 	var counted results
-	require.NoError(t, sendAll(context.Background(), m, strings.TrimPrefix(server.URL, "http://"), plan{requests: 3000, callers: 4}, &counted))
+	require.NoError(t, sendAll(context.Background(), m, strings.TrimPrefix(server.URL, "http://"), options{requests: 3000, callers: 4}, &counted))
 	require.Equal(t, 3000, counted.sent)
 	return &counted
 }
@@ -48,7 +48,7 @@ func TestFaultsOfTheServerAreFound(t *testing.T) {
 	invalid := func(fields string) func(http.ResponseWriter, *http.Request) {
 		return func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusUnprocessableEntity, fields) }
 	}
-	for claim, fault := range map[string]func(http.ResponseWriter, *http.Request){
+	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){
 		"a server error":                  func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusInternalServerError, "") },
 		"a rejection without a field":     invalid(""),
 		"a rejection with an empty field": invalid(`, "errors": [{"field": "", "detail": "is bad"}]`),
@@ -62,19 +62,19 @@ func TestFaultsOfTheServerAreFound(t *testing.T) {
 		"a closed connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		found := sendToFaulty(t, fault)
-		assert.Positive(t, found.faults, claim)
-		assert.NotEmpty(t, found.examples, claim)
+		assert.Positive(t, found.faults, name)
+		assert.NotEmpty(t, found.examples, name)
 	}
 }
 
-func TestServerWithoutFaultsHasNone(t *testing.T) {
+func TestNoFaultIsFoundInACorrectServer(t *testing.T) {
 	found := sendToFaulty(t, func(w http.ResponseWriter, _ *http.Request) {
 		reject(w, http.StatusUnprocessableEntity, `, "errors": [{"field": "f", "detail": "is bad"}]`)
 	})
 	assert.Zero(t, found.faults, "%v", found.examples)
 }
 
-func TestInvalidBodyMustNotBeAccepted(t *testing.T) {
+func TestAcceptedInvalidBodyIsAFault(t *testing.T) {
 	all, err := operations()
 	require.NoError(t, err)
 	for i := range all {
@@ -85,11 +85,11 @@ func TestInvalidBodyMustNotBeAccepted(t *testing.T) {
 		for _, example := range op.valid {
 			text, err := json.Marshal(example)
 			require.NoError(t, err)
-			assert.NoError(t, op.mayAccept(text), op.name)
+			assert.NoError(t, op.checkAccepted(text), op.name)
 		}
-		assert.Error(t, op.mayAccept([]byte(`{"no such field": 1}`)), op.name)
-		assert.Error(t, op.mayAccept([]byte(`null`)), op.name)
-		assert.Error(t, op.mayAccept([]byte(`{`)), op.name)
+		assert.Error(t, op.checkAccepted([]byte(`{"no such field": 1}`)), op.name)
+		assert.Error(t, op.checkAccepted([]byte(`null`)), op.name)
+		assert.Error(t, op.checkAccepted([]byte(`{`)), op.name)
 	}
 }
 
@@ -107,14 +107,14 @@ func TestSeedDeterminesRequests(t *testing.T) {
 	assert.Len(t, drawn, len(m.operations), "every operation occurs")
 }
 
-func TestDeadlineIsNoFinding(t *testing.T) {
+func TestToolchainDeadlineIsNoFault(t *testing.T) {
 	assert.True(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (2.09s)\n    context deadline exceeded\nFAIL\n")))
 	assert.False(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (1.09s)\n    Failing input written to testdata/fuzz/FuzzOpen/1\nFAIL\n")))
 	assert.False(t, stoppedAtDeadline([]byte("panic: no\n    context deadline exceeded\n")))
 	assert.False(t, stoppedAtDeadline([]byte("# build failed\n")))
 }
 
-func TestFindingsBeginAtTheFirstFailureOrError(t *testing.T) {
+func TestFindingsStartAtTheFirstFailureOrError(t *testing.T) {
 	head, failed, broken := "Operations: 24\n", "=== FAILURES ===\n\n- Server error\n", "=== ERRORS ===\nNetwork Error\n"
 	assert.Equal(t, "  = FAILURES ===\n  - Server error", findings(head+failed))
 	assert.Equal(t, "  = ERRORS ===\n  Network Error", findings(head+broken))

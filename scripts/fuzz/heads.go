@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// unusualMethods lists methods, most of which the service does not support.
 var unusualMethods = []string{
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW", "PROPFIND", "M-SEARCH", strings.Repeat("X", 300),
 }
@@ -71,7 +72,7 @@ func mutateHeaders(random *rand.Rand, headers []string) []string {
 	}
 }
 
-// breakHead breaks a rule of HTTP/1.1.
+// breakHead breaks one rule of HTTP/1.1 in the head of a request.
 func breakHead(random *rand.Rand, h requestHead) requestHead {
 	switch random.IntN(11) {
 	case 10:

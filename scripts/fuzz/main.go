@@ -4,12 +4,12 @@
 //
 // requests: mutations of valid requests of every operation, as bytes over many connections.
 // slow: bodies that arrive byte by byte, or never. schema: schemathesis, which draws requests
-// and sequences of requests from openapi.yaml. native: every Fuzz function of the module, for
-// a bounded time each.
+// and sequences of requests from openapi.yaml. native: every Fuzz function of the module, each
+// for a bounded time.
 //
 // The server is the built binary with authentication and a private PostgreSQL
-// (internal/testcluster). The exit code is 1 if any trial found a fault. `-n 1 -first N`
-// sends only request N of a seed.
+// (internal/testcluster). The exit code is 1 if any trial found a fault. The flags
+// -n 1 -first N send only request N of a seed.
 package main
 
 import (
@@ -29,41 +29,42 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// plan holds the parameters of the trials.
-type plan struct {
+// options contains the flags and the parameters of a form.
+type options struct {
 	seed        uint64
 	requests    int
 	first       uint64        // number of the first request
 	callers     int           // concurrent connections of the requests
 	neverEnding bool          // also send bodies that never end
-	examples    int           // of schemathesis, per operation
-	each        time.Duration // time of each Fuzz function
+	examples    int           // requests of schemathesis per operation and phase
+	fuzzTime    time.Duration // of each Fuzz function
 }
 
-var forms = map[string]plan{
-	"short": {requests: 40_000, examples: 8, each: 2 * time.Second},
-	"long":  {requests: 1_100_000, examples: 1300, each: 30 * time.Second, neverEnding: true},
+// forms lists the parameters of each form.
+var forms = map[string]options{
+	"short": {requests: 40_000, examples: 8, fuzzTime: 2 * time.Second},
+	"long":  {requests: 1_100_000, examples: 1300, fuzzTime: 30 * time.Second, neverEnding: true},
 }
 
 // trial is one method of searching for faults.
 type trial struct {
 	name string
-	run  func(context.Context, *testcluster.Cluster, plan) error
+	run  func(context.Context, *testcluster.Cluster, options) error
 }
 
 var trials = []trial{{"requests", fuzzRequests}, {"slow", fuzzSlowBodies}, {"schema", fuzzSchema}, {"native", fuzzNative}}
 
-// modelTasks is the number of tasks with models.
+// modelTasks is the number of tasks that have a model.
 const modelTasks = 4
 
 // secret is the admin token. Only the server of this run accepts it.
 const secret = "fuzz"
 
 func main() {
-	form := flag.String("form", "short", "short: for every change, about two minutes; long: a million requests")
+	form := flag.String("form", "short", "short: about two minutes, as CI runs it; long: a million requests")
 	seed := flag.Uint64("seed", 1, "seed of all random numbers")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
-	n := flag.Int("n", 0, "number of requests; that of the form if 0")
+	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")
 	first := flag.Uint64("first", 0, "number of the first request")
 	callers := flag.Int("callers", 8, "concurrent connections")
 	flag.Parse()
@@ -84,13 +85,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, p plan, only string) bool {
+// run runs the selected trials and reports whether none of them found a fault.
+func run(ctx context.Context, p options, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
 	}
-	defer os.RemoveAll(dir) // a failure leaves only temporary files
+	defer os.RemoveAll(dir) // an error would leave only temporary files
 	cluster, err := open(ctx, p.seed, dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
@@ -123,12 +125,12 @@ func run(ctx context.Context, p plan, only string) bool {
 // serverFault matches the log lines of a request that failed or of a server that crashed.
 var serverFault = regexp.MustCompile(`request failed|panic|fatal error`)
 
-// printFaults prints the error lines of the server, then the faults, because often only the end
-// of a log is shown.
+// printFaults prints the error lines of the server's log and then the faults. The faults come
+// last, because CI systems often show only the end of the output.
 func printFaults(faults []string, log string) {
 	text, err := os.ReadFile(log)
 	if err != nil {
-		fmt.Println("cannot read the server's log:", err)
+		fmt.Println("read the server's log:", err)
 	}
 	fmt.Println("error lines of the server:")
 	printed := 0
@@ -158,7 +160,7 @@ func open(ctx context.Context, seed uint64, dir string) (*testcluster.Cluster, e
 	if err := errors.Join(err, cluster.Close()); err != nil {
 		return nil, err
 	}
-	// The server that received the history had no tokens.
+	// The history was sent without authentication, so the server starts again with tokens.
 	cfg.Env = append(cfg.Env, fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(secret))))
 	return testcluster.Open(ctx, cfg)
 }

@@ -23,9 +23,9 @@ type fuzzPackage struct {
 	functions []string
 }
 
-// fuzzNative runs every Fuzz function of the module for a bounded time. The toolchain draws
-// the inputs and takes no seed; it stores an input that fails in testdata/fuzz.
-func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p plan) error {
+// fuzzNative runs every Fuzz function of the module for a bounded time. The Go toolchain draws the
+// inputs and accepts no seed. It stores a failing input in testdata/fuzz.
+func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p options) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p plan) error {
 		}
 		for _, function := range pkg.functions {
 			functions++
-			runs, err := runFuzzFunction(ctx, filepath.Join(root, pkg.folder), binary, cacheDir, function, p.each)
+			runs, err := runFuzzFunction(ctx, filepath.Join(root, pkg.folder), binary, cacheDir, function, p.fuzzTime)
 			verdict := "ok"
 			if err != nil {
 				failures = append(failures, fmt.Errorf("%s in %s: %w", function, pkg.folder, err))
@@ -58,7 +58,7 @@ func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p plan) error {
 			fmt.Printf("  %-28s %-38s %10s runs: %s\n", pkg.folder, function, runs, verdict)
 		}
 	}
-	fmt.Printf("%d Fuzz functions for %v each, %d failed\n", functions, p.each, len(failures))
+	fmt.Printf("%d Fuzz functions for %v each, %d failed\n", functions, p.fuzzTime, len(failures))
 	return errors.Join(failures...)
 }
 
@@ -100,8 +100,8 @@ func fuzzPackages(root string) (packages []fuzzPackage, err error) {
 }
 
 // buildFuzzBinary builds the instrumented test binary of a package once for all its Fuzz
-// functions: `go test -fuzz` links it again for each. It returns the folder where the
-// toolchain caches the inputs of this package.
+// functions, because `go test -fuzz` would link it again for each function. It returns the folder
+// in which the toolchain caches the inputs of this package.
 func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary string) (cacheDir string, err error) {
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
@@ -114,7 +114,7 @@ func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary s
 		}
 		return strings.TrimSpace(string(stdout)), nil
 	}
-	if _, err := run("test", "-c", "-fuzz=.", "-o", binary, pkg.folder); err != nil {
+	if _, err := run("test", "-c", "-fuzz=.", "-ldflags=-s -w", "-o", binary, pkg.folder); err != nil {
 		return "", err
 	}
 	cache, err := run("env", "GOCACHE")
@@ -140,8 +140,8 @@ func runFuzzFunction(ctx context.Context, folder, binary, cacheDir, function str
 	return runs, nil
 }
 
-// stoppedAtDeadline reports whether the toolchain stopped at its deadline in the middle of
-// an input, which it calls a failure (golang.org/issue/48591), and found no failing input.
+// stoppedAtDeadline reports whether the toolchain reached its deadline in the middle of an input
+// and found no failing input. The toolchain calls that a failure (golang.org/issue/48591).
 func stoppedAtDeadline(output []byte) bool {
 	return bytes.Contains(output, []byte("    context deadline exceeded\n")) &&
 		!bytes.Contains(output, []byte("Failing input written to")) && !bytes.Contains(output, []byte("panic:"))

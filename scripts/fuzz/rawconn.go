@@ -16,21 +16,21 @@ type answer struct {
 	body     []byte
 	took     time.Duration // from the first byte sent to the last byte read
 	noAnswer bool          // the connection ended without an answer
-	err      error         // the reason
+	err      error         // why there is no answer
 }
 
-// rawConn is one connection, which send dials again after it has ended. It writes requests as
-// bytes, because a client library would reject most of them.
+// rawConn is one connection. It writes requests as bytes, because a client library would reject
+// most of them. After the connection has ended, send opens a new one.
 type rawConn struct {
 	addr string
-	conn net.Conn
+	conn net.Conn // nil if not connected
 	in   *bufio.Reader
 }
 
 // requestTimeout limits one request. It is longer than any deadline of the server.
 const requestTimeout = 90 * time.Second
 
-// send sends a request and reads its answer. It returns an error if it cannot connect.
+// send sends a request and reads the answer. It returns an error only if it cannot connect.
 func (w *rawConn) send(r *request) (*answer, error) {
 	if w.conn == nil {
 		conn, err := net.DialTimeout("tcp", w.addr, 10*time.Second)
@@ -40,12 +40,12 @@ func (w *rawConn) send(r *request) (*answer, error) {
 		w.conn, w.in = conn, bufio.NewReader(conn)
 	}
 	started := time.Now()
-	_ = w.conn.SetDeadline(started.Add(requestTimeout)) // fails on a closed connection, as Write then does
+	_ = w.conn.SetDeadline(started.Add(requestTimeout)) // fails only on a closed connection; then Write fails, too
 	written := make(chan error, 1)
 	if len(r.wire) < 64<<10 {
 		_, err := w.conn.Write(r.wire)
 		written <- err
-	} else { // the server may reject it before it has read all of it
+	} else { // the server may reject the request before it has read the whole body
 		go func() {
 			_, err := w.conn.Write(r.wire)
 			written <- err

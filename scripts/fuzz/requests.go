@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// request is one request and its bytes.
+// request is one generated request.
 type request struct {
 	op      *operation
 	method  string
-	routed  bool // path and method are those of the operation
-	illegal bool // not HTTP: the HTTP library may answer before the service
-	body    []byte
-	wire    []byte
+	routed  bool   // path and method lead to the operation
+	illegal bool   // not valid HTTP: the HTTP library may answer before the service
+	body    []byte // before chunking; nil without a body
+	wire    []byte // all bytes of the request
 }
 
 // generator generates the requests of a run. A seed and a number determine a request.
@@ -25,11 +25,12 @@ type generator struct {
 	seed       uint64
 	token      string
 	operations []operation
-	drawn      []int // indexes of operations, each repeated by its weight
-	oversized  bool  // every body is about as large as its operation allows, or larger
+	drawn      []int // indexes of operations, each repeated as often as its weight
+	oversized  bool  // generate only huge bodies
 }
 
-// newGenerator returns a generator for the operations whose path has the suffix; all if empty.
+// newGenerator returns a generator for the operations whose path has the suffix, or for all
+// operations if the suffix is empty.
 func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	all, err := operations()
 	if err != nil {
@@ -70,7 +71,7 @@ func (m *generator) request(n uint64) *request {
 		r.routed = false
 	case choice < 18:
 		h.headers = mutateHeaders(random, h.headers)
-	case choice == 18: // no longer HTTP
+	case choice == 18: // no valid HTTP
 		r.illegal, r.routed = true, false
 		h = breakHead(random, h)
 	case choice == 19 && op.body == nil: // a body for an operation without one
@@ -78,12 +79,12 @@ func (m *generator) request(n uint64) *request {
 	}
 	r.method = h.method
 	r.wire = h.encode(random, r)
-	// The HTTP library also rejects a head above the server's limit.
+	// The HTTP library also rejects a head larger than the server's limit.
 	r.illegal = r.illegal || bytes.Index(r.wire, []byte("\r\n\r\n")) > 60<<10
 	return r
 }
 
-// encode joins head and body; one in ten bodies is chunked.
+// encode returns the bytes of the head and the body of r. One in ten bodies is chunked.
 func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\r\n", h.method, h.target, h.version)
@@ -108,9 +109,10 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// names are few, so that requests share tasks and runs.
+// names contains the names of DAGs and tasks. They are few, so that requests share tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
+// drawTask draws a task with a model in one of three cases, otherwise a task of names.
 func drawTask(random *rand.Rand) (dag, task string) {
 	if random.IntN(3) == 0 {
 		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
@@ -118,11 +120,11 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target fills in the path parameters and draws a query.
+// target returns the path of an operation with drawn parameters and a drawn query.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
-		dag = names[random.IntN(len(names))] // keeps the tasks with models
+		dag = names[random.IntN(len(names))] // so that the tasks with models stay
 	}
 	params := map[string]string{"dag_id": dag, "task_id": task, "version": strconv.Itoa(1 + random.IntN(5)), "prediction_id": "0b9f4c52d1a94d0c8f3a7be0c6c1f7aa"}
 	if random.IntN(5) == 0 {
@@ -156,14 +158,14 @@ func (m *generator) query(random *rand.Rand, op *operation, dag, task string) st
 	return values.Encode()
 }
 
-// parameterText encodes a value as a parameter of at most 4,000 bytes.
+// parameterText encodes a value as JSON and truncates it to 4,000 bytes.
 func parameterText(v any) string {
 	var b bytes.Buffer
 	encode(&b, v)
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a valid body of an operation and mutates two in three.
+// body draws a valid body of an operation and mutates two of three bodies.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)
@@ -182,7 +184,7 @@ func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	return b.Bytes()
 }
 
-// assignTasks gives every item of a body one of the shared tasks and runs.
+// assignTasks draws the task and the run id of every item of a body.
 func assignTasks(random *rand.Rand, tree any) {
 	switch v := tree.(type) {
 	case []any:
@@ -202,7 +204,7 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody returns a body about as large as its operation allows, or larger.
+// hugeBody returns a body whose size is near the limit of the operation, below or above it.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

@@ -14,10 +14,10 @@ import (
 type results struct {
 	mu             sync.Mutex
 	sent           int
-	classes        map[string][6]int // per operation, by the first digit of the status; 0 is no answer
+	classes        map[string][6]int // answers per operation, by the first digit of the status; 0 means no answer
 	rejectionTimes []time.Duration   // latencies of 4xx answers to bodies below 64 KiB
 	faults         int
-	kinds          map[string]int // faults by their first words
+	kinds          map[string]int // faults by operation and first words of the description
 	examples       []string       // the first fault of each kind, with its request
 }
 
@@ -45,7 +45,7 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	}
 }
 
-// fault returns an error with the first faults, or nil without a fault.
+// fault returns an error with up to five faults of different kinds, or nil if there is no fault.
 func (t *results) fault() error {
 	if t.faults == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (t *results) fault() error {
 	return fmt.Errorf("%d faults, the first of each kind:\n  %s", t.faults, strings.Join(t.examples[:min(5, len(t.examples))], "\n  "))
 }
 
-// print prints all results.
+// print prints a table of the answers per operation, the rejection times and the faults.
 func (t *results) print(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%d requests in %.0f s (%.0f/s)\n%-52s %8s %8s %8s %8s %8s\n", t.sent, took.Seconds(), float64(t.sent)/took.Seconds(),
 		"operation", "2xx", "3xx", "4xx", "5xx", "none")

@@ -19,9 +19,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// fuzzSchema runs schemathesis against the server. First it checks that schemathesis finds the fault of
-// a proxy that sometimes answers 500.
-func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+// fuzzSchema runs schemathesis against the server. First it checks that schemathesis reports a proxy
+// that answers every tenth request with 500.
+func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
@@ -29,18 +29,18 @@ func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p plan) error
 	if err := install(ctx, root); err != nil {
 		return err
 	}
-	counter := &countingProxy{to: cluster.Replicas[0].URL}
-	broken := &countingProxy{to: cluster.Replicas[0].URL, failEvery: 10}
+	counter := &countingProxy{target: cluster.Replicas[0].URL}
+	broken := &countingProxy{target: cluster.Replicas[0].URL, failEvery: 10}
 	if err := runSchemathesis(ctx, root, broken, p.seed, "--include-path", "/tasks", "--max-examples", "20", "--phases", "fuzzing"); err == nil {
-		return fmt.Errorf("schemathesis did not report that every tenth of %d answers was a 500", broken.seen.Load())
+		return fmt.Errorf("schemathesis did not report that every tenth of %d answers was a 500", broken.requests.Load())
 	}
-	fmt.Printf("schemathesis reported a server that fails every tenth request after %d requests\n", broken.seen.Load())
+	fmt.Printf("schemathesis reported a server that fails every tenth request after %d requests\n", broken.requests.Load())
 	err = runSchemathesis(ctx, root, counter, p.seed, "--max-examples", strconv.Itoa(p.examples), "--continue-on-failure")
-	fmt.Printf("%d requests by schemathesis, 5xx: %d\n", counter.seen.Load(), counter.bad.Load())
+	fmt.Printf("%d requests by schemathesis, 5xx: %d\n", counter.requests.Load(), counter.serverErrors.Load())
 	return err
 }
 
-// install installs schemathesis in a virtual environment of its own.
+// install installs schemathesis in the virtual environment of this command.
 func install(ctx context.Context, root string) error {
 	if _, err := os.Stat(environment(root)); err != nil {
 		if err := runQuietly(exec.CommandContext(ctx, "python3", "-m", "venv", environment(root))); err != nil {
@@ -51,9 +51,10 @@ func install(ctx context.Context, root string) error {
 		"-r", filepath.Join(root, "scripts", "fuzz", "requirements.txt")))
 }
 
+// environment returns the folder of the virtual environment.
 func environment(root string) string { return filepath.Join(root, ".cache", "fuzz") }
 
-// runQuietly runs a command and returns its output only in the error.
+// runQuietly runs a command. The error contains the output of the command.
 func runQuietly(cmd *exec.Cmd) error {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", cmd.Args, err, output)
@@ -61,14 +62,14 @@ func runQuietly(cmd *exec.Cmd) error {
 	return nil
 }
 
-// runSchemathesis runs schemathesis against a proxy. The error holds its findings.
-func runSchemathesis(ctx context.Context, root string, to *countingProxy, seed uint64, args ...string) error {
-	target, err := url.Parse(to.to)
+// runSchemathesis runs schemathesis against a proxy. The error contains the findings.
+func runSchemathesis(ctx context.Context, root string, proxy *countingProxy, seed uint64, args ...string) error {
+	target, err := url.Parse(proxy.target)
 	if err != nil {
 		return err
 	}
-	to.proxy = httputil.NewSingleHostReverseProxy(target)
-	server := httptest.NewServer(to)
+	proxy.forward = httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(proxy)
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "loadaware-schema-") // schemathesis writes files into its working directory
 	if err != nil {
@@ -82,11 +83,11 @@ func runSchemathesis(ctx context.Context, root string, to *countingProxy, seed u
 	cmd := exec.CommandContext(ctx, filepath.Join(environment(root), "bin", "schemathesis"), args...)
 	cmd.Dir = dir
 	output, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && to.failEvery == 0 {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && proxy.failEvery == 0 {
 		fmt.Printf("%s\n", output)
 		return fmt.Errorf("schemathesis found faults: %w\n%s", err, findings(string(output)))
 	}
-	for lines := bufio.NewScanner(strings.NewReader(string(output))); to.failEvery == 0 && lines.Scan(); {
+	for lines := bufio.NewScanner(strings.NewReader(string(output))); proxy.failEvery == 0 && lines.Scan(); {
 		if line := strings.TrimSpace(lines.Text()); strings.Contains(line, "generated") || strings.Contains(line, "passed") {
 			fmt.Println(" ", line)
 		}
@@ -94,7 +95,7 @@ func runSchemathesis(ctx context.Context, root string, to *countingProxy, seed u
 	return err
 }
 
-// findings returns the first lines of the failures and errors in a report.
+// findings returns the first 20 lines of the failures and errors in a report.
 func findings(report string) string {
 	begin := strings.Index(report, "= FAILURES =")
 	if errors := strings.Index(report, "= ERRORS ="); begin < 0 || errors >= 0 && errors < begin {
@@ -111,31 +112,31 @@ func findings(report string) string {
 
 // countingProxy forwards requests and counts them. If failEvery is n, every nth answer is a 500.
 type countingProxy struct {
-	to        string
-	failEvery int64
-	proxy     *httputil.ReverseProxy
-	seen      atomic.Int64
-	bad       atomic.Int64
+	target       string
+	failEvery    int64
+	forward      *httputil.ReverseProxy
+	requests     atomic.Int64
+	serverErrors atomic.Int64 // 5xx answers of the target
 }
 
 func (t *countingProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n := t.seen.Add(1)
+	n := t.requests.Add(1)
 	if t.failEvery > 0 && n%t.failEvery == 0 {
 		http.Error(w, "deliberate failure", http.StatusInternalServerError)
 		return
 	}
-	t.proxy.ServeHTTP(&statusCounter{w, t}, r)
+	t.forward.ServeHTTP(&statusCounter{w, t}, r)
 }
 
 // statusCounter counts the answers with a 5xx status.
 type statusCounter struct {
 	http.ResponseWriter
-	to *countingProxy
+	counts *countingProxy
 }
 
 func (w *statusCounter) WriteHeader(status int) {
 	if status >= 500 {
-		w.to.bad.Add(1)
+		w.counts.serverErrors.Add(1)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

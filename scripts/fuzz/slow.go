@@ -13,16 +13,17 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// slowConnections is the number of connections that send their bodies slowly, and of those whose
-// bodies never end.
+// slowConnections is the number of connections that send a body slowly, and also the number of
+// connections that send a body without an end.
 const slowConnections = 16
 
+// slowBody is a valid body of /predict.
 const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"memory": "1Gi"}}`
 
-// fuzzSlowBodies sends bodies byte by byte, which the server must answer because they take 1.6 s
-// of the 5 s that a body may take. It also sends bodies that never end, which the server must
-// answer with 408 within two minutes. The server must answer other callers meanwhile.
-func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+// fuzzSlowBodies sends bodies byte by byte. They take 1.6 s of the 5 s that a body may take, so the
+// server must answer them. It also sends bodies that never end, which the server must answer with
+// 408 within two minutes. The server must answer other callers meanwhile.
+func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	server := cluster.Replicas[0]
 	addr := strings.TrimPrefix(server.URL, "http://")
 	var mu sync.Mutex
@@ -59,7 +60,8 @@ func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p plan) e
 	return nil
 }
 
-// sendSlowly sends the first bytes of a body, one at a time, and returns the status or the error.
+// sendSlowly sends the first bytes of slowBody, one at a time with a pause before each, and returns
+// the status of the answer or the text of the error.
 func sendSlowly(addr string, bytes int, pause time.Duration) string {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // maxMemory is the limit of the server's resident memory for any input.
 const maxMemory = 256 << 20
 
-// fuzzRequests sends mutated requests over several connections, and at the end concurrent bodies
-// of tens of MiB to the batch operations.
-func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+// fuzzRequests sends mutated requests over several connections. Then it sends concurrent bodies of
+// tens of MiB to the batch operations.
+func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	server := cluster.Replicas[0]
 	mutated, err := newGenerator(p.seed, secret, "")
 	if err != nil {
@@ -31,11 +31,11 @@ func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p plan) err
 		return err
 	}
 	oversized.oversized = true
-	var t, large results
+	var small, large results
 	addr := strings.TrimPrefix(server.URL, "http://")
 	started := time.Now()
-	err = sendAll(ctx, mutated, addr, p, &t)
-	t.print(os.Stdout, time.Since(started))
+	err = sendAll(ctx, mutated, addr, p, &small)
+	small.print(os.Stdout, time.Since(started))
 	before, _ := peakMemory(server.PID())
 	burst := p
 	burst.requests = min(p.requests/1000, 200)
@@ -47,16 +47,19 @@ func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p plan) err
 		fmt.Printf("resident memory at most %d MiB, %d MiB before the largest bodies\n", peak>>20, before>>20)
 	}
 	if peak > maxMemory {
-		err = errors.Join(err, fmt.Errorf("resident memory rose to %d MiB, above the limit of %d MiB", peak>>20, maxMemory>>20))
+		err = errors.Join(err, fmt.Errorf("check memory: resident memory rose to %d MiB, above the limit of %d MiB", peak>>20, maxMemory>>20))
 	}
-	return errors.Join(err, t.fault(), large.fault())
+	return errors.Join(err, small.fault(), large.fault())
 }
 
-// sendAll sends p.requests requests, from number p.first on, and collects the results.
-func sendAll(ctx context.Context, m *generator, addr string, p plan, t *results) error {
+// sendAll sends p.requests requests, from number p.first on, and adds the results to t. It stops
+// after a request that gets no answer within requestTimeout.
+func sendAll(ctx context.Context, m *generator, addr string, p options, t *results) error {
 	var next atomic.Uint64
 	next.Store(p.first)
 	errs := make([]error, p.callers)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var all sync.WaitGroup
 	for c := range p.callers {
 		all.Go(func() {
@@ -74,6 +77,11 @@ func sendAll(ctx context.Context, m *generator, addr string, p plan, t *results)
 					return
 				}
 				t.add(n, r, got, r.op.check(r, got))
+				if got.noAnswer && got.took >= requestTimeout { // each further request could take as long
+					errs[c] = fmt.Errorf("request %d, %s: no answer within %s; a handler is blocked: %.600q", n, r.op.name, requestTimeout, r.wire)
+					stop()
+					return
+				}
 			}
 		})
 	}
@@ -81,7 +89,7 @@ func sendAll(ctx context.Context, m *generator, addr string, p plan, t *results)
 	return errors.Join(errs...)
 }
 
-// peakMemory returns the peak of a process's resident memory, where /proc reports it.
+// peakMemory returns the peak of a process's resident memory, if /proc reports it.
 func peakMemory(pid int) (bytes int64, known bool) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Searches hand-written text for the words of terms.txt, which the glossary replaces.
-# allowed.txt has the lines that may contain one, such as names of columns and API fields.
+# Searches hand-written text for the words of terms.txt, which the glossary replaces. allowed.txt
+# lists the lines that may contain such a word, for example in names of columns and API fields.
 #
 #   sh scripts/language/check.sh CODESPELL [count]     count prints the hits of every folder
 set -eu
 cd "$(dirname "$0")/../.."
 codespell=$1
 
-# A word is a part of an identifier, too: TestHonestResidual has three.
+# The parts of an identifier are words, too: TestHonestResidual has three.
 words='[A-Z]+(?![a-z])|[A-Z]?[a-z]+'
 # openapi.yaml and its examples have the field exam.
 fields='\bexam: (\{|null)|, exam[],]'
@@ -26,6 +26,6 @@ if [ "${2:-}" = count ]; then
 	exit
 fi
 echo "$list" | search || {
-	echo 'use the word after the arrow or that of docs/glossary.md; add lines with wire names to scripts/language/allowed.txt' >&2
+	echo 'check words: use the word after the arrow or the one in docs/glossary.md; add lines with wire names to scripts/language/allowed.txt' >&2
 	exit 1
 }

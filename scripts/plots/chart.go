@@ -11,22 +11,22 @@ import (
 // figure is a row of charts.
 type figure []chart
 
-// chart is a pair of axes with series. Five pictures need no plotting library, which would add seven
-// modules.
+// chart is a pair of axes with series. The pictures are so simple that a plotting library, which would
+// add seven modules, is not worth it.
 type chart struct {
 	title  string
 	x, y   axis
 	series []series
 }
 
-// axis is an axis from the first tick to the last.
+// axis is an axis that reaches from the first tick to the last.
 type axis struct {
 	label string
-	log   bool
+	log   bool // logarithmic scale
 	ticks []float64
 }
 
-// series is a series of points in one style. The legend omits it if the name is empty.
+// series is a series of points in one style. The legend omits a series without a name.
 type series struct {
 	name, colour string
 	style        style
@@ -35,6 +35,7 @@ type series struct {
 	text         []string  // label of each dot
 }
 
+// style determines how the points of a series are drawn.
 type style int
 
 const (
@@ -50,7 +51,7 @@ const (
 	blue, orange, green, red, grey = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#888888"
 )
 
-// Sizes in pixels; the margins contain labels.
+// Sizes in pixels. The margins left, right, top and bottom contain labels.
 const (
 	height, left, right, top, bottom = 340, 60, 20, 44, 48
 	totalWidth                       = 760
@@ -83,7 +84,8 @@ type painter struct {
 	width, height float64
 }
 
-// position returns the position of a value on the axis between 0 and 1, clamped to the ends.
+// position returns the position of a value on the axis: 0 at the first tick, 1 at the last. Values
+// outside have the position of the nearer end.
 func (a axis) position(v float64) float64 {
 	from, to := a.ticks[0], a.ticks[len(a.ticks)-1]
 	if a.log {
@@ -92,36 +94,43 @@ func (a axis) position(v float64) float64 {
 	return max(0, min(1, (v-from)/(to-from)))
 }
 
+// px returns the horizontal position of a value in pixels.
 func (p *painter) px(v float64) float64 { return left + p.width*p.chart.x.position(v) }
+
+// py returns the vertical position of a value in pixels.
 func (p *painter) py(v float64) float64 { return top + p.height*(1-p.chart.y.position(v)) }
 
-func (p *painter) text(x, y float64, anchor, more, text string) {
-	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, more, html.EscapeString(text))
+// text draws a text. The attributes are SVG with a leading space, or empty.
+func (p *painter) text(x, y float64, anchor, attributes, text string) {
+	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, attributes, html.EscapeString(text))
 }
 
+// stroke draws a straight line.
 func (p *painter) stroke(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(p.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`+"\n", x1, y1, x2, y2, colour)
 }
 
 // frame draws title, axes, ticks and grid.
 func (p *painter) frame() {
-	foot, side := top+p.height, left+p.width
+	bottomEdge, rightEdge := top+p.height, left+p.width
 	p.text(left, 18, "start", ` font-weight="bold"`, p.chart.title)
 	for _, v := range p.chart.x.ticks {
-		p.stroke(p.px(v), foot, p.px(v), foot+4, grey)
-		p.text(p.px(v), foot+17, "middle", "", number(v))
+		p.stroke(p.px(v), bottomEdge, p.px(v), bottomEdge+4, grey)
+		p.text(p.px(v), bottomEdge+17, "middle", "", number(v))
 	}
 	for _, v := range p.chart.y.ticks {
-		p.stroke(left, p.py(v), side, p.py(v), "#e4e4e4")
+		p.stroke(left, p.py(v), rightEdge, p.py(v), "#e4e4e4")
 		p.text(left-6, p.py(v)+4, "end", "", number(v))
 	}
-	p.stroke(left, foot, side, foot, grey)
-	p.text(left+p.width/2, foot+36, "middle", "", p.chart.x.label)
+	p.stroke(left, bottomEdge, rightEdge, bottomEdge, grey)
+	p.text(left+p.width/2, bottomEdge+36, "middle", "", p.chart.x.label)
 	p.text(0, 0, "middle", fmt.Sprintf(` transform="translate(16 %.1f) rotate(-90)"`, top+p.height/2), p.chart.y.label)
 }
 
+// number formats the value of a tick.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// draw draws a series.
 func (p *painter) draw(s series) {
 	switch s.style {
 	case line:
@@ -144,6 +153,7 @@ func (p *painter) draw(s series) {
 	}
 }
 
+// points returns the points in the form of SVG polylines and polygons.
 func (p *painter) points(x, y []float64) string {
 	var b bytes.Buffer
 	for i := range x {
@@ -152,8 +162,8 @@ func (p *painter) points(x, y []float64) string {
 	return b.String()
 }
 
-// label draws the text of a dot on its right, or on its left if another dot of the series is on its
-// right.
+// label draws the text of dot i on the right of the dot, or on the left if the text would cover another
+// dot of the series.
 func (p *painter) label(s series, i int) {
 	x, y := p.px(s.x[i]), p.py(s.y[i])
 	for j := range s.x {

@@ -12,10 +12,10 @@ const gb = 1e9
 func (s *series) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
 
 // stepsOf returns the steps of one task.
-func stepsOf(steps []step, task string) []step {
-	var selected []step
+func stepsOf(steps []backtest.Step, task string) []backtest.Step {
+	var selected []backtest.Step
 	for _, s := range steps {
-		if s.task == task {
+		if s.Try.Task == task {
 			selected = append(selected, s)
 		}
 	}
@@ -23,19 +23,19 @@ func stepsOf(steps []step, task string) []step {
 }
 
 // allocationFigure shows the allocations and the peaks of one task.
-func allocationFigure(steps []step, task string) figure {
+func allocationFigure(steps []backtest.Step, task string) figure {
 	requested := series{name: "static request", colour: grey, style: dashed}
 	granted := series{name: "granted", colour: blue}
 	used := series{name: "used", colour: orange, style: dots}
-	killed := series{name: "killed (at what it was granted)", colour: red, style: crosses}
+	killed := series{name: "killed (granted amount)", colour: red, style: crosses}
 	steps = stepsOf(steps, task)
 	for i, s := range steps {
 		run := float64(i + 1)
-		requested.add(run, s.requested/gb)
-		granted.add(run, s.granted/gb)
-		used.add(run, s.used/gb)
-		if s.killed > 0 {
-			killed.add(run, s.granted/gb)
+		requested.add(run, float64(s.Static)/gb)
+		granted.add(run, float64(s.Limit)/gb)
+		used.add(run, float64(s.Peak)/gb)
+		if s.Kills > 0 {
+			killed.add(run, float64(s.Limit)/gb)
 		}
 	}
 	return figure{{
@@ -62,24 +62,27 @@ func runAxis(n int) axis {
 }
 
 // riskFigure shows the cumulative promised and real kills of all tasks.
-func riskFigure(steps []step) figure {
+func riskFigure(steps []backtest.Step) figure {
 	promised := series{name: "promised", colour: blue}
 	killed := series{name: "killed", colour: red}
-	within := series{name: "what is asked of the promise", colour: blue, style: band}
+	calibrated := series{name: "calibrated", colour: blue, style: band}
 	sum, kills := 0.0, 0.0
 	for i, s := range steps {
-		sum, kills = sum+s.promised, kills+s.killed
+		if s.Promised != nil {
+			sum += *s.Promised
+		}
+		kills += indicator(s.Kills > 0)
 		run := float64(i + 1)
 		promised.add(run, sum)
 		killed.add(run, kills)
 		slack := max(sum/2, 3*math.Sqrt(sum))
-		within.add(run, sum+slack)
-		within.lower = append(within.lower, max(0, sum-slack))
+		calibrated.add(run, sum+slack)
+		calibrated.lower = append(calibrated.lower, max(0, sum-slack))
 	}
 	return figure{{
 		title: "First tries killed so far, promised and real, all tasks", x: runAxis(len(steps)),
-		y:      axis{label: "first tries", ticks: ticksUpTo(within.y[len(within.y)-1])},
-		series: []series{within, promised, killed},
+		y:      axis{label: "first tries", ticks: ticksUpTo(calibrated.y[len(calibrated.y)-1])},
+		series: []series{calibrated, promised, killed},
 	}}
 }
 
@@ -100,25 +103,26 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows the ratio of allocation to peak of one task when all peaks jump in the middle.
-func driftFigure(steps []step, task string) figure {
+// driftFigure shows the ratio of allocation to peak of one task whose peaks all increase in the middle.
+func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}
-	needed := series{name: "what was needed", colour: grey, style: dashed}
+	needed := series{name: "peak", colour: grey, style: dashed}
 	jump := series{name: "peaks × 1.8 from here on", colour: green}
 	steps = stepsOf(steps, task)
 	for i, s := range steps {
 		run := float64(i + 1)
 		needed.add(run, 1)
-		if s.killed > 0 {
-			killed.add(run, s.granted/s.used)
+		granted := float64(s.Limit) / float64(s.Peak)
+		if s.Kills > 0 {
+			killed.add(run, granted)
 		} else {
-			ratio.add(run, s.granted/s.used)
+			ratio.add(run, granted)
 		}
 	}
 	y := axis{label: "granted / used", log: true, ticks: []float64{0.25, 0.5, 1, 2, 4, 8, 16}}
 	jump.x, jump.y = []float64{float64(len(steps)) / 2, float64(len(steps)) / 2}, []float64{y.ticks[0], y.ticks[len(y.ticks)-1]}
-	return figure{{title: task + ": a sudden change, and the way back", x: runAxis(len(steps)), y: y, series: []series{needed, jump, ratio, killed}}}
+	return figure{{title: task + ": a sudden change and the recovery", x: runAxis(len(steps)), y: y, series: []series{needed, jump, ratio, killed}}}
 }
 
 // targetFigure shows the waste and the real kills by risk target.
@@ -126,18 +130,18 @@ func targetFigure(targets []targetResult) figure {
 	x := axis{label: "risk target, %", log: true, ticks: []float64{0.2, 0.5, 1, 2, 5, 10, 20}}
 	waste := series{name: "wasted / used", colour: blue}
 	all := series{name: "all runs", colour: red}
-	killedWarm := series{name: "without young tasks", colour: blue}
+	killedByModel := series{name: "without the cold start", colour: blue}
 	target := series{name: "target", colour: grey, style: dashed, x: []float64{0.2, 20}, y: []float64{0.2, 20}}
-	most := 0.0
+	highest := 0.0
 	for _, t := range targets {
 		waste.add(100*t.target, t.waste)
 		all.add(100*t.target, 100*t.killed)
-		killedWarm.add(100*t.target, 100*t.killedWarm)
-		most = max(most, t.waste)
+		killedByModel.add(100*t.target, 100*t.killedByModel)
+		highest = max(highest, t.waste)
 	}
 	return figure{
-		{title: "Waste against the risk target", x: x, y: axis{label: "wasted / used", ticks: ticksUpTo(most)}, series: []series{waste}},
-		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{target, all, killedWarm}},
+		{title: "Waste against the risk target", x: x, y: axis{label: "wasted / used", ticks: ticksUpTo(highest)}, series: []series{waste}},
+		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{target, all, killedByModel}},
 	}
 }
 
@@ -148,7 +152,7 @@ func policiesFigure(results []backtest.Result) figure {
 	mostKilled, mostUsed := 0.0, 0.0
 	for _, r := range results {
 		s := &others
-		if r.Policy == backtest.Own {
+		if r.Policy == backtest.Loadaware {
 			s = &ours
 		}
 		s.add(r.Killed, r.Utilisation)

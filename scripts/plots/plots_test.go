@@ -25,7 +25,7 @@ func TestPicturesAreDeterministic(t *testing.T) {
 	first, again := t.TempDir(), t.TempDir()
 	require.NoError(t, draw(first, "predict_demand", history))
 	require.NoError(t, draw(again, "predict_demand", history))
-	for _, name := range []string{"allocation.svg", "risk.svg", "drift.svg", "target.svg", "rivals.svg"} {
+	for _, name := range []string{"allocation.svg", "risk.svg", "drift.svg", "target.svg", "rivals.svg", "phases.svg"} {
 		svg, err := os.ReadFile(filepath.Join(first, name))
 		require.NoError(t, err)
 		same, err := os.ReadFile(filepath.Join(again, name))
@@ -35,6 +35,7 @@ func TestPicturesAreDeterministic(t *testing.T) {
 	}
 }
 
+// firstLines returns the first n lines of the demo history.
 func firstLines(t *testing.T, n int) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(demo.CSV))
 	require.NoError(t, err)
@@ -43,6 +44,7 @@ func firstLines(t *testing.T, n int) []byte {
 	return bytes.Join(bytes.SplitAfterN(text, []byte("\n"), n+1)[:n], nil)
 }
 
+// assertXML checks that a text is well-formed XML.
 func assertXML(t *testing.T, text []byte) {
 	d := xml.NewDecoder(strings.NewReader(string(text)))
 	for {
@@ -54,25 +56,40 @@ func assertXML(t *testing.T, text []byte) {
 	}
 }
 
-// The backtest returns no single runs, so this package has its own replay. Both must have equal
-// totals.
 func TestReplayAgreesWithBacktest(t *testing.T) {
-	rows, err := read(demo.CSV)
-	require.NoError(t, err)
-	steps, err := replay(rows, sizing.DefaultRiskTarget)
+	steps, err := replay(demo.CSV, sizing.DefaultRiskTarget)
 	require.NoError(t, err)
 	replayed := sum(steps, sizing.DefaultRiskTarget)
 	results, err := backtestPolicies(demo.CSV)
 	require.NoError(t, err)
-	require.Equal(t, backtest.Own, results[0].Policy)
+	require.Equal(t, backtest.Loadaware, results[0].Policy)
 	assert.InDelta(t, results[0].Killed, 100*replayed.killed, 1e-9)
 	assert.InDelta(t, results[0].WastedGBh/results[0].UsedGBh, replayed.waste, 1e-9)
+}
+
+func TestDriftChangesTheSecondHalfOnly(t *testing.T) {
+	history := firstLines(t, 21)
+	changed, err := drift(history)
+	require.NoError(t, err)
+	before, err := replay(history, sizing.DefaultRiskTarget)
+	require.NoError(t, err)
+	after, err := replay(changed, sizing.DefaultRiskTarget)
+	require.NoError(t, err)
+	require.Len(t, after, len(before))
+	for i := range before {
+		factor := 1.0
+		if i >= len(before)/2 {
+			factor = driftFactor
+		}
+		assert.InEpsilon(t, factor, float64(after[i].Peak)/float64(before[i].Peak), 1e-6, "run %d", i+1)
+		assert.Equal(t, before[i].Features, after[i].Features)
+	}
 }
 
 func TestAxisPositionsAndTicks(t *testing.T) {
 	decades := axis{log: true, ticks: []float64{1, 10, 100}}
 	assert.InDelta(t, 0.5, decades.position(10), 1e-12)
-	assert.Zero(t, decades.position(0), "a value beyond the end is at the end")
+	assert.Zero(t, decades.position(0), "a value outside the axis has the position of the nearer end")
 	assert.Equal(t, []float64{0, 5, 10, 15, 20, 25}, ticksUpTo(21))
 	assert.Equal(t, []float64{0, 25, 50, 75, 100, 125, 150}, runAxis(150).ticks)
 }

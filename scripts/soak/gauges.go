@@ -14,26 +14,26 @@ import (
 // gauge is a metric that must not grow in a long-lived process.
 type gauge struct {
 	name, metric, unit string
-	scale              float64
+	scale              float64 // value of the metric for one unit
 	allowed            allowance
 }
 
-// callers is the number of concurrent callers. Each has at most one connection to a replica,
-// which costs one descriptor and two goroutines there.
+// callers is the number of concurrent callers. Each caller has at most one connection to a replica,
+// and a connection costs the replica one descriptor and two goroutines.
 const callers = 16
 
 // gauges lists the gauges with their allowances for the whole measured time. Resident memory
-// varies by about a tenth with the garbage collector and the current training; the others vary
-// with the number of open connections.
+// varies by about a tenth with the garbage collector and the current training. The other gauges
+// vary with the number of open connections.
 var gauges = []gauge{
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, minimum: 8 << 20}},
 	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, minimum: 2 * callers}},
 	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
 }
 
-// series holds the values of one replica's gauges over time.
+// series contains the values of one replica's gauges over time.
 type series struct {
-	admin   string // address of its /metrics
+	admin   string // URL of the admin listener, which serves /metrics
 	seconds []float64
 	values  map[string][]float64 // by metric
 }
@@ -71,7 +71,7 @@ func (s *series) trend(metric string, warmUp time.Duration) Trend {
 	return fitTrend(s.seconds[from:], s.values[metric][from:])
 }
 
-// tenths returns the median of a gauge in each tenth of the time.
+// tenths returns the median of a gauge, in its unit, in each tenth of the time.
 func (s *series) tenths(g gauge) []float64 {
 	var tenths []float64
 	values := s.values[g.metric]
@@ -93,6 +93,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return parseMetrics(response.Body)
 }
 
+// parseMetrics reads the metrics without labels from the text format of Prometheus.
 func parseMetrics(page io.Reader) (map[string]float64, error) {
 	metrics := map[string]float64{}
 	lines := bufio.NewScanner(page)

@@ -6,9 +6,9 @@
 //	go run ./scripts/soak -for 90s       # the short form
 //	go run ./scripts/soak -rate 60       # at a given rate
 //
-// Each task starts with as many runs as a training reads at most, so that a training costs the
-// same from start to end. Six searches for better parameters run. The gauges come from /metrics of
-// each replica, and the first third is warm-up. The exit code is 1 if a gauge grew or a call failed.
+// Each task starts with as many runs as a training may read, so that all trainings cost the same. Six
+// searches for better parameters run meanwhile. The gauges come from /metrics of each replica. The
+// first third of the time is warm-up. The exit code is 1 if a gauge grew or a call failed.
 package main
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// plan holds the parameters of a soak test.
-type plan struct {
+// options contains the parameters of a soak test.
+type options struct {
 	length   time.Duration
 	rate     float64 // requests per second; 60 % of the capacity if zero
 	replicas int
@@ -38,7 +38,7 @@ type plan struct {
 }
 
 func main() {
-	var p plan
+	var p options
 	flag.DurationVar(&p.length, "for", 30*time.Minute, "length; the first third is warm-up")
 	flag.Float64Var(&p.rate, "rate", 0, "requests per second; 60 % of the capacity if 0")
 	flag.IntVar(&p.replicas, "replicas", 2, "number of replicas")
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, p plan) (err error) {
+func run(ctx context.Context, p options) (err error) {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: p.replicas, Env: []string{
 		"LOADAWARE_SEARCH_EVERY=" + (p.length / 6).String(), "LOADAWARE_LOG_LEVEL=warn",
 	}})
@@ -69,13 +69,13 @@ func run(ctx context.Context, p plan) (err error) {
 	if p.rate == 0 {
 		p.rate = 0.6 * measureCapacity(ctx, cluster, tasks, p.seed)
 	}
-	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v, of which the first third is warm-up\n",
+	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v; the first third is warm-up\n",
 		p.seed, p.replicas, p.tasks, p.history, p.rate, p.length)
 	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: p.seed, callers: callers, rate: p.rate}
 	return soak(ctx, t, p.length)
 }
 
-// measureCapacity returns the rate at which the replicas answer callers that do not pause.
+// measureCapacity returns the requests per second that the replicas answer to callers without pauses.
 func measureCapacity(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -85,10 +85,10 @@ func measureCapacity(ctx context.Context, cluster *testcluster.Cluster, tasks []
 	return rate
 }
 
-// errNotFlat reports that a soak test failed; the lines before it give the reasons.
+// errNotFlat means that a soak test failed. soak has printed the reasons.
 var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above")
 
-// soak runs the traffic, samples the gauges meanwhile, and checks both.
+// soak runs the traffic for length, samples the gauges meanwhile, and checks calls and gauges.
 func soak(ctx context.Context, t *traffic, length time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()

@@ -28,11 +28,11 @@ func trendOf(value func(second float64) float64) Trend {
 	return fitTrend(seconds, values)
 }
 
-func TestLeakGrowsAndGarbageCollectorDoesNot(t *testing.T) {
+func TestTrendSeparatesLeaksFromVariation(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	const mib = 1 << 20
 	sawtooth := func(s float64) float64 { return (80 + 60*math.Mod(s/17, 1)) * mib }
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		value func(float64) float64
 		flat  bool
 	}{
@@ -45,12 +45,13 @@ func TestLeakGrowsAndGarbageCollectorDoesNot(t *testing.T) {
 		"2 MiB per minute below a sawtooth":   {func(s float64) float64 { return sawtooth(s) + 2*s/60*mib }, false},
 	} {
 		flat, description := gauges[0].allowed.flat("memory", "MiB", mib, trendOf(c.value))
-		assert.Equal(t, c.flat, flat, "%s: %s", claim, description)
+		assert.Equal(t, c.flat, flat, "%s: %s", name, description)
 	}
 	flat, _ := gauges[1].allowed.flat("goroutines", "", 1, trendOf(func(s float64) float64 { return 40 + s/10 }))
 	assert.False(t, flat, "six goroutines per minute")
 }
 
+// step returns 1 for true and 0 for false.
 func step(up bool) float64 {
 	if up {
 		return 1
@@ -58,7 +59,7 @@ func step(up bool) float64 {
 	return 0
 }
 
-func TestSlopeIsThatOfTheLine(t *testing.T) {
+func TestTrendOfALineHasItsSlope(t *testing.T) {
 	trend := trendOf(func(s float64) float64 { return 5 + 3*s })
 	assert.InDelta(t, 3, trend.Slope, 1e-12)
 	assert.InDelta(t, 3*599, trend.Growth(), 1e-9)
@@ -81,10 +82,12 @@ func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.Handl
 	return &traffic{replicas: []*testcluster.Replica{replica}, tasks: []testcluster.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
 }
 
+// metricsPage returns the text of /metrics with a number of goroutines.
 func metricsPage(goroutines int64) string {
 	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
 }
 
+// answerOK answers a prediction with a limit below every peak.
 func answerOK(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`)
 }
@@ -92,7 +95,7 @@ func answerOK(w http.ResponseWriter, _ *http.Request) {
 func TestSoakFindsFaults(t *testing.T) {
 	steady := func(int64) string { return metricsPage(40) }
 	var n atomic.Int64
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		metrics func(int64) string
 		answer  http.HandlerFunc
 		passes  bool
@@ -116,10 +119,10 @@ func TestSoakFindsFaults(t *testing.T) {
 		p := trafficTo(t, c.metrics, c.answer)
 		err := soak(context.Background(), p, 3*time.Second)
 		if c.passes {
-			assert.NoError(t, err, claim)
+			assert.NoError(t, err, name)
 			assert.Contains(t, fmt.Sprint(p.counts.calls), "/retry-lift", "a lift follows an OOM kill")
 		} else {
-			assert.ErrorIs(t, err, errNotFlat, claim)
+			assert.ErrorIs(t, err, errNotFlat, name)
 		}
 	}
 }

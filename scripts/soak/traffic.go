@@ -13,14 +13,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// traffic simulates runs against the replicas in turn at a fixed rate: each request waits for
-// its scheduled time.
+// traffic simulates runs and sends their requests to the replicas in turn, at a fixed rate: each
+// request waits for its scheduled time.
 type traffic struct {
 	replicas []*testcluster.Replica
 	tasks    []testcluster.Task
 	seed     uint64
-	callers  int     // concurrent
-	rate     float64 // requests per second; if zero, each caller sends as soon as it has its answer
+	callers  int     // number of concurrent callers
+	rate     float64 // requests per second; if zero, each caller sends as soon as it has an answer
 
 	started time.Time
 	sent    atomic.Int64 // requests scheduled so far
@@ -36,7 +36,7 @@ func (t *traffic) run(ctx context.Context) float64 {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(t.seed, uint64(c)))
 			for n := 0; ctx.Err() == nil; n++ {
-				t.playRun(ctx, random, fmt.Sprintf("run-%d-%d-%d", t.seed, c, n))
+				t.simulateRun(ctx, random, fmt.Sprintf("run-%d-%d-%d", t.seed, c, n))
 			}
 		})
 	}
@@ -44,9 +44,9 @@ func (t *traffic) run(ctx context.Context) float64 {
 	return float64(t.counts.answered()) / time.Since(t.started).Seconds()
 }
 
-// playRun simulates one run: two predictions without a run id, one for the run, and its report.
-// If the limit is below the peak it adds an OOM kill, a lift and a second try.
-func (t *traffic) playRun(ctx context.Context, random *rand.Rand, id string) {
+// simulateRun simulates one run: two predictions without a run id, one for the run, and a report.
+// If the limit is below the peak, it adds an OOM kill, a lift and a second try.
+func (t *traffic) simulateRun(ctx context.Context, random *rand.Rand, id string) {
 	task := t.tasks[random.IntN(len(t.tasks))]
 	for range 2 {
 		t.call(ctx, "/predict", testcluster.PredictBody(random, task, ""))
@@ -62,7 +62,7 @@ func (t *traffic) playRun(ctx context.Context, random *rand.Rand, id string) {
 	t.call(ctx, "/observe", run)
 }
 
-// requestBody returns the fields of a run that are known before its end, and more fields.
+// requestBody returns the fields of a run that are known before its end, together with more fields.
 func requestBody(run testcluster.Observation, more map[string]any) map[string]any {
 	body := map[string]any{"dag_id": run.DAG, "task_id": run.Task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 	for name, value := range more {
@@ -71,7 +71,7 @@ func requestBody(run testcluster.Observation, more map[string]any) map[string]an
 	return body
 }
 
-// answer holds the fields of an answer that playRun uses.
+// answer contains the fields of an answer that simulateRun uses.
 type answer struct {
 	Memory struct {
 		LimitBytes int64 `json:"limit_bytes"`
@@ -91,7 +91,7 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 	if ctx.Err() != nil {
 		return got
 	}
-	// Longer than any deadline of the server, so that the server ends the call.
+	// The timeout is longer than any deadline of the server, so that the server ends the call.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	status, text, err := t.replicas[int(n)%len(t.replicas)].Call(bounded, http.MethodPost, path, body)
@@ -109,6 +109,7 @@ type callCounts struct {
 	faults []string               // descriptions of the first faults
 }
 
+// count counts one call, and keeps the description of a fault.
 func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,12 +128,13 @@ func (t *callCounts) count(path string, status int, text []byte, err error) {
 // answered returns the number of calls with an answer of any status.
 func (t *callCounts) answered() int { return t.sum(func(status int) bool { return status != 0 }) }
 
-// faulty returns the number of calls without an answer of status 200. A 4xx is a fault, too,
-// because every body is valid.
+// faulty returns the number of calls without a 200 answer. A 4xx is a fault, too, because every
+// body is valid.
 func (t *callCounts) faulty() int {
 	return t.sum(func(status int) bool { return status != http.StatusOK })
 }
 
+// sum returns the number of calls whose status matches.
 func (t *callCounts) sum(matches func(status int) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

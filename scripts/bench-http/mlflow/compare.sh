@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures row 16 of bench-http: wrk against the scoring server of MLflow and against loadaware,
-# in turn. serve.py describes the model. The Python packages go into a venv of their own.
+# Measures row 16 of bench-http: wrk sends requests to the scoring server of MLflow and to
+# loadaware in turn. serve.py describes the model. The Python packages go into a separate venv.
 #
 #   bash scripts/bench-http/mlflow/compare.sh [folder for the venv]
 set -euo pipefail -m # a process group per job, so that the kill reaches the workers of MLflow
@@ -26,5 +26,5 @@ server=$!
 up() { curl -sf "http://127.0.0.1:$port/ping" >/dev/null; }
 for _ in $(seq 1 240); do up && break; sleep 0.5; done
 up || { cat "$work/log" >&2; echo "start MLflow: its server did not answer within two minutes" >&2; exit 1; }
-echo "MLflow $(mlflow --version | sed 's/.* //'), its scoring server of one worker on one core"
+echo "MLflow $(mlflow --version | sed 's/.* //'): scoring server with one worker on one core"
 bin/bench-http -bin "${SERVER:-bin/loadaware}" -rows 16 -rival "http://127.0.0.1:$port/invocations" -rival-body "$work/payload.json"

@@ -1,5 +1,5 @@
-// The Go clients that scripts/clients generates and runs. It is a module of its own,
-// so that what generated clients need is no dependency of the service.
+// The Go clients that scripts/clients generates and runs. They are a separate module, so
+// that the service does not depend on the libraries of generated clients.
 module github.com/loadaware/loadaware/scripts/clients/go
 
 go 1.26

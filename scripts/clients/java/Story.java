@@ -11,7 +11,7 @@ import org.openapitools.client.api.TasksApi;
 import org.openapitools.client.api.TellApi;
 import org.openapitools.client.model.*;
 
-/** Runs the story of docs/clients.md with the Java client of openapi-generator, in its default form (okhttp and Gson). */
+/** Runs the scenario of docs/clients.md with the Java client of openapi-generator, in its default form (okhttp and Gson). */
 public final class Story {
   private static final long GIB = 1L << 30;
   private static final String DAG = "clients";
@@ -34,12 +34,12 @@ public final class Story {
     service = new ServiceApi(client);
   }
 
-  private interface Part {
+  private interface Step {
     void run() throws Exception;
   }
 
   public static void main(String[] args) throws Exception {
-    same(Health.StatusEnum.OK, service.health().getStatus());
+    checkEqual(Health.StatusEnum.OK, service.health().getStatus());
     run("predict", Story::predict);
     run("predict with a model", Story::predictWithAModel);
     run("observe", Story::observe);
@@ -51,25 +51,25 @@ public final class Story {
     System.exit(0); // okhttp keeps threads for a while
   }
 
-  private static void run(String name, Part part) throws Exception {
-    part.run();
+  private static void run(String name, Step step) throws Exception {
+    step.run();
     System.out.println("ok " + name);
   }
 
   private static void predict() throws Exception {
-    Prediction answer = ask.predict(question("run-1", "8Gi").features(FEATURES));
-    same(Source.REQUESTED, answer.getSource());
-    same(Mode.ENFORCE, answer.getMode());
-    same(8 * GIB, answer.getMemory().getRequestBytes());
-    same(2.0, answer.getCpu().getRequestCores());
-    same(List.of(8 * GIB), answer.getLadderBytes());
-    same(null, answer.getRisk().getPromised());
-    same(0.015, answer.getRisk().getTarget());
+    Prediction answer = ask.predict(newPredictRequest("run-1", "8Gi").features(FEATURES));
+    checkEqual(Source.REQUESTED, answer.getSource());
+    checkEqual(Mode.ENFORCE, answer.getMode());
+    checkEqual(8 * GIB, answer.getMemory().getRequestBytes());
+    checkEqual(2.0, answer.getCpu().getRequestCores());
+    checkEqual(List.of(8 * GIB), answer.getLadderBytes());
+    checkEqual(null, answer.getRisk().getPromised());
+    checkEqual(0.015, answer.getRisk().getTarget());
     check(answer.getModel() == null && answer.getBins() == null && answer.getShadow() == null, answer);
 
     Receipt receipt = receiptOf(answer.getPredictionId());
-    same(FEATURES, receipt.getAsk().getFeatures());
-    same(8 * GIB, receipt.getAnswer().getMemory().getRequestBytes());
+    checkEqual(FEATURES, receipt.getAsk().getFeatures());
+    checkEqual(8 * GIB, receipt.getAnswer().getMemory().getRequestBytes());
     check(receipt.getAnsweredAt().isBefore(OffsetDateTime.now().plusMinutes(1)), receipt);
   }
 
@@ -80,11 +80,11 @@ public final class Story {
                 .dagId("pricing")
                 .taskId("predict_demand")
                 .features(Map.of("product_count", 1253, "store_count", 12, "region", "emea", "execution_date", "2020-02-01")));
-    same(Source.MODEL, answer.getSource());
+    checkEqual(Source.MODEL, answer.getSource());
     check(answer.getModel().getVersion() >= 1 && answer.getModel().getObservations() > 100, answer.getModel());
     check(answer.getModel().getTrainedAt().isBefore(OffsetDateTime.now().plusMinutes(1)), answer.getModel());
     check(answer.getRisk().getPromised() > 0 && answer.getRisk().getPromised() < 1, answer.getRisk());
-    same(answer.getMemory().getLimitBytes(), answer.getLadderBytes().get(0));
+    checkEqual(answer.getMemory().getLimitBytes(), answer.getLadderBytes().get(0));
     check(answer.getDuration().getMedianSeconds() <= answer.getDuration().getP95Seconds(), answer.getDuration());
     double sum = answer.getBins().getProbabilities().stream().mapToDouble(Double::doubleValue).sum();
     check(Math.abs(sum - 1) < 0.01, answer.getBins());
@@ -114,24 +114,24 @@ public final class Story {
 
     Lift evicted = ask.retryLift(request.runId("run-3").reason(LiftRequest.ReasonEnum.EVICTED));
     check(!evicted.getRetry() && evicted.getVerdict() == Lift.VerdictEnum.NOT_MEMORY, evicted);
-    same(null, evicted.getMemory());
+    checkEqual(null, evicted.getMemory());
   }
 
   private static void batch() throws Exception {
     PredictBatchRequest request =
-        new PredictBatchRequest().tasks(List.of(question("run-4", "8Gi"), question("run-5", "350GiB")));
+        new PredictBatchRequest().tasks(List.of(newPredictRequest("run-4", "8Gi"), newPredictRequest("run-5", "350GiB")));
     List<PredictionOrError> answers = ask.predictBatch(request).getPredictions();
     check(answers.get(0).getPrediction().getMemory().getRequestBytes() > 0, answers.get(0));
     Problem problem = answers.get(1).getItemError().getError();
-    same(422, problem.getStatus());
-    same("tasks[1].requested.memory", problem.getErrors().get(0).getField());
+    checkEqual(422, problem.getStatus());
+    checkEqual("tasks[1].requested.memory", problem.getErrors().get(0).getField());
   }
 
   private static void profile() throws Exception {
     TaskProfile known = tasks.getTask(DAG, TASK, null);
     check(known.getObservations() == 2 && known.getKills() == 1, known);
-    same(5 * GIB, known.getLargestPeakBytes());
-    same(
+    checkEqual(5 * GIB, known.getLargestPeakBytes());
+    checkEqual(
         Map.of(
             "product_count", FeatureField.KindEnum.NUMBER,
             "discount", FeatureField.KindEnum.NUMBER,
@@ -140,7 +140,7 @@ public final class Story {
             "sale_end", FeatureField.KindEnum.DATE),
         known.getFeatures().stream().collect(Collectors.toMap(FeatureField::getName, FeatureField::getKind)));
     check(known.getLastSeen().isBefore(OffsetDateTime.now().plusMinutes(1)), known);
-    same(Mode.ENFORCE, known.getPolicy().getMode());
+    checkEqual(Mode.ENFORCE, known.getPolicy().getMode());
 
     TaskProfile learned = tasks.getTask("pricing", "predict_demand", null);
     check(learned.getChampion().getVersion() >= 1 && !learned.getExam().isEmpty(), learned);
@@ -152,27 +152,27 @@ public final class Story {
     PolicyRequest request = new PolicyRequest().mode(PolicyRequest.ModeEnum.SHADOW).cap("384Gi").riskTarget(0.01);
     Policy put = tasks.putPolicy(DAG, TASK, request, null);
     Policy got = tasks.getPolicy(DAG, TASK, null);
-    same(put, got);
-    same(Mode.SHADOW, got.getMode());
-    same(384 * GIB, got.getCapBytes());
-    same(null, got.getFloorBytes());
-    same(Mode.ENFORCE, tasks.putPolicy(DAG, TASK, new PolicyRequest(), null).getMode());
-    same("enforce", tasks.listAudit(null, DAG, TASK, null, null).getEntries().get(0).getAfter().get("mode"));
+    checkEqual(put, got);
+    checkEqual(Mode.SHADOW, got.getMode());
+    checkEqual(384 * GIB, got.getCapBytes());
+    checkEqual(null, got.getFloorBytes());
+    checkEqual(Mode.ENFORCE, tasks.putPolicy(DAG, TASK, new PolicyRequest(), null).getMode());
+    checkEqual("enforce", tasks.listAudit(null, DAG, TASK, null, null).getEntries().get(0).getAfter().get("mode"));
   }
 
   private static void errors() throws Exception {
-    PredictRequest wrong = question("run-6", "350GiB");
+    PredictRequest wrong = newPredictRequest("run-6", "350GiB");
     wrong.getRequested().cpu("lots");
     Problem problem = problemOf(422, () -> ask.predict(wrong));
-    same(422, problem.getStatus());
-    same("urn:loadaware:problem:invalid", problem.getType());
-    same(
+    checkEqual(422, problem.getStatus());
+    checkEqual("urn:loadaware:problem:invalid", problem.getType());
+    checkEqual(
         List.of("requested.memory", "requested.cpu"),
         problem.getErrors().stream().map(FieldProblem::getField).collect(Collectors.toList()));
-    same(404, problemOf(404, () -> tasks.getTask(DAG, "unknown", null)).getStatus());
+    checkEqual(404, problemOf(404, () -> tasks.getTask(DAG, "unknown", null)).getStatus());
   }
 
-  private static PredictRequest question(String run, String memory) {
+  private static PredictRequest newPredictRequest(String run, String memory) {
     return new PredictRequest()
         .dagId(DAG)
         .taskId(TASK)
@@ -184,13 +184,13 @@ public final class Story {
     return new Observation().dagId(DAG).taskId(TASK).runId(run).outcome(outcome).features(FEATURES);
   }
 
-  /** Waits for a receipt, which is written shortly after the answer. */
+  /** Waits for a receipt, which the service stores shortly after the answer. */
   private static Receipt receiptOf(String predictionId) throws Exception {
     for (int i = 0; i < 100; i++) {
       try {
         return tasks.getReceipt(predictionId);
       } catch (ApiException e) {
-        same(404, e.getCode());
+        checkEqual(404, e.getCode());
         Thread.sleep(100);
       }
     }
@@ -198,23 +198,23 @@ public final class Story {
   }
 
   /** Parses the answer of a call that must fail. */
-  private static Problem problemOf(int status, Part call) throws Exception {
+  private static Problem problemOf(int status, Step call) throws Exception {
     try {
       call.run();
     } catch (ApiException e) {
-      same(status, e.getCode());
+      checkEqual(status, e.getCode());
       return Problem.fromJson(e.getResponseBody());
     }
     throw new AssertionError("accepted");
   }
 
-  private static void same(Object want, Object got) {
+  private static void checkEqual(Object want, Object got) {
     check(Objects.equals(want, got), want + " expected, but got " + got);
   }
 
-  private static void check(boolean ok, Object about) {
+  private static void check(boolean ok, Object details) {
     if (!ok) {
-      throw new AssertionError(String.valueOf(about));
+      throw new AssertionError(String.valueOf(details));
     }
   }
 }

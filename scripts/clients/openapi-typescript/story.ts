@@ -1,4 +1,4 @@
-// Runs the story of docs/clients.md with the types of openapi-typescript and openapi-fetch.
+// Runs the scenario of docs/clients.md with the types of openapi-typescript and openapi-fetch.
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { components, paths } from "../generated/openapi-typescript/schema.js";
@@ -18,7 +18,7 @@ const client = createClient<paths>({
   headers: { Authorization: `Bearer ${env("LOADAWARE_TOKEN")}` },
 });
 
-const question = (run_id: string, more: Partial<Schemas["PredictRequest"]> = {}): Schemas["PredictRequest"] =>
+const newPredictRequest = (run_id: string, more: Partial<Schemas["PredictRequest"]> = {}): Schemas["PredictRequest"] =>
   ({ dag_id, task_id, run_id, requested: { memory: "8Gi", cpu: "2" }, ...more });
 const report = (run_id: string, outcome: Schemas["Outcome"], more: Partial<Schemas["Observation"]> = {}): Schemas["Observation"] =>
   ({ dag_id, task_id, run_id, outcome, features, ...more });
@@ -40,9 +40,9 @@ async function receiptOf(prediction_id: string): Promise<Schemas["Receipt"]> {
   return assert.fail(`no receipt of ${prediction_id}`);
 }
 
-const story = {
+const steps = {
   async predict() {
-    const answer = await value(client.POST("/predict", { body: question("run-1", { features }) }));
+    const answer = await value(client.POST("/predict", { body: newPredictRequest("run-1", { features }) }));
     const source: Schemas["Source"] = answer.source;
     assert.equal(source, "requested");
     assert.equal(answer.memory?.request_bytes, 8 * GIB);
@@ -87,13 +87,13 @@ const story = {
   },
 
   async batch() {
-    const bad = question("run-5", { requested: { memory: "350GiB" } });
-    const { predictions } = await value(client.POST("/predict/batch", { body: { tasks: [question("run-4"), bad] } }));
-    const [good, refused] = predictions;
+    const bad = newPredictRequest("run-5", { requested: { memory: "350GiB" } });
+    const { predictions } = await value(client.POST("/predict/batch", { body: { tasks: [newPredictRequest("run-4"), bad] } }));
+    const [good, rejected] = predictions;
     assert.ok(good && "prediction_id" in good && good.memory && good.memory.request_bytes > 0);
-    assert.ok(refused && "error" in refused);
-    assert.equal(refused.error.status, 422);
-    assert.equal(refused.error.errors?.[0]?.field, "tasks[1].requested.memory");
+    assert.ok(rejected && "error" in rejected);
+    assert.equal(rejected.error.status, 422);
+    assert.equal(rejected.error.errors?.[0]?.field, "tasks[1].requested.memory");
   },
 
   async profile() {
@@ -120,7 +120,7 @@ const story = {
   },
 
   async errors() {
-    const wrong = question("run-6", { requested: { memory: "350GiB", cpu: "lots" } });
+    const wrong = newPredictRequest("run-6", { requested: { memory: "350GiB", cpu: "lots" } });
     const { error, response } = await client.POST("/predict", { body: wrong });
     assert.ok(error);
     assert.deepEqual([response.status, error.status, error.type], [422, 422, "urn:loadaware:problem:invalid"]);
@@ -131,7 +131,7 @@ const story = {
 };
 
 assert.equal((await value(client.GET("/healthz"))).status, "ok");
-for (const [name, part] of Object.entries(story)) {
-  await part();
+for (const [name, step] of Object.entries(steps)) {
+  await step();
   console.log("ok", name);
 }

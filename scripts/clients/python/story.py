@@ -1,4 +1,4 @@
-"""Runs the story of docs/clients.md with the Python client of openapi-generator."""
+"""Runs the scenario of docs/clients.md with the Python client of openapi-generator."""
 
 import math
 import os
@@ -37,11 +37,11 @@ client = ApiClient(Configuration(host=os.environ["LOADAWARE_URL"], access_token=
 ask, tell, tasks, service = AskApi(client), TellApi(client), TasksApi(client), ServiceApi(client)
 
 
-def question(run: str, **more) -> PredictRequest:
+def new_predict_request(run: str, **more) -> PredictRequest:
     return PredictRequest(dag_id=DAG, task_id=TASK, run_id=run, requested=Resources(memory="8Gi", cpu="2"), **more)
 
 
-def report(run: str, outcome: Outcome, **more) -> Observation:
+def new_observation(run: str, outcome: Outcome, **more) -> Observation:
     return Observation(dag_id=DAG, task_id=TASK, run_id=run, outcome=outcome, features=FEATURES, **more)
 
 
@@ -56,7 +56,7 @@ def receipt_of(prediction_id: str):
 
 
 def predict() -> None:
-    answer = ask.predict(question("run-1", features=FEATURES))
+    answer = ask.predict(new_predict_request("run-1", features=FEATURES))
     assert answer.source is Source.REQUESTED and answer.mode is Mode.ENFORCE
     assert answer.memory.request_bytes == 8 * GIB and answer.memory.limit == "8Gi"
     assert answer.cpu.request_cores == 2.0
@@ -79,11 +79,11 @@ def predict_with_a_model() -> None:
 
 
 def observe() -> None:
-    success = report("run-1", Outcome.SUCCESS, memory_max_bytes=5 * GIB, duration_seconds=60.5, cpu_max_cores=1.5)
+    success = new_observation("run-1", Outcome.SUCCESS, memory_max_bytes=5 * GIB, duration_seconds=60.5, cpu_max_cores=1.5)
     first, again = tell.observe(success), tell.observe(success)
     assert (first.recorded, first.duplicate, again.duplicate) == (True, False, True)
     assert first.warnings is None or all(w.field and w.detail for w in first.warnings)
-    killed = report("run-2", Outcome.OOM_KILLED, duration_seconds=30, allocated=Resources(memory_bytes=4 * GIB))
+    killed = new_observation("run-2", Outcome.OOM_KILLED, duration_seconds=30, allocated=Resources(memory_bytes=4 * GIB))
     assert tell.observe(killed).recorded
 
 
@@ -99,12 +99,12 @@ def lift() -> None:
 
 
 def batch() -> None:
-    bad = question("run-5")
+    bad = new_predict_request("run-5")
     bad.requested = Resources(memory="350GiB")
-    good, refused = ask.predict_batch(PredictBatchRequest(tasks=[question("run-4"), bad])).predictions
+    good, rejected = ask.predict_batch(PredictBatchRequest(tasks=[new_predict_request("run-4"), bad])).predictions
     assert isinstance(good.actual_instance, Prediction) and good.actual_instance.memory is not None
-    assert isinstance(refused.actual_instance, ItemError)
-    problem = refused.actual_instance.error
+    assert isinstance(rejected.actual_instance, ItemError)
+    problem = rejected.actual_instance.error
     assert problem.status == 422 and problem.errors[0].var_field == "tasks[1].requested.memory"
 
 
@@ -133,9 +133,9 @@ def policy() -> None:
 def errors() -> None:
     try:
         ask.predict(PredictRequest(dag_id=DAG, task_id=TASK, requested=Resources(memory="350GiB", cpu="lots")))
-    except ApiException as refusal:
-        problem = refusal.data
-        assert isinstance(problem, Problem) and problem.status == refusal.status == 422
+    except ApiException as rejection:
+        problem = rejection.data
+        assert isinstance(problem, Problem) and problem.status == rejection.status == 422
         assert [e.var_field for e in problem.errors] == ["requested.memory", "requested.cpu"], problem.errors
         assert problem.type == "urn:loadaware:problem:invalid" and problem.request_id
     else:
@@ -150,6 +150,6 @@ def errors() -> None:
 
 if __name__ == "__main__":
     assert service.health().status == "ok"
-    for part in (predict, predict_with_a_model, observe, lift, batch, profile, policy, errors):
-        part()
-        print("ok", part.__name__)
+    for step in (predict, predict_with_a_model, observe, lift, batch, profile, policy, errors):
+        step()
+        print("ok", step.__name__)

@@ -1,4 +1,4 @@
-// Runs the story of docs/clients.md with the typescript-fetch client of openapi-generator.
+// Runs the scenario of docs/clients.md with the typescript-fetch client of openapi-generator.
 import assert from "node:assert/strict";
 import {
   AskApi, Configuration, FeatureFieldKindEnum, LiftRequestReasonEnum, LiftVerdictEnum, Mode, Outcome, PolicyRequestModeEnum,
@@ -18,17 +18,17 @@ const tell = new TellApi(configuration);
 const tasks = new TasksApi(configuration);
 const service = new ServiceApi(configuration);
 
-const question = (runId: string, more: Partial<PredictRequest> = {}): PredictRequest =>
+const newPredictRequest = (runId: string, more: Partial<PredictRequest> = {}): PredictRequest =>
   ({ dagId, taskId, runId, requested: { memory: "8Gi", cpu: "2" }, ...more });
 const report = (runId: string, outcome: Outcome, more: Partial<Observation> = {}): Observation =>
   ({ dagId, taskId, runId, outcome, features, ...more });
 
 // problemOf parses the answer of a call that must fail.
 async function problemOf(call: Promise<unknown>, status: number): Promise<Problem> {
-  const refusal = await call.then(() => assert.fail("accepted"), (e: unknown) => e);
-  assert.ok(refusal instanceof ResponseError, String(refusal));
-  assert.equal(refusal.response.status, status);
-  return ProblemFromJSON(await refusal.response.json());
+  const rejection = await call.then(() => assert.fail("accepted"), (e: unknown) => e);
+  assert.ok(rejection instanceof ResponseError, String(rejection));
+  assert.equal(rejection.response.status, status);
+  return ProblemFromJSON(await rejection.response.json());
 }
 
 // receiptOf waits for a receipt, which the service stores shortly after the answer.
@@ -44,9 +44,9 @@ async function receiptOf(predictionId: string): Promise<Receipt> {
   return assert.fail(`no receipt of ${predictionId}`);
 }
 
-const story = {
+const steps = {
   async predict() {
-    const answer = await ask.predict({ predictRequest: question("run-1", { features }) });
+    const answer = await ask.predict({ predictRequest: newPredictRequest("run-1", { features }) });
     assert.equal(answer.source, Source.Requested);
     assert.equal(answer.mode, Mode.Enforce);
     assert.equal(answer.memory?.requestBytes, 8 * GIB);
@@ -95,13 +95,13 @@ const story = {
   },
 
   async batch() {
-    const bad = question("run-5", { requested: { memory: "350GiB" } });
-    const { predictions } = await ask.predictBatch({ predictBatchRequest: { tasks: [question("run-4"), bad] } });
-    const [good, refused] = predictions;
+    const bad = newPredictRequest("run-5", { requested: { memory: "350GiB" } });
+    const { predictions } = await ask.predictBatch({ predictBatchRequest: { tasks: [newPredictRequest("run-4"), bad] } });
+    const [good, rejected] = predictions;
     assert.ok(good && instanceOfPrediction(good) && good.memory && good.memory.requestBytes > 0);
-    assert.ok(refused && instanceOfItemError(refused));
-    assert.equal(refused.error.status, 422);
-    assert.equal(refused.error.errors?.[0]?.field, "tasks[1].requested.memory");
+    assert.ok(rejected && instanceOfItemError(rejected));
+    assert.equal(rejected.error.status, 422);
+    assert.equal(rejected.error.errors?.[0]?.field, "tasks[1].requested.memory");
   },
 
   async profile() {
@@ -130,7 +130,7 @@ const story = {
   },
 
   async errors() {
-    const wrong = question("run-6", { requested: { memory: "350GiB", cpu: "lots" } });
+    const wrong = newPredictRequest("run-6", { requested: { memory: "350GiB", cpu: "lots" } });
     const problem = await problemOf(ask.predict({ predictRequest: wrong }), 422);
     assert.equal(problem.status, 422);
     assert.deepEqual(problem.errors?.map((e) => e.field), ["requested.memory", "requested.cpu"]);
@@ -140,7 +140,7 @@ const story = {
 };
 
 assert.equal((await service.health()).status, "ok");
-for (const [name, part] of Object.entries(story)) {
-  await part();
+for (const [name, step] of Object.entries(steps)) {
+  await step();
   console.log("ok", name);
 }

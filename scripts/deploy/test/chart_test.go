@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +25,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// manifests holds the rendered manifests by kind. There is at most one of each kind.
+// manifests contains the rendered manifests by kind. The chart has at most one manifest of each kind.
 type manifests struct {
 	Deployment              *apps.Deployment
 	Service                 *core.Service
@@ -36,21 +37,22 @@ type manifests struct {
 	ConfigMap               *core.ConfigMap
 	ServiceMonitor          *monitoring.ServiceMonitor
 	PrometheusRule          *monitoring.PrometheusRule
-	text                    string
+	text                    string // all manifests
 }
 
 // required lists the values without which the chart does not render.
 var required = []string{"image.repository=registry.example/loadaware", "image.tag=v1", "secret.name=loadaware"}
 
-// everything enables all features that are off by default.
-var everything = []string{
+// allFeatures enables all features that are off by default.
+var allFeatures = []string{
 	"tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
 	"monitoring.serviceMonitor=true", "monitoring.rules=true", "monitoring.dashboard=true", "monitoring.labels.release=prometheus",
 	"podAnnotations.team=platform", "nodeSelector.pool=small", "image.pullSecrets[0]=pull",
 	"tolerations[0].key=pool", "tolerations[0].operator=Exists",
+	"env[0].name=LOADAWARE_UI_KEY", "env[0].valueFrom.secretKeyRef.name=loadaware", "env[0].valueFrom.secretKeyRef.key=LOADAWARE_UI_KEY",
 }
 
-// tool returns a function that builds a program pinned by go.mod and returns its path.
+// tool returns a function that builds a tool of go.mod once and returns the path of the program.
 func tool(name string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path, err := run("go", "tool", "-n", name)
@@ -60,6 +62,7 @@ func tool(name string) func() (string, error) {
 
 var helmPath = tool("helm")
 
+// helm runs helm and returns the output.
 func helm(args ...string) (string, error) {
 	path, err := helmPath()
 	if err != nil {
@@ -79,6 +82,7 @@ func run(name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+// template renders the chart with the required values and some others, such as "replicas=2".
 func template(values ...string) (string, error) {
 	args := []string{"template", "prod", "../chart", "--namespace", "loadaware", "--kube-version", "1.34.0"}
 	for _, v := range append(required[:len(required):len(required)], values...) {
@@ -87,18 +91,19 @@ func template(values ...string) (string, error) {
 	return helm(args...)
 }
 
-// render renders the chart and decodes every manifest strictly: an unknown field is an error, as is
-// an unexpected kind.
+// render renders the chart and decodes every manifest. An unknown field or an unexpected kind fails
+// the test.
 func render(t *testing.T, values ...string) *manifests {
 	t.Helper()
 	text, err := template(values...)
 	require.NoError(t, err)
-	m, err := read(text)
+	m, err := decode(text)
 	require.NoError(t, err)
 	return m
 }
 
-func read(text string) (*manifests, error) {
+// decode decodes manifests strictly.
+func decode(text string) (*manifests, error) {
 	m := &manifests{text: text}
 	for docs := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewBufferString(text))); ; {
 		doc := make([]byte, 1<<20)
@@ -116,7 +121,7 @@ func read(text string) (*manifests, error) {
 		if head.Kind == "" {
 			continue // comments only
 		}
-		into := m.of(head.Kind)
+		into := m.allocate(head.Kind)
 		if into == nil {
 			return nil, errors.New("decode manifests: unexpected kind " + head.Kind)
 		}
@@ -126,8 +131,8 @@ func read(text string) (*manifests, error) {
 	}
 }
 
-// of allocates the manifest of a kind; nil for other kinds.
-func (m *manifests) of(kind string) any {
+// allocate allocates and returns the manifest of a kind; nil if the chart must not contain that kind.
+func (m *manifests) allocate(kind string) any {
 	switch kind {
 	case "Deployment":
 		m.Deployment = &apps.Deployment{}
@@ -164,23 +169,43 @@ func (m *manifests) of(kind string) any {
 }
 
 func TestUnknownFieldsAndKindsAreErrors(t *testing.T) {
-	_, err := read("apiVersion: v1\nkind: Service\nspec: {selectors: {a: b}}\n")
+	_, err := decode("apiVersion: v1\nkind: Service\nspec: {selectors: {a: b}}\n")
 	assert.ErrorContains(t, err, "selectors")
-	_, err = read("apiVersion: v1\nkind: Secret\n")
+	_, err = decode("apiVersion: v1\nkind: Secret\n")
 	assert.ErrorContains(t, err, "Secret")
 }
 
 func TestHelmLintPasses(t *testing.T) {
 	args := []string{"lint", "--strict", "../chart"}
-	for _, v := range append(required[:len(required):len(required)], everything...) {
+	for _, v := range append(required[:len(required):len(required)], allFeatures...) {
 		args = append(args, "--set", v)
 	}
 	_, err := helm(args...)
 	assert.NoError(t, err)
 }
 
+// make dist writes the version and the digest into a copy of the chart. It does not run helm, which
+// takes minutes to compile, so this test checks such a copy.
+func TestReleasedChartRunsTheDigest(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "loadaware")
+	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
+	_, err := run("sh", "../../dist/chart.sh", "1.2.3-dev.20310131120000.g0123456789ab", digest, folder)
+	require.NoError(t, err)
+	values := []string{"--set", "image.repository=registry.example/loadaware", "--set", "secret.name=loadaware"}
+	_, err = helm(append([]string{"lint", "--strict", folder}, values...)...)
+	require.NoError(t, err)
+	text, err := helm(append([]string{"template", "prod", folder, "--kube-version", "1.34.0"}, values...)...)
+	require.NoError(t, err)
+	m, err := decode(text)
+	require.NoError(t, err)
+	for _, c := range append(m.Deployment.Spec.Template.Spec.Containers, m.Job.Spec.Template.Spec.Containers...) {
+		assert.Equal(t, "registry.example/loadaware@"+digest, c.Image)
+	}
+	assert.Equal(t, "1.2.3-dev.20310131120000.g0123456789ab", m.Deployment.Labels["app.kubernetes.io/version"])
+}
+
 func TestInvalidValuesAreRejected(t *testing.T) {
-	for claim, value := range map[string]string{
+	for name, value := range map[string]string{
 		"no secret":                  "secret.name=",
 		"a single replica":           "replicas=1",
 		"a misspelled value":         "autoscalling.enabled=true",
@@ -188,8 +213,9 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		"a gRPC endpoint":            "tracing.endpoint=collector:4317",
 		"receipts deleted too early": "keep.receipts=167h",
 		"an age in days":             "keep.receipts=90d",
+		"a setting without a name":   "env[0].value=x",
 	} {
 		_, err := template(value)
-		assert.Error(t, err, claim)
+		assert.Error(t, err, name)
 	}
 }

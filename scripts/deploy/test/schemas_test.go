@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubernetes is the release whose schemas the test uses. They are part of its sources, which the Go
-// proxy serves.
+// kubernetes is the release whose schemas the test uses. The sources of Kubernetes contain the
+// schemas, and the Go module proxy serves the sources.
 const kubernetes = "k8s.io/kubernetes@v1.34.1"
 
 var kubeconformPath = tool("kubeconform")
 
-// schemas writes one schema file per kind, with the names that kubeconform expects, and returns their
-// folder. All refer to one file of definitions.
+// schemas writes one schema file per kind, with the name that kubeconform expects, and returns the
+// folder. All these files refer to one file of definitions.
 func schemas(t *testing.T) string {
 	t.Helper()
 	output, err := run("go", "mod", "download", "-json", kubernetes)
@@ -72,26 +72,26 @@ func TestManifestsConformToTheSchemasOfKubernetes(t *testing.T) {
 	check := func(text string) (string, error) {
 		file := filepath.Join(t.TempDir(), "manifests.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		// The kinds of the Prometheus operator are not part of Kubernetes: render decodes them strictly.
+		// The kinds of the Prometheus operator are not part of Kubernetes, so only render checks them.
 		return run(kubeconform, "-summary", "-skip", "ServiceMonitor,PrometheusRule", "-schema-location", location, file)
 	}
 	for name, values := range map[string][]string{
-		"defaults": nil, "everything": everything, "fixed": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
+		"defaults": nil, "all features": allFeatures, "fixed": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
 	} {
 		output, err := check(render(t, values...).text)
 		assert.NoError(t, err, name)
 		assert.Contains(t, output, "Invalid: 0, Errors: 0", name)
 		t.Log(name, output)
 	}
-	for fault, c := range map[string][2]string{
+	for name, c := range map[string][2]string{
 		"a wrong type":     {"maxUnavailable: 1\n", "maxUnavailable: {one: 1}\n"},
 		"an unknown field": {"terminationGracePeriodSeconds:", "terminationGraceSeconds:"},
 		"a missing field":  {"  scaleTargetRef:", "  # scaleTargetRef:"},
 	} {
 		good := render(t).text
 		bad := strings.Replace(good, c[0], c[1], 1)
-		require.NotEqual(t, good, bad, fault)
+		require.NotEqual(t, good, bad, name)
 		_, err := check(bad)
-		assert.Error(t, err, fault)
+		assert.Error(t, err, name)
 	}
 }

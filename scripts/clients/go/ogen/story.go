@@ -1,4 +1,4 @@
-// Command ogen runs the story of docs/clients.md with the client of ogen.
+// Command ogen runs the scenario of docs/clients.md with the client of ogen.
 package main
 
 import (
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// bearer is the token that every call sends.
+// bearer returns the token of every call.
 type bearer struct{}
 
 func (bearer) Bearer(context.Context, oas.OperationName) (oas.Bearer, error) {
@@ -45,7 +45,7 @@ func main() {
 	check(err == nil, "%v", err)
 	health, err := client.Health(ctx)
 	check(err == nil && health.Status == oas.HealthStatusOk, "%v", err)
-	for _, part := range []struct {
+	for _, step := range []struct {
 		name string
 		run  func()
 	}{
@@ -56,15 +56,15 @@ func main() {
 		{"batch", batch},
 		{"profile", profile},
 		{"policy", policy},
-		{"errors", refusals},
+		{"errors", rejections},
 	} {
-		part.run()
-		fmt.Println("ok", part.name)
+		step.run()
+		fmt.Println("ok", step.name)
 	}
 }
 
 func predict() {
-	request := question("run-1", "8Gi")
+	request := newPredictRequest("run-1", "8Gi")
 	request.Features = oas.NewOptNilFeatures(features)
 	answer := expect[*oas.Prediction](client.Predict(ctx, request))
 	check(answer.Source == oas.SourceRequested && answer.Mode == oas.ModeEnforce, "source %s, mode %s", answer.Source, answer.Mode)
@@ -136,7 +136,7 @@ func lift() {
 
 func batch() {
 	answer := expect[*oas.PredictBatchAnswer](client.PredictBatch(ctx, &oas.PredictBatchRequest{
-		Tasks: []oas.PredictRequest{*question("run-4", "8Gi"), *question("run-5", "350GiB")},
+		Tasks: []oas.PredictRequest{*newPredictRequest("run-4", "8Gi"), *newPredictRequest("run-5", "350GiB")},
 	}))
 	good, bad := answer.Predictions[0], answer.Predictions[1]
 	check(good.IsPrediction() && good.Prediction.Memory.Value.RequestBytes > 0, "first %+v", good)
@@ -181,12 +181,12 @@ func policy() {
 	check(string(audit.Entries[0].After.Value["mode"]) == `"enforce"`, "audit %+v", audit.Entries[0])
 }
 
-func refusals() {
-	wrong := question("run-6", "350GiB")
+func rejections() {
+	wrong := newPredictRequest("run-6", "350GiB")
 	wrong.Requested.Value.CPU.SetTo("lots")
-	refused := expect[*oas.ProblemStatusCode](client.Predict(ctx, wrong))
-	problem := refused.Response
-	check(refused.StatusCode == 422 && problem.Status == 422 && problem.Type == "urn:loadaware:problem:invalid", "problem %+v", problem)
+	rejected := expect[*oas.ProblemStatusCode](client.Predict(ctx, wrong))
+	problem := rejected.Response
+	check(rejected.StatusCode == 422 && problem.Status == 422 && problem.Type == "urn:loadaware:problem:invalid", "problem %+v", problem)
 	check(len(problem.Errors) == 2 && problem.Errors[0].Field == "requested.memory" && problem.Errors[1].Field == "requested.cpu",
 		"problem %+v", problem)
 
@@ -194,7 +194,7 @@ func refusals() {
 	check(missing.Status == 404, "problem %+v", missing)
 }
 
-func question(run, memory string) *oas.PredictRequest {
+func newPredictRequest(run, memory string) *oas.PredictRequest {
 	return &oas.PredictRequest{
 		DagID: dagID, TaskID: taskID, RunID: oas.NewOptNilString(run),
 		Requested: oas.NewOptNilResources(oas.Resources{Memory: oas.NewOptNilString(memory), CPU: oas.NewOptNilString("2")}),
@@ -219,7 +219,7 @@ func receiptOf(id oas.PredictionID) *oas.Receipt {
 	return nil
 }
 
-// expect returns the answer as the type that it must have.
+// expect returns the answer as a T. It ends the program if the call failed or the type differs.
 func expect[T any](answer any, err error) T {
 	typed, ok := answer.(T)
 	if err != nil || !ok {
@@ -229,7 +229,7 @@ func expect[T any](answer any, err error) T {
 	return typed
 }
 
-// sameJSON compares two values as JSON: a number has several notations.
+// sameJSON compares two values as JSON, because a number has several notations.
 func sameJSON(a, b jx.Raw) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y

@@ -1,4 +1,4 @@
-// Command openapi-generator runs the story of docs/clients.md with the Go client of
+// Command openapi-generator runs the scenario of docs/clients.md with the Go client of
 // openapi-generator.
 package main
 
@@ -37,7 +37,7 @@ func main() {
 	health, _, err := client.ServiceAPI.Health(ctx).Execute()
 	must(err)
 	check(health.Status == "ok", "health is %s", health.Status)
-	for _, part := range []struct {
+	for _, step := range []struct {
 		name string
 		run  func()
 	}{
@@ -48,15 +48,15 @@ func main() {
 		{"batch", batch},
 		{"profile", profile},
 		{"policy", policy},
-		{"errors", refusals},
+		{"errors", rejections},
 	} {
-		part.run()
-		fmt.Println("ok", part.name)
+		step.run()
+		fmt.Println("ok", step.name)
 	}
 }
 
 func predict() {
-	request := question("run-1", "8Gi")
+	request := newPredictRequest("run-1", "8Gi")
 	request.Features = features
 	answer, _, err := client.AskAPI.Predict(ctx).PredictRequest(*request).Execute()
 	must(err)
@@ -128,13 +128,13 @@ func lift() {
 }
 
 func batch() {
-	tasks := []openapi.PredictRequest{*question("run-4", "8Gi"), *question("run-5", "350GiB")}
+	tasks := []openapi.PredictRequest{*newPredictRequest("run-4", "8Gi"), *newPredictRequest("run-5", "350GiB")}
 	answer, _, err := client.AskAPI.PredictBatch(ctx).PredictBatchRequest(*openapi.NewPredictBatchRequest(tasks)).Execute()
 	must(err)
-	good, refused := answer.Predictions[0], answer.Predictions[1]
+	good, rejected := answer.Predictions[0], answer.Predictions[1]
 	check(good.Prediction != nil && good.ItemError == nil && good.Prediction.Memory.Get().RequestBytes > 0, "first %+v", good)
-	check(refused.ItemError != nil && refused.Prediction == nil, "second %+v", refused)
-	problem := refused.ItemError.Error
+	check(rejected.ItemError != nil && rejected.Prediction == nil, "second %+v", rejected)
+	problem := rejected.ItemError.Error
 	check(problem.Status == 422 && problem.Errors[0].Field == "tasks[1].requested.memory", "problem %+v", problem)
 }
 
@@ -179,8 +179,8 @@ func policy() {
 	check(audit.Entries[0].After["mode"] == "enforce", "audit %+v", audit.Entries[0])
 }
 
-func refusals() {
-	wrong := question("run-6", "350GiB")
+func rejections() {
+	wrong := newPredictRequest("run-6", "350GiB")
 	wrong.Requested.Get().SetCpu("lots")
 	_, _, err := client.AskAPI.Predict(ctx).PredictRequest(*wrong).Execute()
 	problem := problemOf(err)
@@ -192,7 +192,7 @@ func refusals() {
 	check(problemOf(err).Status == 404, "problem %+v", problemOf(err))
 }
 
-func question(run, memory string) *openapi.PredictRequest {
+func newPredictRequest(run, memory string) *openapi.PredictRequest {
 	request := openapi.NewPredictRequest(dagID, taskID)
 	request.SetRunId(run)
 	resources := openapi.Resources{}
@@ -222,11 +222,11 @@ func receiptOf(predictionID string) *openapi.Receipt {
 	return nil
 }
 
-// problemOf returns the parsed answer of a call that failed.
+// problemOf returns the problem in the answer to a call that must fail.
 func problemOf(err error) openapi.Problem {
-	var refusal *openapi.GenericOpenAPIError
-	check(errors.As(err, &refusal), "not refused: %v", err)
-	problem, parsed := refusal.Model().(openapi.Problem)
+	var rejection *openapi.GenericOpenAPIError
+	check(errors.As(err, &rejection), "not rejected: %v", err)
+	problem, parsed := rejection.Model().(openapi.Problem)
 	check(parsed, "the problem was not parsed: %v", err)
 	return problem
 }

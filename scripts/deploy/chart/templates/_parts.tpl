@@ -7,7 +7,7 @@ app.kubernetes.io/name: loadaware
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Selects the server pods, not the pod of the migration. */}}
+{{/* Labels of the server pods, which the pod of the migration does not have. */}}
 {{- define "loadaware.server" -}}
 {{ include "loadaware.selector" . }}
 app.kubernetes.io/component: server

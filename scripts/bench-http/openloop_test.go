@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A stall of 300 ms must count for every request that it delays, not only for one.
+// A stall of 300 ms must count for every request that the stall delays, not only for one.
 func TestStallCountsForAllDelayedRequests(t *testing.T) {
 	var mu sync.Mutex
 	requests := 0
@@ -22,22 +22,22 @@ func TestStallCountsForAllDelayedRequests(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 	}))
-	got := pace{url: url, bodies: predictBodies(1, name, 2, 1), rate: 200, length: time.Second}.run(context.Background())
+	got := openLoop{url: url, bodies: predictBodies(1, predictedTask, 2, 1), rate: 200, length: time.Second}.run(context.Background())
 	assert.Len(t, got.latencies, 200)
 	assert.Zero(t, got.errors)
 	late := 0
-	for _, latencies := range got.latencies {
-		if latencies > 100*time.Millisecond {
+	for _, latency := range got.latencies {
+		if latency > 100*time.Millisecond {
 			late++
 		}
 	}
 	assert.Greater(t, late, 20, "of the 60 requests scheduled during the stall")
-	assert.GreaterOrEqual(t, got.at(0.999), 250*time.Millisecond)
+	assert.GreaterOrEqual(t, got.quantile(0.999), 250*time.Millisecond)
 }
 
 func TestRejectedRequestsAreCounted(t *testing.T) {
 	url, _ := serveInProcess(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }))
-	got := pace{url: url, bodies: predictBodies(1, name, 2, 1), rate: 100, length: time.Second}.run(context.Background())
+	got := openLoop{url: url, bodies: predictBodies(1, predictedTask, 2, 1), rate: 100, length: time.Second}.run(context.Background())
 	assert.Equal(t, 100, got.errors)
 }
 
@@ -47,9 +47,9 @@ func TestPlotHasOneBarPerSize(t *testing.T) {
 	assert.Contains(t, picture, "2.00 ms")
 }
 
-func TestUnseenFeatureIsInEveryRequest(t *testing.T) {
-	for _, body := range withUnseenFeature(predictBodies(1, name, 50, 3)) {
+func TestEveryRequestHasUnseenFeature(t *testing.T) {
+	for _, body := range withUnseenFeature(predictBodies(1, predictedTask, 50, 3)) {
 		assert.Equal(t, 3, strings.Count(body, `"elasticity":0.`+counterPlaceholder))
-		assert.Equal(t, 6, strings.Count(body, counterPlaceholder), "and a unique run id")
+		assert.Equal(t, 6, strings.Count(body, counterPlaceholder), "each task also has a unique run id")
 	}
 }

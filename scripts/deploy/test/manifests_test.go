@@ -15,6 +15,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
+// container returns the container of the server.
 func (m *manifests) container() *core.Container {
 	return &m.Deployment.Spec.Template.Spec.Containers[0]
 }
@@ -40,7 +41,7 @@ func TestReplicasAreSpreadAndReplacedOneByOne(t *testing.T) {
 }
 
 func TestSelectorsSelectOnlyTheServers(t *testing.T) {
-	m := render(t, everything...)
+	m := render(t, allFeatures...)
 	server, migration := m.Deployment.Spec.Template.Labels, m.Job.Spec.Template.Labels
 	selects := func(selector, labels map[string]string) bool {
 		for key, value := range selector {
@@ -57,9 +58,9 @@ func TestSelectorsSelectOnlyTheServers(t *testing.T) {
 	for _, c := range m.Deployment.Spec.Template.Spec.TopologySpreadConstraints {
 		selectors["spread by "+c.TopologyKey] = c.LabelSelector.MatchLabels
 	}
-	for by, selector := range selectors {
-		assert.True(t, selects(selector, server), by)
-		assert.False(t, selects(selector, migration), by)
+	for name, selector := range selectors {
+		assert.True(t, selects(selector, server), name)
+		assert.False(t, selects(selector, migration), name)
 	}
 	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, server))
 	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, migration), "the same rules apply to the migration")
@@ -71,7 +72,7 @@ func TestSelectorsSelectOnlyTheServers(t *testing.T) {
 }
 
 func TestPodsRunWithoutPrivileges(t *testing.T) {
-	m := render(t, everything...)
+	m := render(t, allFeatures...)
 	for name, pod := range map[string]core.PodSpec{"server": m.Deployment.Spec.Template.Spec, "migration": m.Job.Spec.Template.Spec} {
 		assert.True(t, *pod.SecurityContext.RunAsNonRoot, name)
 		assert.EqualValues(t, 65532, *pod.SecurityContext.RunAsUser, name)
@@ -91,7 +92,7 @@ func TestPodsRunWithoutPrivileges(t *testing.T) {
 }
 
 func TestProbesUseTheEndpointsOfTheServer(t *testing.T) {
-	for scheme, values := range map[core.URIScheme][]string{core.URISchemeHTTP: nil, core.URISchemeHTTPS: everything} {
+	for scheme, values := range map[core.URIScheme][]string{core.URISchemeHTTP: nil, core.URISchemeHTTPS: allFeatures} {
 		c := render(t, values...).container()
 		for path, probe := range map[string]*core.Probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
 			assert.Equal(t, path, probe.HTTPGet.Path)
@@ -99,27 +100,29 @@ func TestProbesUseTheEndpointsOfTheServer(t *testing.T) {
 			assert.Equal(t, "api", probe.HTTPGet.Port.String())
 		}
 		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "time for a migration")
-		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "the pod leaves the endpoints within the drain of 3 s")
+		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "the Service drops the pod during the 3 s of the drain")
 	}
 }
 
 func TestSecretsAreOnlyReferenced(t *testing.T) {
-	m := render(t, everything...)
-	from := map[string]string{}
+	m := render(t, allFeatures...)
+	secretKeys := map[string]string{} // by environment variable
 	for _, e := range append(m.container().Env, m.Job.Spec.Template.Spec.Containers[0].Env...) {
 		if e.ValueFrom != nil {
 			assert.Empty(t, e.Value)
 			assert.Equal(t, "loadaware", e.ValueFrom.SecretKeyRef.Name)
-			from[e.Name] = e.ValueFrom.SecretKeyRef.Key
+			secretKeys[e.Name] = e.ValueFrom.SecretKeyRef.Key
 		}
 	}
-	assert.Equal(t, map[string]string{"DATABASE_URL": "DATABASE_URL", "LOADAWARE_TOKENS": "LOADAWARE_TOKENS", "OTEL_EXPORTER_OTLP_HEADERS": "HEADERS"}, from)
+	assert.Equal(t, map[string]string{
+		"DATABASE_URL": "DATABASE_URL", "LOADAWARE_TOKENS": "LOADAWARE_TOKENS", "LOADAWARE_UI_KEY": "LOADAWARE_UI_KEY", "OTEL_EXPORTER_OTLP_HEADERS": "HEADERS",
+	}, secretKeys)
 	assert.NotContains(t, m.text, "kind: Secret")
 	assert.NotContains(t, m.text, "postgres://")
 }
 
-// TestEveryVariableIsReadByTheServer reads the names in the source of the server.
-func TestEveryVariableIsReadByTheServer(t *testing.T) {
+// TestServerReadsEveryVariable finds the names of the variables in the source of the server.
+func TestServerReadsEveryVariable(t *testing.T) {
 	tags := func(file string) (names []string) {
 		source, err := os.ReadFile("../../../internal/config/" + file)
 		require.NoError(t, err)
@@ -135,7 +138,10 @@ func TestEveryVariableIsReadByTheServer(t *testing.T) {
 	for _, name := range tags("retention.go") { // the fields of KEEP
 		read["LOADAWARE_KEEP_"+name] = true
 	}
-	for _, e := range render(t, everything...).container().Env {
+	for _, name := range tags("pages.go") { // the fields of UI
+		read["LOADAWARE_UI_"+name] = true
+	}
+	for _, e := range render(t, allFeatures...).container().Env {
 		assert.True(t, read[e.Name], "the server does not read %s", e.Name)
 	}
 	assert.False(t, read["LOADAWARE_ADDRESS"])
@@ -179,23 +185,23 @@ func TestOnlyCallersAndMonitoringReachThePods(t *testing.T) {
 		require.Len(t, rule.From, 1, "a rule without a peer allows every source")
 		assert.Equal(t, c.namespace, rule.From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
 	}
-	out := map[int]bool{}
+	egressPorts := map[int]bool{}
 	for _, rule := range rules.Egress {
 		require.NotEmpty(t, rule.Ports, "a rule without a port allows every destination port")
 		for _, p := range rule.Ports {
-			out[p.Port.IntValue()] = true
+			egressPorts[p.Port.IntValue()] = true
 		}
 	}
-	assert.Equal(t, map[int]bool{53: true, 5432: true}, out)
+	assert.Equal(t, map[int]bool{53: true, 5432: true}, egressPorts)
 
 	closed := render(t, "network.callers=null", "network.watchers=null").NetworkPolicy.Spec
 	assert.Empty(t, closed.Ingress)
-	assert.Len(t, closed.PolicyTypes, 2, "no source is allowed, not every source")
+	assert.Len(t, closed.PolicyTypes, 2, "an empty list of rules allows no source")
 	assert.Nil(t, render(t, "network.enabled=false").NetworkPolicy)
 }
 
-func TestRulesAndDashboardAreThoseOfTheFiles(t *testing.T) {
-	m := render(t, everything...)
+func TestRulesAndDashboardEqualTheFiles(t *testing.T) {
+	m := render(t, allFeatures...)
 	text, err := os.ReadFile("../chart/files/alerts.yaml")
 	require.NoError(t, err)
 	var want monitoring.PrometheusRuleSpec
@@ -221,9 +227,9 @@ func TestImageTagMayBeADigest(t *testing.T) {
 	assert.Equal(t, "registry.example/loadaware@"+digest, render(t, "image.tag="+digest).container().Image)
 }
 
-// TestDashboardHasWhatGrafanaNeeds checks the fields that the importer of Grafana needs. It runs no
-// Grafana.
-func TestDashboardHasWhatGrafanaNeeds(t *testing.T) {
+// TestDashboardHasTheFieldsForGrafana checks the fields that Grafana needs for an import. It does not
+// run Grafana.
+func TestDashboardHasTheFieldsForGrafana(t *testing.T) {
 	text, err := os.ReadFile("../chart/files/dashboard.json")
 	require.NoError(t, err)
 	var d struct {

@@ -20,13 +20,13 @@ type workload struct {
 	task          testcluster.Task
 	random        *rand.Rand
 	factor        float64                                   // multiplies the peaks of the runs
-	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills, or all runs
+	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills or, if all, every run
 	releaseLease  func(context.Context) error               // set by takeLease
-	started       int
-	ended, killed int
+	started       int                                       // runs since the beginning
+	ended, killed int                                       // runs since the last reset by a check
 }
 
-// watchdogNote describes a watchdog that ran only at the end.
+// watchdogNote returns a remark for the output if the watchdog ran only at the end.
 func (w *workload) watchdogNote() string {
 	if w.releaseLease == nil {
 		return ""
@@ -34,12 +34,13 @@ func (w *workload) watchdogNote() string {
 	return ", watchdog ran only at the end"
 }
 
-const batchSize = 16 // runs that start before the first of them ends
+// batchSize is the number of runs that start before the first of them ends.
+const batchSize = 16
 
-// work simulates n runs.
-func (w *workload) work(ctx context.Context, n int) error {
+// simulate simulates n runs in batches.
+func (w *workload) simulate(ctx context.Context, n int) error {
 	for ; n > 0; n -= batchSize {
-		if err := w.runConcurrently(ctx, min(n, batchSize)); err != nil {
+		if err := w.simulateBatch(ctx, min(n, batchSize)); err != nil {
 			return err
 		}
 		if err := w.waitForWatchdog(ctx, false); err != nil {
@@ -49,11 +50,12 @@ func (w *workload) work(ctx context.Context, n int) error {
 	return nil
 }
 
-func (w *workload) runConcurrently(ctx context.Context, n int) error {
+// simulateBatch starts n runs and then ends them one after the other.
+func (w *workload) simulateBatch(ctx context.Context, n int) error {
 	runs, granted := make([]testcluster.Observation, n), make([]int64, n)
 	for i := range runs {
 		w.started++
-		runs[i] = testcluster.DrawRun(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
+		runs[i] = testcluster.DrawRun(w.random, w.task, fmt.Sprintf("workload-%05d", w.started))
 		runs[i].Peak = int64(float64(runs[i].Peak) * w.factor)
 		a, err := post(ctx, w.cluster.Replicas[0], "/predict", map[string]any{
 			"dag_id": w.task.DAG, "task_id": w.task.Task, "run_id": runs[i].RunID, "features": runs[i].Features, "requested": runs[i].Requested,
@@ -96,8 +98,8 @@ func (w *workload) end(ctx context.Context, o testcluster.Observation, granted i
 	return err
 }
 
-// rolledBack reports whether the audit log contains a rollback by the watchdog.
-func (w *workload) rolledBack(ctx context.Context) (bool, error) {
+// isRolledBack reports whether the audit log contains a rollback by the watchdog.
+func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	code, text, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
 	if code != http.StatusOK || err != nil {
 		return false, fmt.Errorf("audit: status %d %s: %w", code, text, err)
@@ -116,20 +118,20 @@ func (w *workload) rolledBack(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// waitPropagated waits until another version than bad answers and returns the version that
-// answers. A replica learns of a rollback a moment after the commit.
-func (w *workload) waitPropagated(ctx context.Context, bad int) (now int, err error) {
+// waitPropagated waits up to about one second until a version other than bad answers. It returns
+// the version that answers. A replica learns of a rollback a moment after the commit.
+func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, err error) {
 	for range 100 {
-		if now, err = answeringVersion(ctx, w.cluster.Replicas[0], w.task); now != bad || err != nil {
-			return now, err
+		if answering, err = answeringVersion(ctx, w.cluster.Replicas[0], w.task); answering != bad || err != nil {
+			return answering, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return now, nil
+	return answering, nil
 }
 
-// waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once, or,
-// at the end, all runs.
+// waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once. If
+// last is true, it waits until the watchdog has checked all runs.
 func (w *workload) waitForWatchdog(ctx context.Context, last bool) error {
 	if w.releaseLease != nil {
 		if !last {
@@ -159,22 +161,23 @@ func (w *workload) takeLease(ctx context.Context, conn *pgx.Conn) error {
 	}
 	tag, err := conn.Exec(ctx, takeLeaseSQL, w.task.DAG, w.task.Task)
 	if err == nil && tag.RowsAffected() != 1 {
-		err = fmt.Errorf("take the lease of %s: there is none", w.task.Task)
+		err = fmt.Errorf("take the lease of %s: the task has no row in the table lease", w.task.Task)
 	}
 	return err
 }
 
-// trainingPendingSQL selects whether a training of the task runs or is due; with $3 also whether
-// one is scheduled for later.
+// trainingPendingSQL selects whether a training of the task runs or is due. If $3 is true, a
+// training that is scheduled for later counts as well.
 const trainingPendingSQL = `
 	SELECT lease.until IS NOT NULL OR (tally.due_at IS NOT NULL AND (tally.due_at <= now() OR $3))
 	FROM task JOIN tally ON tally.task = task.id LEFT JOIN lease ON lease.task = task.id
 	WHERE dag_id = $1 AND task_id = $2`
 
+// watchdogTimeout bounds the wait for the watchdog.
 const watchdogTimeout = 30 * time.Second
 
 // awaitWatchdog waits until no training of the task is pending. The watchdog runs before every
-// training, and before one that a pin prevents.
+// training, even if a pin then prevents the training.
 func awaitWatchdog(ctx context.Context, conn *pgx.Conn, task testcluster.Task, all bool) error {
 	for start := time.Now(); time.Since(start) < watchdogTimeout; time.Sleep(20 * time.Millisecond) {
 		var pending bool

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/backtest"
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// part is a part of the learner that a replay can omit.
+type part struct {
+	name       string
+	ablation   taskmodel.Ablation
+	noFeatures bool // also remove the features of the trace
+}
+
+// unbounded replaces a bound or a weight that must have no effect. It is finite, because the learner
+// may multiply it by zero.
+const unbounded = 1e9
+
+// parts lists the parts of the learner in the order of the table.
+var parts = []part{
+	{name: "features", noFeatures: true},
+	{name: "cold-start average", ablation: taskmodel.Ablation{NoColdStart: true}},
+	{name: "pool of the DAG", ablation: taskmodel.Ablation{NoPool: true}},
+	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
+	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},
+	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutGroups}},
+	{name: "stack", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Level[experts.Stack] = p.Level[experts.LineTrees] }}},
+	{name: "residuals near in level", ablation: excluding("rows near in level")},
+	{name: "predicted spread", ablation: excluding("predicted spread")},
+	{name: "mixture (the cheapest expert alone)", ablation: config(func(c *experts.Config) { c.CostPreference = unbounded })},
+	{name: "risk target of the experts", ablation: config(func(c *experts.Config) { c.KillRateSlack = unbounded })},
+	{name: "adaptive correction", ablation: config(func(c *experts.Config) { c.Step = 0 })},
+	{name: "reach", ablation: config(func(c *experts.Config) { c.Reach, c.FirstReach = unbounded, unbounded })},
+	{name: "burn-in", ablation: config(func(c *experts.Config) { c.BurnInRows = 0 })},
+	{name: "known kills", ablation: taskmodel.Ablation{NoKnownKills: true}},
+	{name: "detection of changes", ablation: taskmodel.Ablation{NoShifts: true}},
+}
+
+// config returns an ablation that changes the configuration of the experts.
+func config(change func(*experts.Config)) taskmodel.Ablation {
+	return taskmodel.Ablation{Config: change}
+}
+
+// excluding returns an ablation without the experts that use one residual distribution.
+func excluding(distribution string) taskmodel.Ablation {
+	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
+}
+
+// withoutTrees replaces the trees, and the trees that correct the line, by the line alone.
+func withoutTrees(p *experts.Point) { replaceLineTrees(p, p.Level[experts.Line], experts.Trees) }
+
+// withoutLine replaces the line, and the trees that correct it, by the trees alone.
+func withoutLine(p *experts.Point) {
+	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
+}
+
+// replaceLineTrees sets the predictions of LineTrees and of the models that depend on it, and those
+// of further models, to level.
+func replaceLineTrees(p *experts.Point, level float64, further ...int) {
+	both := p.Level[experts.LineTrees]
+	for _, k := range []int{experts.Same, experts.Fresh} {
+		if math.Abs(p.Level[k]-both) < 1e-12 { // no run had the same inputs
+			p.Level[k] = level
+		}
+	}
+	for _, k := range append(further, experts.LineTrees, experts.Stack) {
+		p.Level[k] = level
+	}
+}
+
+// withoutGroups changes the predictions as if no two runs had the same inputs.
+func withoutGroups(p *experts.Point) {
+	p.Level[experts.Same], p.Level[experts.Fresh] = p.Level[experts.LineTrees], p.Level[experts.LineTrees]
+	p.Scale[experts.SameScale], p.MinAmount = p.Scale[experts.TreeScale], 0
+}
+
+// read reads the first rows of a trace, or all rows if rows is zero.
+func (p part) read(name string, rows int) (*backtest.Trace, error) {
+	history, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.noFeatures {
+		if history, err = stripFeatures(history); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return backtest.Read(traceName(name), bytes.NewReader(history), backtest.Selection{Limit: rows})
+}
+
+// stripFeatures returns a history without its features.
+func stripFeatures(history []byte) ([]byte, error) {
+	in, err := file.Open(bytes.NewReader(history))
+	if err != nil {
+		return nil, err
+	}
+	var rows []sizing.Observation
+	for row, err := range in.All() {
+		if err != nil {
+			return nil, err
+		}
+		row.Observation.Features = nil
+		rows = append(rows, row.Observation)
+	}
+	var out bytes.Buffer
+	err = file.Write(&out, rows)
+	return out.Bytes(), err
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// openLoop sends requests at a fixed rate, whether or not earlier requests were answered. It
+// measures the latency from the scheduled time of a request, so that a stall of the server counts
+// for all requests that the stall delays.
+type openLoop struct {
+	url, token string
+	bodies     []string // sent in turn; a unique text replaces counterPlaceholder
+	rate       float64  // requests per second
+	length     time.Duration
+}
+
+// openLoopResult is the result of a run. The latencies are sorted and include failed requests.
+type openLoopResult struct {
+	latencies []time.Duration
+	errors    int
+}
+
+// quantile returns the q-quantile of the latencies; 0 if there are none.
+func (p openLoopResult) quantile(q float64) time.Duration {
+	if len(p.latencies) == 0 {
+		return 0
+	}
+	return p.latencies[min(len(p.latencies)-1, int(q*float64(len(p.latencies))))]
+}
+
+// openLoopWorkers is the maximum number of requests that wait for an answer.
+const openLoopWorkers = 128
+
+// measureMaximum returns the answered requests per second if each worker sends its next request as
+// soon as it has an answer. This is the maximum of the load generator and the server together,
+// because they share the machine.
+func (p openLoop) measureMaximum(ctx context.Context) float64 {
+	p.rate = 1e6 // all are scheduled at once
+	ctx, cancel := context.WithTimeout(ctx, p.length)
+	defer cancel()
+	start := time.Now()
+	got := p.run(ctx)
+	unsent, _ := slices.BinarySearch(got.latencies, 1) // a request that was not sent has the latency 0
+	return float64(len(got.latencies)-unsent-got.errors) / time.Since(start).Seconds()
+}
+
+// openLoopRuns numbers the runs, so that no two send the same try.
+var openLoopRuns atomic.Int64
+
+// run sends the requests and waits for all answers. If ctx ends, the remaining requests are not sent.
+func (p openLoop) run(ctx context.Context) openLoopResult {
+	transport := &http.Transport{MaxIdleConnsPerHost: openLoopWorkers}
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
+	run, start := openLoopRuns.Add(1), time.Now()
+	latencies := make([]time.Duration, int(p.rate*p.length.Seconds()))
+	var next, failed atomic.Int64
+	var workers sync.WaitGroup
+	for range openLoopWorkers {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= len(latencies) || ctx.Err() != nil {
+					return
+				}
+				due := start.Add(time.Duration(float64(i) / p.rate * float64(time.Second)))
+				time.Sleep(time.Until(due))
+				body := strings.ReplaceAll(p.bodies[i%len(p.bodies)], counterPlaceholder, fmt.Sprintf("paced-%d-%d", run, i))
+				if !p.post(ctx, &client, body) {
+					failed.Add(1)
+				}
+				latencies[i] = time.Since(due)
+			}
+		})
+	}
+	workers.Wait()
+	slices.Sort(latencies)
+	return openLoopResult{latencies: latencies, errors: int(failed.Load())}
+}
+
+// post sends one request and reports whether it was answered with 200.
+func (p openLoop) post(ctx context.Context, client *http.Client, body string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewBufferString(body))
+	if err != nil {
+		return false
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	got, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	defer got.Body.Close()
+	_, err = io.Copy(io.Discard, got.Body)
+	return err == nil && got.StatusCode == http.StatusOK
+}

@@ -1,0 +1,229 @@
+"""Use the dashboard like a person with a browser: sign in, sort, filter, look at a killed try, change a policy.
+
+The script also reads pages without JavaScript, on narrow and wide screens, by keyboard, and checks them with axe-core.
+
+python play.py URL TOKEN CHROMIUM AXE [FOLDER]    with FOLDER, only write the pictures of docs/dashboard.md into it
+"""
+
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+from fill import fill
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+TASK = urlencode({"namespace": "default", "dag_id": "pricing", "task_id": "predict_demand"})
+WHATIF = f"/whatif?{TASK}&curve=1&risk_percent=0.5"
+POLICY = f"/policy?{TASK}&mode=shadow"
+RUNTIME, ASK = f"/runtime?{TASK}", f"/ask?{TASK}"
+FORECAST = "/forecast?dag_id=pricing&features=product_count%3D1253"
+TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1")
+EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/audit", "/start", "/none", *TOOLS)
+
+# Selects the serious violations in a result of axe-core, each with one element.
+SERIOUS = """result => result.violations
+    .filter(v => ['serious', 'critical'].includes(v.impact))
+    .map(v => v.id + ': ' + v.nodes[0].html)"""
+
+
+class Person:
+    """A person with a browser and a token."""
+
+    def __init__(self, browser: Browser, base: str, token: str) -> None:
+        self.browser, self.base, self.token = browser, base, token
+        self.problems: list[str] = []
+
+    @contextmanager
+    def page(self, signed_in: bool = True, **options: object) -> Iterator[Page]:
+        """Open a page in a new browser context, without cookies of other pages."""
+        context = self.browser.new_context(**options)
+        page = context.new_page()
+        page.set_default_timeout(60_000)  # a busy machine
+        page.on("request", lambda r: self.check(r.url.startswith((self.base, "data:")), f"request to {r.url}"))
+        page.on("console", lambda m: self.check(m.type != "error" or "status of 4" in m.text, m.text))
+        if signed_in:
+            self.sign_in(page)
+        yield page
+        context.close()
+
+    def check(self, passed: bool, problem: str) -> None:
+        """Record a problem, which main prints at the end, unless passed is true."""
+        if not passed:
+            self.problems.append(problem)
+
+    def sign_in(self, page: Page) -> None:
+        page.goto(self.base + "/ui/")
+        page.get_by_label("Token").fill(self.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def wait_for_replay(page: Page) -> None:
+    """Wait until the replay of a page has ended. The page reloads itself meanwhile."""
+    expect(page.get_by_text("is running")).to_have_count(0, timeout=120_000)
+
+
+def signs_in(person: Person) -> None:
+    with person.page(signed_in=False) as page:
+        page.goto(f"{person.base}/ui/whatif?dag_id=pricing")  # a link from another person
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("not known")
+        page.get_by_label("Token").fill(person.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{person.base}/ui/whatif?dag_id=pricing")
+        page.get_by_role("button", name="Sign out").click()
+        page.goto(person.base + "/ui/tasks")
+        expect(page.get_by_label("Token")).to_be_visible()
+
+
+def sorts_and_filters(person: Person) -> None:
+    with person.page() as page:
+        page.get_by_role("link", name="Tasks", exact=True).click()
+        names = page.locator("tbody th")
+        page.get_by_role("columnheader", name="used").get_by_role("link").click()
+        expect(page.get_by_role("columnheader", name="used")).to_have_attribute("aria-sort", "descending")
+        assert "predict_demand" in names.first.inner_text(), names.first.inner_text()
+        page.get_by_role("columnheader", name="used").get_by_role("link").click()
+        assert "publish_prices" in names.first.inner_text(), names.first.inner_text()
+        page.keyboard.press("/")
+        page.keyboard.type("sales")
+        page.keyboard.press("Enter")
+        expect(names).to_have_count(2)
+        assert "q=sales" in page.url and "sort=used" in page.url, page.url
+
+
+def looks_at_a_killed_try(person: Person) -> None:
+    with person.page() as page:
+        page.get_by_role("link", name="pricing/predict_demand").click()
+        page.locator(".wide a:has(.cross)").first.click()
+        expect(page.get_by_role("heading", name="Why it was killed")).to_be_visible()
+        expect(page.get_by_text("would have held", exact=True)).to_be_visible()
+        page.locator("section", has_text="All tries of this run").get_by_role("link").last.click()
+        expect(page.locator(".state.success").first).to_be_visible()
+
+
+def changes_a_policy(person: Person) -> None:
+    with person.page() as page:
+        page.goto(f"{person.base}/ui/task?dag_id=pricing&task_id=clean_sales")
+        page.get_by_role("combobox", name="Mode").select_option("shadow")
+        page.get_by_role("textbox", name="Floor").fill("2 GB of it")
+        page.get_by_role("button", name="Preview").click()
+        expect(page.get_by_role("alert")).to_contain_text("floor")
+        page.get_by_role("textbox", name="Floor").fill("2Gi")
+        page.get_by_role("button", name="Preview").click()
+        wait_for_replay(page)
+        expect(page.get_by_role("row", name="new policy")).to_be_visible()
+        page.get_by_role("button", name="Save the policy").click()
+        expect(page.get_by_role("textbox", name="Floor")).to_have_value("2Gi")
+        page.get_by_role("link", name="Audit", exact=True).click()
+        expect(page.locator("tbody tr").first).to_contain_text("policy changed")
+        expect(page.locator("tbody tr").first).to_contain_text("shadow")
+
+
+def asks_and_forecasts(person: Person) -> None:
+    with person.page() as page:
+        page.goto(f"{person.base}/ui/task?{TASK}")
+        page.get_by_role("link", name="Ask what a run would get").click()
+        granted = page.locator(".card", has_text="Granted").locator(".figure")
+        before = granted.inner_text()
+        page.get_by_label("product_count").fill("9000")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(granted).not_to_have_text(before)
+        page.goto(f"{person.base}/ui/task?{TASK}")
+        page.get_by_role("link", name="Run times and timeouts").click()
+        expect(page.get_by_role("heading", name="Suggested timeout")).to_be_visible()
+        page.get_by_role("link", name="Forecast", exact=True).click()
+        page.get_by_role("link", name="pricing").click()
+        expect(page.get_by_role("row", name="predict_demand")).to_be_visible()
+        page.get_by_role("link", name="Campaigns", exact=True).click()
+        page.get_by_role("link", name="spring").click()
+        page.get_by_role("button", name="Pause").click()
+        expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+
+def opens_a_what_if_link(person: Person) -> None:
+    with person.page() as page:
+        page.goto(f"{person.base}/ui/whatif?{TASK}&curve=1&risk_percent=0.5")
+        wait_for_replay(page)
+        expect(page.locator(".chart .wide svg")).to_be_visible()
+        assert page.locator("tbody tr").count() == 10
+
+
+def reads_without_a_script(person: Person) -> None:
+    with person.page(java_script_enabled=False) as page:
+        for path in ("/", "/tasks?sort=task", f"/task?{TASK}", "/savings?by=task", "/audit", "/whatif", *TOOLS):
+            page.goto(person.base + "/ui" + path)
+            expect(page.locator("h1")).to_be_visible()
+        page.goto(f"{person.base}/ui/policy?{TASK}&mode=shadow")
+        expect(page.get_by_role("button", name="Save the policy")).to_be_visible()
+
+
+def works_by_keyboard(person: Person) -> None:
+    with person.page() as page:
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.textContent") == "pricing/predict_demand":
+                page.keyboard.press("Enter")
+                expect(page.locator("h1")).to_have_text("predict_demand")
+                return
+        raise AssertionError("the Tab key reaches no task")
+
+
+def fits_every_width(person: Person) -> None:
+    for width in (360, 2560):
+        with person.page(viewport={"width": width, "height": 800}, color_scheme="dark") as page:
+            for path in ("/", "/tasks", f"/task?{TASK}", POLICY, "/savings", "/audit", "/start", *TOOLS):
+                page.goto(person.base + "/ui" + path)
+                wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                assert wider == 0, f"{path} is {wider} pixels wider than {width}"
+
+
+def is_accessible(person: Person, axe: str) -> None:
+    source = pathlib.Path(axe).read_text()
+    for scheme in ("light", "dark"):
+        with person.page(color_scheme=scheme) as page:
+            for path in EVERY_PAGE:
+                page.goto(person.base + "/ui" + path)
+                wait_for_replay(page)
+                page.evaluate(source)
+                only = "{}" if scheme == "light" else "{runOnly: ['color-contrast']}"  # colours affect no other rule
+                found = page.evaluate(f"axe.run({only}).then({SERIOUS})")
+                person.problems += [f"{scheme} {path}: {violation}" for violation in found]
+
+
+def makes_pictures(person: Person, folder: str, killed: dict) -> None:
+    """Make the pictures of docs/dashboard.md."""
+    try_page = "/try?" + urlencode(killed | {"try_number": 1})
+    for name, path, height in (("overview", "/", 760), ("try", try_page, 540)):
+        with person.page(viewport={"width": 1000, "height": height}) as page:
+            page.goto(person.base + "/ui" + path)
+            page.screenshot(path=f"{folder}/dashboard-{name}.png")
+
+
+def main(base: str, token: str, chromium: str, axe: str, folder: str = "") -> None:
+    killed = [try_ for try_ in fill(base, token) if try_["task_id"] == "predict_demand"]
+    assert killed, "no try of predict_demand was killed"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        person = Person(browser, base, token)
+        if folder:
+            makes_pictures(person, folder, killed[0])
+            return
+        scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
+        scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
+        for scenario in scenarios:
+            scenario(person)
+            print(re.sub("_", " ", scenario.__name__))
+        is_accessible(person, axe)
+        assert not person.problems, "\n".join(person.problems)
+        print(f"{len(scenarios) + 1} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

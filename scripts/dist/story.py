@@ -1,0 +1,78 @@
+"""Run the example of the README against a server that was started with --demo on an empty store.
+
+The script runs the commands of the README and compares the answers with every field that the README shows.
+
+python scripts/dist/story.py README.md http://127.0.0.1:8080
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
+VARYING = {"prediction_id"}
+TRAINING_SECONDS = 120
+AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"
+
+
+def blocks(readme: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the commands of the example, each with the fields of the answer that follows it."""
+    found = []
+    for section in SECTIONS:
+        text = readme.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+        command = ""
+        for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            if language == "json":
+                found.append((command, json.loads(re.sub(r",?\s*…", "", body))))
+            else:
+                command = body
+    return found
+
+
+def differences(want: object, got: object, path: str = "") -> list[str]:
+    """Return the differences between an answer and the fields that the README shows."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        return [d for key in want if key not in VARYING for d in differences(want[key], got.get(key), f"{path}.{key}")]
+    if isinstance(want, float) and isinstance(got, (int, float)):
+        got = round(got, len(str(want).partition(".")[2]))  # the README rounds some numbers
+    return [] if want == got else [f"{path[1:]}: README {want!r}, server {got!r}"]
+
+
+def run(command: str, url: str, folder: str) -> Any:
+    """Run a command of the README against this server and return its answer."""
+    script = re.sub(r"\bcurl (?!-sS)", "curl -sS ", command.replace("localhost:8080", url))
+    done = subprocess.run(["bash", "-euc", script], cwd=folder, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    return json.loads(done.stdout)
+
+
+def main() -> int:
+    """Run the example; return 1 if an answer differs."""
+    readme, url = Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]
+    story = blocks(readme)
+    assert len(story) == 5, f"the README has {len(story)} answers; adapt this script to the README"
+    bad = []
+    with tempfile.TemporaryDirectory() as folder:
+        for command, want in story[:-1]:
+            bad += differences(want, run(command, url, folder))
+        # The last answer comes from the model that has learned from the success.
+        command, want = story[-1]
+        assert run(command, url, folder)["recorded"] is True
+        end = time.monotonic() + TRAINING_SECONDS
+        while differences(want, answer := run(AGAIN, url, folder)) and time.monotonic() < end:
+            time.sleep(1)
+        bad += differences(want, answer)
+    for line in bad:
+        print("FAILED:", line)
+    print(f"{len(story)} answers of the README compared")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scrape reads the metrics without labels from /metrics.
+func scrape(admin string) (map[string]float64, error) {
+	response, err := http.Get(admin + "/metrics") //nolint:noctx // the address is local
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	values := map[string]float64{}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		name, text, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") || strings.Contains(name, "{") {
+			continue
+		}
+		if values[name], err = strconv.ParseFloat(text, 64); err != nil {
+			return nil, fmt.Errorf("scrape /metrics: %s: %w", name, err)
+		}
+	}
+	return values, lines.Err()
+}
+
+// print prints the memory of the service and of its models. The text when comes first.
+func (m *measurement) print(when string) error {
+	v, err := scrape(m.replica.Admin)
+	if err != nil {
+		return err
+	}
+	const mib = 1 << 20
+	fmt.Printf("%s: resident %.0f MiB, heap in use %.0f MiB, models %.1f of at most %.0f MiB; %.0f hits, %.0f misses, %.0f evictions\n", when,
+		v["process_resident_memory_bytes"]/mib, v["go_memstats_heap_alloc_bytes"]/mib, v["loadaware_model_memory_bytes"]/mib, v["loadaware_model_memory_limit_bytes"]/mib,
+		v["loadaware_model_hits_total"], v["loadaware_model_misses_total"], v["loadaware_model_evictions_total"])
+	return nil
+}
+
+// quantiles formats the number and the quantiles of durations.
+func quantiles(d []time.Duration) string {
+	if len(d) == 0 {
+		return "no questions"
+	}
+	slices.Sort(d)
+	at := func(q float64) float64 { return d[min(len(d)-1, int(q*float64(len(d))))].Seconds() * 1000 }
+	return fmt.Sprintf("%d questions, median %.1f ms, p90 %.1f, p99 %.1f, max %.1f", len(d), at(.5), at(.9), at(.99), at(1))
+}

@@ -1,0 +1,183 @@
+// Command modelmemory measures the service while its models need more memory than it has for them.
+// The command reports runs of many tasks, trains each task, and requests predictions for the tasks in
+// random order:
+//
+//	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
+//	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
+//
+// It prints the resident memory, the sources of the answers, and separate latencies for questions whose
+// model was in memory and whose model had to be decoded. The exit code is 1 if the resident memory or
+// the share of answers from the static request exceeds the goal.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/testcluster"
+)
+
+// options contains the flags.
+type options struct {
+	tasks        int
+	runs         int // per task
+	features     int // per run
+	questions    int
+	memory       string  // LOADAWARE_MODEL_MEMORY
+	maxResident  float64 // MiB
+	maxRequested float64 // percent of the answers
+	seed         uint64
+}
+
+func main() {
+	var p options
+	flag.IntVar(&p.tasks, "tasks", 500, "number of tasks with models")
+	flag.IntVar(&p.runs, "runs", 200, "runs per task")
+	flag.IntVar(&p.features, "features", 15, "features per run, at least 12")
+	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
+	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
+	flag.Float64Var(&p.maxResident, "max-resident", 256, "goal: resident memory in MiB")
+	flag.Float64Var(&p.maxRequested, "max-requested", 2, "goal: percent of the answers from the static request")
+	flag.Uint64Var(&p.seed, "seed", 1, "seed of the runs and of the order of the questions")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, p); err != nil {
+		fmt.Fprintln(os.Stderr, "modelmemory:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, p options) (err error) {
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Env: []string{
+		"LOADAWARE_MODEL_MEMORY=" + p.memory, "LOADAWARE_SEARCH_EVERY=0", "LOADAWARE_LOG_LEVEL=warn",
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	m := measurement{options: p, replica: cluster.Replicas[0], random: rand.New(rand.NewPCG(p.seed, 1))}
+	start := time.Now()
+	for task := range p.tasks {
+		if err := m.fill(ctx, task); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%d tasks of %d runs × %d features reported and trained in %.0f s; models in at most %s\n", p.tasks, p.runs, p.features, time.Since(start).Seconds(), p.memory)
+	if err := m.print("after the trainings"); err != nil {
+		return err
+	}
+	for range p.questions {
+		if err := m.ask(ctx); err != nil {
+			return err
+		}
+	}
+	return m.printResult()
+}
+
+// measurement is the state of a run.
+type measurement struct {
+	options
+	replica *testcluster.Replica
+	random  *rand.Rand
+
+	sources      map[string]int
+	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
+	decoded      float64         // misses so far, as the service counts them
+	peak         float64         // largest resident memory seen, in MiB
+}
+
+// taskOf returns task number i. Ten tasks share a DAG.
+func taskOf(i int) testcluster.Task {
+	return testcluster.Task{DAG: fmt.Sprintf("dag_%03d", i/10), Task: fmt.Sprintf("task_%05d", i)}
+}
+
+// drawRun draws a run and adds features without influence on the peak.
+func (m *measurement) drawRun(task int, runID string) testcluster.Observation {
+	o := testcluster.DrawRun(m.random, taskOf(task), runID)
+	for i := len(o.Features); i < m.features; i++ {
+		o.Features[fmt.Sprintf("y%d", i)] = math.Round(m.random.Float64()*1e4) / 1e2
+	}
+	return o
+}
+
+// fill reports the runs of a task and trains it.
+func (m *measurement) fill(ctx context.Context, task int) error {
+	batch := make([]testcluster.Observation, m.runs)
+	for i := range batch {
+		batch[i] = m.drawRun(task, fmt.Sprintf("past-%05d", i))
+	}
+	status, answer, err := m.replica.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
+	if status != http.StatusOK {
+		return fmt.Errorf("report runs of task %d: status %d %.200s: %w", task, status, answer, err)
+	}
+	key := taskOf(task)
+	status, answer, err = m.replica.Call(ctx, http.MethodPost, "/tasks/"+key.DAG+"/"+key.Task+"/train", nil)
+	if status != http.StatusOK {
+		return fmt.Errorf("train task %d: status %d %.200s: %w", task, status, answer, err)
+	}
+	return nil
+}
+
+// ask requests a prediction for a random task, and records the latency and whether the model was in
+// memory.
+func (m *measurement) ask(ctx context.Context) error {
+	o := m.drawRun(m.random.IntN(m.tasks), "")
+	body, err := json.Marshal(map[string]any{"dag_id": o.DAG, "task_id": o.Task.Task, "features": o.Features, "requested": o.Requested})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	response, err := http.Post(m.replica.URL+"/predict", "application/json", bytes.NewReader(body)) //nolint:noctx // the interrupt of the command ends the server
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var answer struct{ Source string }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("predict: status %d: %w", response.StatusCode, err)
+	}
+	took := time.Since(start)
+	after, err := scrape(m.replica.Admin)
+	if err != nil {
+		return err
+	}
+	if m.sources == nil {
+		m.sources = map[string]int{}
+	}
+	m.sources[answer.Source]++
+	m.peak = max(m.peak, after["process_resident_memory_bytes"]/(1<<20))
+	if decoded := after["loadaware_model_misses_total"]; decoded > m.decoded {
+		m.decoded = decoded
+		m.misses = append(m.misses, took)
+	} else {
+		m.hits = append(m.hits, took)
+	}
+	return nil
+}
+
+// printResult prints the result and returns an error if a goal is missed.
+func (m *measurement) printResult() error {
+	if err := m.print("after the questions"); err != nil {
+		return err
+	}
+	requested := 100 * float64(m.sources["requested"]) / float64(m.questions)
+	fmt.Printf("answers by source: %v; %.1f %% from the static request (goal %.0f)\n", m.sources, requested, m.maxRequested)
+	fmt.Printf("resident at most %.0f MiB while asking (goal %.0f)\n", m.peak, m.maxResident)
+	fmt.Printf("model in memory: %s\nmodel decoded:   %s\n", quantiles(m.hits), quantiles(m.misses))
+	if requested > m.maxRequested || m.peak > m.maxResident {
+		return errors.New("a goal is missed; see the lines above")
+	}
+	return nil
+}

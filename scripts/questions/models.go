@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// learner contains the model and the history of a task.
+type learner struct {
+	model   *taskmodel.Model
+	history sizing.History
+	lostAt  int // number of tries when a challenger last lost the evaluation
+}
+
+// triesAfterLoss is the number of tries after a lost evaluation before the task is fitted again.
+const triesAfterLoss = 25
+
+// models answers the questions with models in this process instead of a server. Every kind of
+// explanation term of a model occurs. Similar tasks, receipts and --min-memory of a server take no part.
+type models struct {
+	q     *questions
+	tasks map[sizing.TaskKey]*learner
+	pools map[string]*taskmodel.Pool // by DAG
+}
+
+// learnerOf returns the learner of a task, a new one if there is none.
+func (m *models) learnerOf(task sizing.TaskKey) *learner {
+	l := m.tasks[task]
+	if l == nil {
+		l = &learner{model: taskmodel.New()}
+		l.history.Task = task
+		m.tasks[task] = l
+	}
+	if m.pools[task.DAG] == nil {
+		m.pools[task.DAG] = new(taskmodel.Pool)
+	}
+	return l
+}
+
+// report learns the rows and fits models when they are due. Before one in twelve rows it learns an OOM
+// kill of the same run at half of the peak.
+func (m *models) report(rows []sizing.Observation) error {
+	for i := range rows {
+		o := &rows[i]
+		if _, known := o.Peak(); known != sizing.Exact {
+			continue
+		}
+		if m.q.oneIn(12) {
+			killed := *o
+			killed.Outcome, killed.Allocated.Memory, killed.MemoryMax = sizing.OOMKilled, o.MemoryMax/2, 0
+			if err := m.learn(&killed); err != nil {
+				return err
+			}
+		}
+		if err := m.learn(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learn adds a row to the history, the model and the pool.
+func (m *models) learn(o *sizing.Observation) error {
+	l, pool := m.learnerOf(o.Try.TaskKey), m.pools[o.Try.DAG]
+	h := &l.history
+	h.LastSeq++
+	h.Total++
+	h.Schema.Extend(o.Features)
+	h.Rows = append(h.Rows, sizing.HistoryRow{
+		Seq: h.LastSeq, At: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number, Outcome: o.Outcome, Weight: 1,
+		MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration, Allocated: o.Allocated, Requested: o.Requested,
+		Features: h.Schema.Row(o.Features, nil),
+	})
+	row := taskmodel.NewTrainingRow(&h.Schema, &h.Rows[len(h.Rows)-1])
+	row.Features = o.Features
+	before := l.model.Pool()
+	l.model.Learn(row)
+	if o.Outcome == sizing.Success && l.model.IsFitDue() && h.Total >= l.lostAt+triesAfterLoss {
+		challenger, _, err := taskmodel.Update(h, l.model)
+		switch {
+		case err != nil:
+			return fmt.Errorf("train %v: %w", h.Task, err)
+		case challenger == nil:
+			l.lostAt = h.Total
+		default:
+			l.model = challenger
+		}
+	}
+	now := l.model.Pool()
+	pool.Remove(&before)
+	pool.Add(&now)
+	return nil
+}
+
+// ask asks the model of a random run's task about that run, and checks the explanation.
+func (m *models) ask(reported int) error {
+	q := m.q
+	q.asked++
+	o := q.trace[min(len(q.trace)-1, reported+q.random.IntN(50))]
+	if q.oneIn(20) {
+		o.Try.Task = "never-seen"
+	}
+	l := m.learnerOf(o.Try.TaskKey)
+	l.model.SetPool(m.pools[o.Try.DAG])
+	question := m.questionOf(&o)
+
+	var answer taskmodel.Answer
+	var e taskmodel.Explanation
+	q.record("answer", fastest(func() { answer = l.model.Size(question) }))
+	q.record("explanation", fastest(func() { e = l.model.Explain(question) }))
+	if answer.Limit == 0 { // there is neither a static request nor a run
+		return nil
+	}
+	q.explained++
+	q.sources[string(answer.Source)]++
+	product, last := float64(e.Base), e.Base
+	for _, t := range e.Terms {
+		product, last = product*t.Factor, t.After
+		q.kinds[string(t.Kind)]++
+	}
+	off := math.Abs(product/float64(answer.Limit) - 1)
+	q.worst = max(q.worst, off)
+	if off > 1e-9 || last != answer.Limit || e.Granted != answer.Limit {
+		q.wrong++
+		fmt.Printf("limit %d, explained as %+v\n  question: %+v\n", answer.Limit, e, question)
+	}
+	return nil
+}
+
+// questionOf returns a question about a run, with randomly changed features and random bounds.
+func (m *models) questionOf(o *sizing.Observation) taskmodel.Question {
+	q := m.q
+	question := taskmodel.Question{Requested: o.Requested, Features: sizing.Features{}, Lifts: 3}
+	for _, name := range o.Features.Names() {
+		v := o.Features[name]
+		switch {
+		case q.oneIn(10):
+			continue
+		case v.Kind == sizing.Number && q.oneIn(8):
+			v = sizing.NumberValue(v.Num * math.Exp(2*q.random.NormFloat64()))
+		case v.Kind == sizing.Category && q.oneIn(12):
+			v = sizing.TextValue("never seen")
+		}
+		question.Features[name] = v
+	}
+	bound := func(n int) sizing.Bytes {
+		if !q.oneIn(n) {
+			return 0
+		}
+		return sizing.Bytes(q.amount())
+	}
+	if q.oneIn(5) {
+		question.Requested.Memory = bound(1)
+	}
+	question.Floor, question.MinGrant, question.Above = bound(6)/64, bound(4)/256, bound(10)
+	if question.Cap = bound(5); question.Cap > 0 {
+		question.Cap, question.CapBy = max(question.Cap, question.Floor), taskmodel.CapPolicy
+	}
+	if q.oneIn(4) {
+		question.Widen = 1 + q.random.Float64()
+	}
+	if q.oneIn(4) {
+		question.RiskTarget = []float64{0.001, 0.005, 0.05, 0.2}[q.random.IntN(4)]
+	}
+	if q.oneIn(6) {
+		question.Edges = sizing.Bins{sizing.GiB, 4 * sizing.GiB, 16 * sizing.GiB, 64 * sizing.GiB, 256 * sizing.GiB}
+	}
+	return question
+}
+
+// fastest returns the shortest duration of three calls, because a busy machine interrupts some calls.
+func fastest(call func()) time.Duration {
+	var took [3]time.Duration
+	for i := range took {
+		start := time.Now()
+		call()
+		took[i] = time.Since(start)
+	}
+	return slices.Min(took[:])
+}
