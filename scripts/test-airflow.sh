@@ -42,7 +42,7 @@ run_tests() {
 	shift
 	echo "=== Airflow $version"
 	for tests in unit server airflow; do
-		".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider "api/python/tests/$tests" "$@" || return
+		".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider --maxfail 3 "api/python/tests/$tests" "$@" || return
 	done
 }
 
