@@ -31,7 +31,7 @@ func ReadMetadata(raw []byte) (metadata map[string][]string, invalid []string) {
 		switch {
 		case !ok && name != "":
 			invalid = append(invalid, name)
-		case !ok: // "" is not a valid name, and means in invalid that raw is not an object
+		case !ok: // in invalid, "" would mean that raw is not an object
 		case len(values) > 0:
 			metadata[name] = values
 		}

@@ -109,7 +109,7 @@ func extremeHistories(seed uint64) map[string][]extremeRow {
 		"inputs at the ends of float64": repeatRows(n, func(int) extremeRow {
 			return extremeRow{edge[random.IntN(len(edge))], anyPeak(), power(-6, 5), time.Duration(random.IntN(int(time.Hour)))}
 		}),
-		"two extremes by turns": repeatRows(n, func(i int) extremeRow {
+		"two extremes in alternation": repeatRows(n, func(i int) extremeRow {
 			return extremeRow{float64(i % 2), []sizing.Bytes{1, sizing.MaxBytes}[i%2], []float64{1e-6, 3e8}[i%2], 0}
 		}),
 		"short and ten years long": repeatRows(n, func(int) extremeRow { return extremeRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),

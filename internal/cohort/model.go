@@ -77,7 +77,7 @@ type Answer struct {
 const (
 	minRisk      = 0.5
 	maxRisk      = 4.0
-	expectedRisk = 1.5 // multiple of the risk target at which the expected cost of kills is one predicted peak
+	expectedRisk = 1.5 // as a multiple of the risk target: a kill costs 1/(expectedRisk·target) predicted peaks
 
 	maxCandidates = 512 // largest number of errors among which a margin is chosen, evenly spaced
 )

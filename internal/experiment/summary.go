@@ -26,7 +26,8 @@ func seedRange(values []float64) SeedRange {
 	return SeedRange{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
-// Summary holds the figures of one family on one task and binning over the seeds.
+// Summary holds the figures of one family on one task and binning over the seeds. Row explains
+// them.
 type Summary struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"`

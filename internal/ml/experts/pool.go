@@ -19,7 +19,7 @@ type Pool struct {
 
 // The age of a task is the binary logarithm of its learned rows, rounded down.
 const (
-	ageCount  = 10           // number of ageCount; the last one has no upper bound
+	ageCount  = 10           // number of ages; the last one has no upper bound
 	poolDecay = 1 - 1.0/2000 // per row
 	agePrior  = 2.0          // prior kills at the promised rate
 )
@@ -124,8 +124,8 @@ func (p *Pool) meanRowCost() float64 {
 }
 
 // promiseFactor returns the correction of a nominal promise of a task with a number of learned
-// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ageCount, which
-// is shrunk to one.
+// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ages, which is
+// shrunk to one.
 func (p *Pool) promiseFactor(rows int) float64 {
 	killed, promised := 0.0, 0.0
 	for a := range ageCount {

@@ -14,7 +14,7 @@ func TestAgesArePowersOfTwo(t *testing.T) {
 }
 
 // Two kills are promised and eight happen. With the prior of two kills, the ratio over all
-// ageCount is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
+// ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
 func TestPromisesAreCorrectedByTheKillsOfTheirAge(t *testing.T) {
 	var p Pool
 	assert.Equal(t, 1.0, p.promiseFactor(5), "no outcomes: no correction")
@@ -22,7 +22,7 @@ func TestPromisesAreCorrectedByTheKillsOfTheirAge(t *testing.T) {
 		p.RecordOutcome(4+i%4, 0.25, true)
 	}
 	assert.InDelta(t, 3.25, p.promiseFactor(7), 0.01)
-	assert.InDelta(t, 2.5, p.promiseFactor(8), 0.01, "an age without outcomes: the ratio over all ageCount")
+	assert.InDelta(t, 2.5, p.promiseFactor(8), 0.01, "an age without outcomes: the ratio over all ages")
 	for range 1000 {
 		p.RecordOutcome(100, 0.001, true)
 		p.RecordOutcome(1000, 0.5, false)
@@ -70,7 +70,7 @@ func TestRemoveInvertsAdd(t *testing.T) {
 	assert.Equal(t, sum, other, "Add is commutative")
 }
 
-func TestSpanFollowsTheDeviationOfOtherTasks(t *testing.T) {
+func TestPriorDeviationFollowsOtherTasks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	var p Pool
 	assert.InDelta(t, 0.3, p.deviation(0.3), 1e-12, "no other tasks: the prior")

@@ -145,11 +145,11 @@ func (c *Cache) Preload(ctx context.Context) {
 }
 
 // preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks
-// by name.
+// in the order of their names.
 func (c *Cache) preloadOrder(ctx context.Context) []sizing.TaskKey {
 	recent, err := c.store.RecentTasks(ctx, maxRecent)
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("failed to list the tasks that were predicted last; models are loaded by name", "err", err)
+		c.log.Warn("failed to list the tasks that were predicted last; models are loaded in the order of their names", "err", err)
 	}
 	rank := make(map[sizing.TaskKey]int, len(recent))
 	for i, key := range recent {

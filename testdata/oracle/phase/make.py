@@ -2,8 +2,9 @@
 
     pip install numpy && python make.py > crbm.json
 
-Taylor, Hinton & Roweis (2006) with unit variance: CD-1, samples of the hidden units from the
-uniform draws in the file, mean of the visible units in the reconstruction, momentum.
+Taylor, Hinton & Roweis (2006) with unit variance, one step of contrastive divergence (CD-1)
+and momentum. Hidden units are sampled with the uniform draws in the file. The reconstruction
+has the means of the visible units, not samples.
 """
 import json
 import sys

@@ -7,8 +7,8 @@ writes, beside this script:
                     value of every pair of bins, positive for the lower one
     sigmoids.json   decision values, and the slope and level that maximise Platt's
                     likelihood, by scipy's BFGS and the root of its gradient
-    couplings.json  P(i | i or j), and the probabilities of the bins that Wu, Lin &
-                    Weng's second method asks for, by scipy's SLSQP
+    couplings.json  P(i | i or j), and the probabilities of the bins that minimise the
+                    loss of Wu, Lin & Weng's second method, by scipy's SLSQP
 
 Columns are standardised by their weighted mean and deviation after a missing value
 took the weighted mean, as internal/ml/svm does.
@@ -97,9 +97,9 @@ def couplings():
         r[upper] = rng.uniform(0.02, 0.98, len(upper[0]))
         given.append(r)
     p = np.array([0.7, 0.2, 0.06, 0.04])
-    given.append(p[:, None] / (p[:, None] + p))  # pairs that agree: p comes back
+    given.append(p[:, None] / (p[:, None] + p))  # the pairs agree, so the result is p
     sure = np.full((3, 3), 0.5)
-    sure[0, 1], sure[0, 2], sure[1, 2] = 1 - 1e-7, 1e-7, 1 - 1e-7  # a cycle of certainties
+    sure[0, 1], sure[0, 2], sure[1, 2] = 1 - 1e-7, 1e-7, 1 - 1e-7  # i beats j, j beats k and k beats i, each almost certainly
     given.append(sure)
     for r in given:
         k = len(r)
