@@ -66,19 +66,8 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 		}
 		request.DagID, request.TaskID = key.DAG, &key.Task
 	}
-	settings, given, err := flags.request()
-	if err != nil {
+	if request.Settings, err = replayedSettings(flags, *curve); err != nil {
 		return err
-	}
-	if given {
-		request.Settings = append(request.Settings, &settings)
-	}
-	if *curve {
-		for i := range curveTargets {
-			point := settings
-			point.RiskTarget = &curveTargets[i]
-			request.Settings = append(request.Settings, &point)
-		}
 	}
 	if len(set) > 0 {
 		if request.Set, err = client.ParseFeatures(set); err != nil {
@@ -93,6 +82,27 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 		return render.JSON(con.Out, answer)
 	}
 	return render.WhatIf(con.Out, answer)
+}
+
+// replayedSettings returns the settings of the flags, unless none is given, and the settings of the
+// curve.
+func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettings, error) {
+	settings, given, err := flags.request()
+	if err != nil {
+		return nil, err
+	}
+	var all []*api.WhatIfSettings
+	if given {
+		all = append(all, &settings)
+	}
+	if withCurve {
+		for i := range curveTargets {
+			point := settings
+			point.RiskTarget = &curveTargets[i]
+			all = append(all, &point)
+		}
+	}
+	return all, nil
 }
 
 // replay starts a replay and waits for its result. The server cancels a replay that no caller polls.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -174,14 +173,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	t.pool.loadMu.Unlock()
 	t.usedAt.Store(c.memory.clock.Add(1))
 	c.account(t)
-	switch {
-	case previousSeq == 0:
-		return c.restoreTries(ctx, t, key)
-	case previousSeq >= stored.LastSeq:
-		c.endTries(t, key, tail.Rows, previousSeq)
-		return nil
-	}
-	return c.endReportedTries(ctx, t, key, previousSeq)
+	return c.updateTries(ctx, t, key, tail.Rows, stored.LastSeq, previousSeq)
 }
 
 // applyChange handles a notification of the store. If the model of the task is not in memory and
@@ -234,51 +226,6 @@ func refOf(m *store.Model) *sizing.ModelRef {
 		return nil
 	}
 	return &sizing.ModelRef{Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt}
-}
-
-// restoreTries derives a task's open tries and their answers from the store.
-func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
-	now := c.cfg.Now()
-	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)
-	if err != nil {
-		return err
-	}
-	granted, err := c.store.GrantedTries(ctx, key, now.Add(-taskmodel.GuardFor), taskmodel.GuardRuns)
-	if err != nil {
-		return err
-	}
-	for i := range slices.Backward(granted) { // the newest answer to a try is kept
-		c.tries.Restore(key, &granted[i])
-	}
-	t.Open.Restore(failures, granted)
-	return nil
-}
-
-// endReportedTries ends the tries that were reported to other replicas after row seq. Otherwise
-// these tries would remain in memory and count as open.
-func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
-	reported, err := c.store.Since(ctx, key, seq, maxTail)
-	if err != nil {
-		return err
-	}
-	c.endTries(t, key, reported.Rows, seq)
-	return nil
-}
-
-// endTries ends the tries of the rows after row seq.
-func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, seq int64) {
-	for i := range rows {
-		r := &rows[i]
-		if r.Seq <= seq {
-			continue
-		}
-		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
-		_, wasInFlight := c.tries.End(&try)
-		t.Open.End(&try, r.Outcome)
-		if wasInFlight && r.Outcome == sizing.Unschedulable {
-			t.Open.AddUnschedulable(r.Allocated.Memory, r.At)
-		}
-	}
 }
 
 // Void removes a voided report from a decoded task and reloads the task. Stored receipts must

@@ -3,10 +3,8 @@ package postgres
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -33,8 +31,6 @@ const (
 	pageShift   = 12              // amounts of memory are often a multiple of 4 KiB
 	milliNanos  = int64(time.Millisecond)
 )
-
-var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
 
 // compactWriter encodes one receipt. isLossy is set if the form cannot hold a field.
 type compactWriter struct {
@@ -130,67 +126,6 @@ func (w *compactWriter) amounts(list []sizing.Bytes) {
 		w.amount(int64(v))
 	}
 }
-
-func (w *compactWriter) numbers(list []float64) {
-	w.length(len(list), list == nil)
-	for _, v := range list {
-		w.number(v)
-	}
-}
-
-// decimal returns the digits of v without the decimal point and the number of decimals. ok is
-// false if v is not a short decimal.
-func decimal(v float64) (m int64, decimals int, ok bool) {
-	bits := math.Float64bits(v)
-	for d, power := range powersOfTen {
-		scaled := math.Round(v * power)
-		if !(math.Abs(scaled) < maxDecimal) {
-			return 0, 0, false
-		}
-		if math.Float64bits(float64(int64(scaled))/power) == bits {
-			return int64(scaled), d, true
-		}
-	}
-	return 0, 0, false
-}
-
-func (w *compactWriter) number(v float64) {
-	if m, decimals, ok := decimal(v); ok {
-		w.b = append(w.b, byte(tagDecimal+decimals))
-		w.int(m)
-		return
-	}
-	bits := math.Float64bits(v)
-	for ago := 1; ago <= min(len(w.bits), maxRepeated); ago++ {
-		if w.bits[len(w.bits)-ago] == bits {
-			w.b = append(w.b, byte(tagRepeated+ago))
-			return
-		}
-	}
-	if bits == halfMore(previousBits(w.bits)) {
-		w.b = append(w.b, tagHalfMore)
-		return
-	}
-	var buffer [8]byte
-	binary.BigEndian.PutUint64(buffer[:], bits^previousBits(w.bits))
-	equal := 0
-	for equal < 7 && buffer[equal] == 0 {
-		equal++
-	}
-	w.b = append(append(w.b, byte(tagBits+equal)), buffer[equal:]...)
-	w.remember(bits)
-}
-
-func (w *compactWriter) remember(bits uint64) { w.bits = append(w.bits, bits) }
-
-func previousBits(bits []uint64) uint64 {
-	if len(bits) == 0 {
-		return 0
-	}
-	return bits[len(bits)-1]
-}
-
-func halfMore(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }
 
 // text writes a text as its position in the vocabulary, or literally.
 func (w *compactWriter) text(s string) {
@@ -334,79 +269,4 @@ func (w *compactWriter) digits(s string) {
 	}
 	w.uint(v<<1 | 1)
 	w.b = append(w.b, byte(len(whole)+len(decimals))|byte(len(decimals))<<4)
-}
-
-// commonWords are in the vocabulary of every task, before its own words. Append only: stored
-// receipts refer to their positions.
-var commonWords = []string{
-	"", "model", "profile", "cohort", "requested", "lift", "enforce", "shadow", "off", "experts",
-}
-
-// ownWords is the position of the first word of a task's own vocabulary.
-const ownWords = 32
-
-// vocabulary holds the words of one task's receipts. Only its owner changes it.
-type vocabulary struct {
-	id        int32
-	words     []string // by position - ownWords
-	positions map[string]int
-	seen      map[string]bool // texts that were written literally once
-	wanted    []string        // texts that were written literally twice
-}
-
-const (
-	maxWords   = 256 // of one task
-	maxSeen    = 512 // texts that may become words
-	minWordLen = 3
-	maxWordLen = 2000
-)
-
-func newVocabulary(id int32, words []string) *vocabulary {
-	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
-	v.add(words)
-	return v
-}
-
-func (v *vocabulary) add(words []string) {
-	for _, word := range words {
-		v.positions[word] = ownWords + len(v.words)
-		v.words = append(v.words, word)
-	}
-}
-
-// position returns the position of a text, if it has one. It remembers unknown texts: a text that
-// comes twice becomes a word.
-func (v *vocabulary) position(s string) (int, bool) {
-	if i := slices.Index(commonWords, s); i >= 0 {
-		return i, true
-	}
-	if i, ok := v.positions[s]; ok {
-		return i, true
-	}
-	isStorable := len(s) >= minWordLen && len(s) <= maxWordLen && utf8.ValidString(s) && !strings.Contains(s, "\x00")
-	if !isStorable || len(v.words)+len(v.wanted) >= maxWords {
-		return 0, false
-	}
-	switch again, known := v.seen[s]; {
-	case !known:
-		if len(v.seen) >= maxSeen {
-			clear(v.seen)
-		}
-		v.seen[s] = false
-	case !again:
-		v.seen[s] = true
-		v.wanted = append(v.wanted, s)
-	}
-	return 0, false
-}
-
-// wordAt returns the text at a position.
-func wordAt(words []string, position uint64) (string, bool) {
-	if position < uint64(len(commonWords)) {
-		return commonWords[position], true
-	}
-	if own := position - ownWords; position >= ownWords && own < uint64(len(words)) {
-		return words[own], true
-	}
-	return "", false
 }

@@ -219,48 +219,6 @@ func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizin
 	return to
 }
 
-func testBaseline(t *testing.T, st store.Store) {
-	baselines := func() []store.Baseline {
-		all, err := st.Baselines(t.Context(), store.SavingsFilter{Scopes: allScopes})
-		require.NoError(t, err)
-		return all
-	}
-	key, n := task("a"), 0
-	newReceipt := func(request sizing.Resources, run string, at time.Time) sizing.Receipt {
-		n++
-		return sizing.Receipt{At: at, Ask: sizing.Ask{Try: firstTry(key, run), Requested: request},
-			Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%06d", n), Task: key}}
-	}
-	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 1e9}, "", noon)}))
-	recordNew(t, st, sizing.Observation{Try: firstTry(key, "r0"), Outcome: sizing.Success, EndedAt: noon, Duration: time.Hour,
-		Allocated: sizing.Resources{Memory: 10e9}})
-	require.Empty(t, baselines(), "an ad-hoc prediction sets no baseline")
-	sum := savings(t, st, store.ByAll)[0]
-	require.Nil(t, sum.Requested)
-	require.Nil(t, sum.Saved)
-	require.InDelta(t, 10, sum.NoRequest, 1e-9)
-
-	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9}, "r1", noon)}))
-	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9, CPU: 4}, "r2", noon.Add(time.Hour))}))
-	sum = savings(t, st, store.ByAll)[0]
-	require.InDelta(t, 10, *sum.Saved, 1e-9, "the baseline also applies to earlier tries")
-	require.Zero(t, sum.NoRequest)
-
-	tomorrow := noon.Add(24 * time.Hour)
-	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 30e9, CPU: 4}, "r3", tomorrow)}))
-	later := success(firstTry(key, "r4"), 1e9, 0)
-	later.EndedAt, later.Requested = tomorrow.Add(48*time.Hour), sizing.Resources{Memory: 5e9}
-	recordNew(t, st, later)
-	require.Equal(t, []store.Baseline{{
-		Task: key, Request: sizing.Resources{Memory: 20e9, CPU: 4}, MemoryAt: noon, CPUAt: noon.Add(time.Hour),
-		Changes: []store.RequestChange{
-			{At: tomorrow, Request: sizing.Resources{Memory: 30e9, CPU: 4}},
-			{At: later.EndedAt, Request: sizing.Resources{Memory: 5e9, CPU: 4}},
-		},
-	}}, baselines())
-	require.InDelta(t, 10, *savings(t, st, store.ByAll)[0].Saved, 1e-9)
-}
-
 func testSavingsFilter(t *testing.T, st store.Store) {
 	for i, key := range []sizing.TaskKey{{Namespace: "blue", DAG: "etl_a", Task: "t"}, {Namespace: "blue", DAG: "web", Task: "t"}, {Namespace: "red", DAG: "etl_a", Task: "t"}} {
 		for day := range 3 {

@@ -1,0 +1,98 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/campaign/suggest"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
+)
+
+// register registers the runs of an archive with a campaign.
+func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 2 {
+		return cli.UsageErrorf("use loadaware campaign register ID ARCHIVE.csv")
+	}
+	path, err := campaignPath(args[0], "/runs")
+	if err != nil {
+		return err
+	}
+	archive, err := readArchive(con, args[1])
+	if err != nil {
+		return err
+	}
+	return f.send(ctx, con, f.Server(), path, archive.Runs)
+}
+
+// send registers runs and prints how many are new.
+func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.Archived) error {
+	var total api.CampaignRegistered
+	for part := range slices.Chunk(runs, campaign.MaxBatch) {
+		request := api.CampaignRunsRequest{Runs: make([]api.CampaignArchivedRun, len(part))}
+		for i := range part {
+			request.Runs[i] = api.CampaignArchivedRun{Scenario: part[i].Scenario, ExecutionDate: part[i].ExecutionDate, Conf: part[i].Conf}
+		}
+		var registered api.CampaignRegistered
+		if err := server.Call(ctx, http.MethodPost, path, request, &registered); err != nil {
+			return err
+		}
+		total.Registered += registered.Registered
+		total.Already += registered.Already
+	}
+	if *f.format == "json" {
+		return render.JSON(con.Out, total)
+	}
+	_, err := fmt.Fprintf(con.Out, "registered %d runs; %d were registered before\n", total.Registered, total.Already)
+	return err
+}
+
+// suggest ranks the runs of an archive.
+func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
+	if len(args) != 1 || *f.count < 1 {
+		return cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv --count N, with N of at least 1")
+	}
+	archive, err := readArchive(con, args[0])
+	if err != nil {
+		return err
+	}
+	if len(archive.Rows) == 0 {
+		return cli.UsageErrorf("%s has no features to compare; use an archive with the columns of loadaware import", args[0])
+	}
+	scored := suggest.Rank(archive.Candidates(), nil, *f.count)
+	chosen := make([]campaign.Archived, len(scored))
+	for i := range scored {
+		chosen[i] = archive.Runs[scored[i].Index]
+	}
+	if *f.campaign > 0 {
+		return f.send(ctx, con, f.Server(), fmt.Sprintf("/campaigns/%d/runs", *f.campaign), chosen)
+	}
+	if *f.format == "json" {
+		return suggest.Write(con.Out, chosen)
+	}
+	return render.Suggestions(con.Out, chosen, scored)
+}
+
+// readArchive reads an archive; "-" is standard input.
+func readArchive(con cli.Console, name string) (*suggest.Archive, error) {
+	in := con.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the archive: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	archive, err := suggest.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("read the archive %s: %w", name, err)
+	}
+	return archive, nil
+}

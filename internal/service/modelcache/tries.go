@@ -1,0 +1,68 @@
+package modelcache
+
+import (
+	"context"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// updateTries updates the tries in flight after a refresh. tail are the rows since the row seq of the
+// training, and previousSeq is the newest row that was learned before; 0 if there was none.
+func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
+	switch {
+	case previousSeq == 0:
+		return c.restoreTries(ctx, t, key)
+	case previousSeq >= seq:
+		c.endTries(t, key, tail, previousSeq)
+		return nil
+	}
+	return c.endReportedTries(ctx, t, key, previousSeq)
+}
+
+// restoreTries derives a task's open tries and their answers from the store.
+func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
+	now := c.cfg.Now()
+	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)
+	if err != nil {
+		return err
+	}
+	granted, err := c.store.GrantedTries(ctx, key, now.Add(-taskmodel.GuardFor), taskmodel.GuardRuns)
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(granted) { // the newest answer to a try is kept
+		c.tries.Restore(key, &granted[i])
+	}
+	t.Open.Restore(failures, granted)
+	return nil
+}
+
+// endReportedTries ends the tries that were reported to other replicas after row seq. Otherwise
+// these tries would remain in memory and count as open.
+func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
+	reported, err := c.store.Since(ctx, key, seq, maxTail)
+	if err != nil {
+		return err
+	}
+	c.endTries(t, key, reported.Rows, seq)
+	return nil
+}
+
+// endTries ends the tries of the rows after row seq.
+func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, seq int64) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Seq <= seq {
+			continue
+		}
+		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
+		_, wasInFlight := c.tries.End(&try)
+		t.Open.End(&try, r.Outcome)
+		if wasInFlight && r.Outcome == sizing.Unschedulable {
+			t.Open.AddUnschedulable(r.Allocated.Memory, r.At)
+		}
+	}
+}

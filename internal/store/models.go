@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Model is a stored model. Only package taskmodel interprets the blob.
+type Model struct {
+	Task         sizing.TaskKey
+	Version      int // 1, 2, …: assigned by Publish
+	Family       string
+	Format       int    // of Blob
+	Blob         []byte // contains its own checksum
+	Share        []byte // the task's share of its DAG's pool; nil for models of earlier releases
+	Observations int    // number of training rows
+	LastSeq      int64  // the newest training row
+	TrainedAt    time.Time
+	Evaluation   []byte // JSON: the evaluation that selected the model
+	Active       bool
+	PinnedBy     string // who activated the version by hand; empty if it is not pinned
+	Withdrawn    bool   // by RollBack
+}
+
+// Models stores the model versions of each task. At most one version of a task is active.
+type Models interface {
+	// Publish stores m as the next version and activates it if the active version is still
+	// expected (0: none) and no person pinned it. Otherwise it returns Conflict and changes
+	// nothing. It removes a pin of the watchdog, notifies Changes, and deletes old versions
+	// except the newest KeepVersions and KeepMilestones milestones.
+	Publish(ctx context.Context, m Model, expected int) (version int, err error)
+	// Activate activates a stored version and pins it, which blocks Publish until Unpin.
+	// It returns NotFound if the version is not stored.
+	Activate(ctx context.Context, task sizing.TaskKey, version int) error
+	// Unpin lets Publish replace the active version again. It returns NotFound if the task is
+	// unknown; there is no error if nothing is pinned.
+	Unpin(ctx context.Context, task sizing.TaskKey) error
+	// RollBack activates an older version after the active version broke its promises, and pins
+	// the older version for the watchdog. It returns Conflict if r.From is not active, and
+	// NotFound if r.To is not stored. An error changes nothing.
+	RollBack(ctx context.Context, r Rollback) error
+	// Model returns a stored version with its blob, or NotFound if it is not stored.
+	Model(ctx context.Context, task sizing.TaskKey, version int) (Model, error)
+	// ActiveModel returns the active model with its blob, or NotFound if there is none.
+	ActiveModel(ctx context.Context, task sizing.TaskKey) (Model, error)
+	// ModelVersions lists the stored versions, newest first, without blobs.
+	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
+	// ActiveVersions returns the active version of every task with an active model.
+	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Shares calls each with the Task, the Version and the Share of every active model of
+	// a DAG (it ignores task.Task), and with its Blob if the Share is nil. It stops at the
+	// first error that each returns.
+	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
+	// Unpublished lists the tasks with observations and without an active model.
+	Unpublished(context.Context) ([]sizing.TaskKey, error)
+	// Changes calls changed after every publication, activation, policy change, rename and
+	// deletion by any replica, until ctx ends or the connection breaks, and returns that
+	// error. It calls ready when it listens. The caller reads earlier changes with ActiveVersions.
+	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
+}
+
+// Rollback is a decision of the watchdog to return to an older version.
+type Rollback struct {
+	Task      sizing.TaskKey
+	From, To  int
+	Withdrawn []int // versions excluded from later rollbacks, until a person activates them
+	Reason    string
+}
+
+// These constants say which versions stay for a rollback, at most ten: the newest KeepVersions,
+// and before them every MilestoneEvery-th of the last KeepMilestones · MilestoneEvery. Without
+// milestones a task that trains after every run would lose its older models within six runs.
+const (
+	KeepVersions   = 6
+	KeepMilestones = 4
+	MilestoneEvery = 16
+)

@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// powersOfTen has a power for each number of decimals of a short decimal.
+var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
+
+// numbers writes a list of numbers.
+func (w *compactWriter) numbers(list []float64) {
+	w.length(len(list), list == nil)
+	for _, v := range list {
+		w.number(v)
+	}
+}
+
+// decimal returns the digits of v without the decimal point and the number of decimals. ok is
+// false if v is not a short decimal.
+func decimal(v float64) (m int64, decimals int, ok bool) {
+	bits := math.Float64bits(v)
+	for d, power := range powersOfTen {
+		scaled := math.Round(v * power)
+		if !(math.Abs(scaled) < maxDecimal) {
+			return 0, 0, false
+		}
+		if math.Float64bits(float64(int64(scaled))/power) == bits {
+			return int64(scaled), d, true
+		}
+	}
+	return 0, 0, false
+}
+
+// number writes a float64 as a decimal, as a repetition, or as its bits; see the tags of a float64.
+func (w *compactWriter) number(v float64) {
+	if m, decimals, ok := decimal(v); ok {
+		w.b = append(w.b, byte(tagDecimal+decimals))
+		w.int(m)
+		return
+	}
+	bits := math.Float64bits(v)
+	for ago := 1; ago <= min(len(w.bits), maxRepeated); ago++ {
+		if w.bits[len(w.bits)-ago] == bits {
+			w.b = append(w.b, byte(tagRepeated+ago))
+			return
+		}
+	}
+	if bits == halfMore(previousBits(w.bits)) {
+		w.b = append(w.b, tagHalfMore)
+		return
+	}
+	var buffer [8]byte
+	binary.BigEndian.PutUint64(buffer[:], bits^previousBits(w.bits))
+	equal := 0
+	for equal < 7 && buffer[equal] == 0 {
+		equal++
+	}
+	w.b = append(append(w.b, byte(tagBits+equal)), buffer[equal:]...)
+	w.remember(bits)
+}
+
+// remember records bits to which later numbers may refer.
+func (w *compactWriter) remember(bits uint64) { w.bits = append(w.bits, bits) }
+
+// previousBits returns the bits that were remembered last; 0 if there are none.
+func previousBits(bits []uint64) uint64 {
+	if len(bits) == 0 {
+		return 0
+	}
+	return bits[len(bits)-1]
+}
+
+// halfMore returns the bits of 1.5 times a number.
+func halfMore(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// commonWords are in the vocabulary of every task, before its own words. Append only: stored
+// receipts refer to their positions.
+var commonWords = []string{
+	"", "model", "profile", "cohort", "requested", "lift", "enforce", "shadow", "off", "experts",
+}
+
+// ownWords is the position of the first word of a task's own vocabulary.
+const ownWords = 32
+
+// vocabulary holds the words of one task's receipts. Only its owner changes it.
+type vocabulary struct {
+	id        int32
+	words     []string // by position - ownWords
+	positions map[string]int
+	seen      map[string]bool // texts that were written literally once
+	wanted    []string        // texts that were written literally twice
+}
+
+// Bounds of a vocabulary. Lengths are in bytes.
+const (
+	maxWords   = 256 // of one task
+	maxSeen    = 512 // texts that may become words
+	minWordLen = 3
+	maxWordLen = 2000
+)
+
+// newVocabulary returns a vocabulary with its stored words.
+func newVocabulary(id int32, words []string) *vocabulary {
+	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
+	v.add(words)
+	return v
+}
+
+// add appends words, whose order is their position.
+func (v *vocabulary) add(words []string) {
+	for _, word := range words {
+		v.positions[word] = ownWords + len(v.words)
+		v.words = append(v.words, word)
+	}
+}
+
+// position returns the position of a text, if it has one. It remembers unknown texts: a text that
+// receipts repeat becomes a word.
+func (v *vocabulary) position(s string) (int, bool) {
+	if i := slices.Index(commonWords, s); i >= 0 {
+		return i, true
+	}
+	if i, ok := v.positions[s]; ok {
+		return i, true
+	}
+	isStorable := len(s) >= minWordLen && len(s) <= maxWordLen && utf8.ValidString(s) && !strings.Contains(s, "\x00")
+	if !isStorable || len(v.words)+len(v.wanted) >= maxWords {
+		return 0, false
+	}
+	switch again, known := v.seen[s]; {
+	case !known:
+		if len(v.seen) >= maxSeen {
+			clear(v.seen)
+		}
+		v.seen[s] = false
+	case !again:
+		v.seen[s] = true
+		v.wanted = append(v.wanted, s)
+	}
+	return 0, false
+}
+
+// wordAt returns the text at a position.
+func wordAt(words []string, position uint64) (string, bool) {
+	if position < uint64(len(commonWords)) {
+		return commonWords[position], true
+	}
+	if own := position - ownWords; position >= ownWords && own < uint64(len(words)) {
+		return words[own], true
+	}
+	return "", false
+}
