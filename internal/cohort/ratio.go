@@ -15,8 +15,8 @@ import (
 // of their requests, the new task probably does so too.
 const (
 	minRatioTasks = 5 // tasks with a known ratio
-	// The prior of the spread: a request is wrong by a factor of e. It counts as many tasks as the
-	// prior of a cold start counts rows, so that a few tasks that agree by chance do not decide.
+	// The prior of the spread: a request is wrong by a factor of e. It weighs as many tasks as the
+	// prior of a cold start weighs rows, so that a few tasks that agree by chance do not decide.
 	ratioSpread = 1.0
 	ratioPrior  = 4.0
 )
@@ -117,8 +117,9 @@ func (l *Learner) allRequest() bool {
 }
 
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
-// It returns the errors of those with the smaller squared errors. A request says little where it is
-// a habit, and more than the features of a few tasks where somebody chose it.
+// It returns the errors of those with the smaller squared errors. A request that is the same for
+// all tasks by habit says little; one that was chosen for its task says more than the features of a
+// few tasks.
 func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {
 	errors = crossValidate(l.order, false)
 	if !l.allRequest() {

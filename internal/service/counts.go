@@ -56,8 +56,8 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a try that was reported for the first time. The argument
-// answer is the answer of this replica, or the zero Answer if there is none.
+// add counts a try that was reported for the first time. The argument answer is the answer of
+// this replica, or the zero Answer if there is none.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {
@@ -119,7 +119,7 @@ func (s *Service) Counts() Counts {
 const (
 	backlogInterval   = 15 * time.Second
 	backlogTimeout    = 5 * time.Second
-	unreportedEvery   = 20             // polls of the backlog from one count of the unreported tries to the next
+	unreportedEvery   = 20             // the unreported tries are counted at every 20th poll of the backlog
 	unreportedMinAge  = 24 * time.Hour // younger tries may still run
 	maxUnreportedScan = 10_000         // first tries
 )
@@ -136,8 +136,8 @@ func (s *Service) pollBacklog(ctx context.Context) {
 	}
 }
 
-// readBacklog reads the backlog and, if asked, the unreported tries. The previous values stay if
-// a read fails.
+// readBacklog reads the backlog, and counts the unreported tries if withUnreported. The previous
+// values stay if a read fails.
 func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()

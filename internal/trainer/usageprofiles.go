@@ -49,8 +49,8 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 		namespaces = append(namespaces, u.Task.Namespace)
 	}
 	slices.Sort(namespaces)
-	var failed []error                                                             // one namespace must not keep the others from their profiles
-	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends it; it expires anyway
+	var failed []error                                                             // an error in one namespace must not stop the others
+	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease at once; it would expire anyway
 	for _, namespace := range slices.Compact(namespaces) {
 		acquired, err := t.store.AcquireLease(ctx, profilesLease, t.owner, profilesLeaseFor)
 		if err != nil || !acquired {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Growth of the number of stored runs between looks at whether a set still fits.
+	// Growth is the growth of the number of stored runs after which the trainer checks a set again.
 	Growth = 1.1
 
 	sampleGrowth   = 1.5  // of the runs of a fit: more runs show finer profiles
@@ -19,7 +19,8 @@ const (
 )
 
 // NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
-// Each task is compared with itself, so that a change of the number of its runs is none.
+// It compares the new runs of a task with the earlier runs of the same task, so that a task which
+// only runs more often changes nothing.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	runs = bounded(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {
@@ -68,8 +69,8 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return ""
 }
 
-// assignIDs gives each profile the id of the profile of the set before that overlaps most: the runs
-// that both would hold. A profile without enough overlap gets a new id.
+// assignIDs gives each profile the id of the previous profile that shares most runs with it. A profile
+// that shares too few runs with every previous profile gets a new id.
 func (s *Set) assignIDs(runs []Run, previous *Set) {
 	for i := range s.Profiles {
 		s.Profiles[i].PreviousShare = -1

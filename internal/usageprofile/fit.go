@@ -20,7 +20,7 @@ const (
 const (
 	neighbours       = 5    // rank of the neighbour that measures density
 	resolution       = 0.05 // scaled distance below which runs are equal
-	minCoverage      = 0.4  // share of the runs in profiles, below which the outliers are the rule
+	minCoverage      = 0.4  // smallest share of the runs with a profile; below it most runs would be outliers
 	minSilhouette    = 0.25 // below, there is no substantial structure (Kaufman & Rousseeuw 1990)
 	validitySample   = 1000 // points of a silhouette
 	hopkinsProbes    = 100
@@ -83,7 +83,7 @@ type Quality struct {
 	Coverage      float64 // share of the runs with a profile
 	Silhouette    float64 // mean of the runs with a profile, −1 to 1
 	DaviesBouldin float64 // 0 is best
-	Hopkins       float64 // 0.5: no structure, 1: clusters; it is stated, and decides nothing
+	Hopkins       float64 // 0.5: no structure, 1: clusters; it is only reported
 }
 
 type candidate struct {
@@ -91,7 +91,7 @@ type candidate struct {
 	clustering *density.Clustering
 }
 
-// score prefers profiles that cover many runs and are dense and apart.
+// score prefers profiles that cover many runs, are dense and lie far from each other.
 func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
@@ -119,8 +119,8 @@ func choose(tree *density.Tree, points [][]float64) (best candidate, err error) 
 	return best, nil
 }
 
-// trim makes outliers of the runs that leave their cluster far outside the distances at which its
-// runs usually do: the excess of mass counts sparse surroundings to a cluster.
+// trim turns the runs into outliers that leave their cluster at a far larger distance than most of its
+// runs. The excess of mass alone includes the sparse surroundings of a cluster.
 func trim(c *density.Clustering) {
 	for label := range c.Clusters {
 		var exits []float64
@@ -191,7 +191,7 @@ func single(tree *density.Tree) candidate {
 	return candidate{Quality{Coverage: float64(covered) / float64(n)}, c}
 }
 
-// distance returns the Euclidean distance of a point to a kept one.
+// distance returns the Euclidean distance of a point to a stored point of a Set.
 func distance(p []float64, kept []float32) float64 {
 	sum := 0.0
 	for i, v := range p {

@@ -17,8 +17,8 @@ type Place struct {
 // IsOutlier reports whether the run has no profile.
 func (p *Place) IsOutlier() bool { return p.label == density.Noise }
 
-// Place places a run without changing the set: beside the run of the set that it reaches at the
-// shortest distance, as long as the profile of that run reaches so far.
+// Place places a run without changing the set. The run gets the profile of the run with the smallest
+// mutual reachability, unless this distance exceeds Profile.Reach: then it is an outlier.
 func (s *Set) Place(v *Vector) Place {
 	nearest, reach := s.nearest(v)
 	place := Place{label: int(s.Labels[nearest])}

@@ -39,7 +39,8 @@ var quantityNames = [quantities]string{
 
 func (q Quantity) String() string { return quantityNames[q] }
 
-// floors keep the logarithms of tiny amounts from dominating: less than this is as good as nothing.
+// floors are the smallest amounts; smaller ones count as these, because the logarithms of tiny amounts
+// would dominate the distances.
 var floors = [quantities]float64{1 << 20, 0.1, 0.01, 0.01, 0.001, 0.001, 1 << 20, 1e-6}
 
 // clustered is the number of quantities that profiles are found by. The logarithm of GB·h is the sum

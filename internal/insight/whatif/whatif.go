@@ -95,7 +95,7 @@ type Report struct {
 type Result struct {
 	Settings    Settings
 	Rows        int
-	Utilisation float64 // used GB·h as a percentage of the granted GB·h
+	Utilisation float64 // used GB·h as a percentage of used and wasted GB·h
 	UsedGBh     float64
 	WastedGBh   float64
 	Killed      float64  // percentage of the runs with an OOM kill

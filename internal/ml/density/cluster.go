@@ -17,7 +17,7 @@ type Clustering struct {
 	Outlier  []float64 // of each point: its GLOSH score, 0 (typical) to 1
 	Clusters []Cluster
 	Exit     []float64 // of each point: the distance at which it leaves its branch of the tree
-	Densest  []float64 // of each point: the smallest distance at which a point is left in its branch of the tree
+	Densest  []float64 // of each point: the smallest distance at which its branch of the tree still has a point
 }
 
 // Cluster is one cluster.
@@ -26,7 +26,7 @@ type Cluster struct {
 	Reach float64 // the distance at which it splits off: the mutual reachability of its points is lower
 }
 
-// Cluster selects the clusters with the largest excess of mass. The root of the tree is none.
+// Cluster selects the clusters with the largest excess of mass. The root of the tree is never a cluster.
 func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	if cfg.MinSize < 2 {
 		return nil, fmt.Errorf("%w: the smallest size of a cluster is %d, but must be 2 or more", ErrPoints, cfg.MinSize)
@@ -57,7 +57,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	return out, nil
 }
 
-// excessOfMass selects the clusters of largest total stability, none within another.
+// excessOfMass selects the clusters of largest total stability. No selected cluster is within another.
 func (c *condensed) excessOfMass() []bool {
 	stability := c.stability()
 	below := make([]float64, len(c.parent)) // of the best selection among the descendants

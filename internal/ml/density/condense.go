@@ -1,7 +1,7 @@
 package density
 
-// merge is one step of single linkage: two nodes become one. Nodes below the number of points are
-// points, the others steps.
+// merge is one step of single linkage: two nodes become one. Nodes with an index below the
+// number of points are points, the others are earlier steps.
 type merge struct {
 	left, right int32
 	distance    float64

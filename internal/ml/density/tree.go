@@ -6,7 +6,7 @@
 //	labels ─▶ Silhouette, DaviesBouldin; points ─▶ Hopkins
 //
 // NewTree costs O(n²) time and O(n) memory beside the points. It does not depend on the smallest
-// size of a cluster, so that several sizes can be compared for the price of one tree.
+// size of a cluster, so that several sizes can be compared with one tree.
 //
 // The package handles numbers only. The same input gives the same result.
 package density

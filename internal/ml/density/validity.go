@@ -6,7 +6,7 @@ import (
 )
 
 // Silhouette returns the mean silhouette of the points in clusters (Rousseeuw 1987), −1 to 1, and 0
-// with fewer than two clusters. It costs points squared: give a sample of many points.
+// with fewer than two clusters. Its time grows with the square of the points, so pass a sample of many points.
 func Silhouette(points [][]float64, labels []int) float64 {
 	sizes := sizesOf(labels)
 	if len(sizes) < 2 {
@@ -94,7 +94,8 @@ func DaviesBouldin(points [][]float64, labels []int) float64 {
 }
 
 // Hopkins returns Hopkins' statistic (Hopkins & Skellam 1954): about 0.5 for points without structure,
-// near 1 for clusters. It compares probes within the bounding box of the points with as many points.
+// near 1 for clusters. It compares the distances to the nearest point from random positions within the
+// bounding box and from as many of the points.
 func Hopkins(points [][]float64, probes int, seed uint64) float64 {
 	if len(points) < 2 {
 		return 0.5
