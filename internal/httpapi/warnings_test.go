@@ -22,7 +22,7 @@ func TestAnswerWarnsOfImplausibleValues(t *testing.T) {
 	assert.True(t, one.Recorded)
 	require.Len(t, one.Warnings, 1)
 	assert.Equal(t, "memory_max_bytes", one.Warnings[0].Field)
-	assert.Equal(t, "2000 bytes is 1/1073742 of the 2Gi allocated: is the value in MiB?; it changes no allocation, whatever other reports say", one.Warnings[0].Detail)
+	assert.Equal(t, "2000 bytes is 1/1073742 of the 2Gi allocated: is the value in MiB? It changes no allocation, even if another report confirms it", one.Warnings[0].Detail)
 
 	const good = `{"dag_id": "d", "task_id": "b", "run_id": "1", "outcome": "success", "memory_max_bytes": 1000000000, "allocated": {"memory": "2Gi"}}`
 	const bad = `{"dag_id": "d", "task_id": "b", "run_id": "2", "outcome": "success", "memory_max_bytes": -1}`

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/modelcache"
@@ -25,7 +26,7 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 		all = addConsequence(all, "cpu_max_cores", reason, "it changes no CPU request unless another report confirms it")
 	}
 	if reason := task.Model().QuarantineReason(*row); reason != "" {
-		consequence := "it changes no allocation, whatever other reports say"
+		consequence := "it changes no allocation, even if another report confirms it"
 		if row.Confirmable() {
 			consequence = "it changes no allocation unless another report confirms it"
 		}
@@ -50,9 +51,17 @@ func peakField(o *sizing.Observation) string {
 func addConsequence(all []sizing.FieldError, field, reason, consequence string) []sizing.FieldError {
 	for i := range all {
 		if all[i].Field == field {
-			all[i].Detail += "; " + consequence
+			all[i].Detail = joinConsequence(all[i].Detail, consequence)
 			return all
 		}
 	}
-	return append(all, sizing.FieldError{Field: field, Detail: reason + "; " + consequence})
+	return append(all, sizing.FieldError{Field: field, Detail: joinConsequence(reason, consequence)})
+}
+
+// joinConsequence appends a consequence to a reason, after a question as a sentence of its own.
+func joinConsequence(reason, consequence string) string {
+	if strings.HasSuffix(reason, "?") {
+		return reason + " " + strings.ToUpper(consequence[:1]) + consequence[1:]
+	}
+	return reason + "; " + consequence
 }
