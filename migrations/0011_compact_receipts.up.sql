@@ -33,7 +33,7 @@ CREATE TABLE receipt_compact (
     at            timestamptz NOT NULL,
     promised      float8,
     task_limit    bigint NOT NULL,
-    told          bigint NOT NULL,  -- Guard.Version, as in receipt
+    told          bigint NOT NULL,
     name          integer NOT NULL, -- id in receipt_name; every writer checks it
     map_index     integer NOT NULL,
     model_version integer,
