@@ -197,13 +197,10 @@ func TestPagesAreAlsoJSONAndCSV(t *testing.T) {
 		var page map[string]any
 		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &page), target)
 		rec = e.get(target + separator(target) + "format=csv")
-		if strings.HasPrefix(target, "/ui/policy") || target == "/ui/start" {
-			assert.Equal(t, http.StatusNotFound, rec.Code, target)
-			continue
-		}
 		require.Equal(t, http.StatusOK, rec.Code, target)
-		_, err := csv.NewReader(rec.Body).ReadAll()
-		assert.NoError(t, err, target)
+		table, err := csv.NewReader(rec.Body).ReadAll()
+		require.NoError(t, err, target)
+		assert.NotEmpty(t, table, target)
 	}
 	var list struct {
 		Tasks []struct {
