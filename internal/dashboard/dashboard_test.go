@@ -169,6 +169,7 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 	e.observe(key, 3, rows)
 	untrained := e.page("/ui/task?dag_id=etl&task_id=load")
 	assert.Contains(t, untrained, "There is no model yet: 3 runs so far")
+	assert.Contains(t, untrained, "needs 66 measured runs; 3 so far", "a static request for a risk of 1.5 %")
 	e.observe(key, 60, rows)
 	report, err := e.svc.Train(t.Context(), key)
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 		assert.NotContains(t, page, "%!", target)
 	}
 	page := e.page("/ui/task?dag_id=etl&task_id=load")
-	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator"} {
+	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator", "To paste into a manifest", ">bins</li>", "bin up to"} {
 		assert.True(t, strings.Contains(page, text), text)
 	}
 	killed := e.page("/ui/try?dag_id=etl&task_id=load&run_id=run_19&try_number=1")

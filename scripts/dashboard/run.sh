@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the dashboard of the built server with Chromium and axe-core, or makes the pictures of docs/dashboard.md.
 #
-#   make build && bash scripts/dashboard/run.sh [FOLDER OF THE PICTURES]
+#   make build && bash scripts/dashboard/run.sh [short | FOLDER OF THE PICTURES]
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 

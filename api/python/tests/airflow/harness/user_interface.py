@@ -7,6 +7,7 @@ scripts/dashboard/airflow.py looks at the pages with a browser.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import urllib.request
 from contextlib import ExitStack
@@ -67,9 +68,11 @@ def _answers(url: str) -> bool:
 
 
 def main() -> None:
+    addresses = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # keep other output out of the addresses
     with ExitStack() as stack:
         path = stack.enter_context(folder())
-        print(json.dumps(serve_pages(path, stack)), flush=True)
+        print(json.dumps(serve_pages(path, stack)), file=addresses, flush=True)
         sys.stdin.read()
 
 
