@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import urllib.request
 from contextlib import ExitStack
@@ -68,6 +69,7 @@ def _answers(url: str) -> bool:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, so that everything stops
     addresses = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # keep other output out of the addresses
     with ExitStack() as stack:
