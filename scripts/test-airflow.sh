@@ -5,6 +5,7 @@
 # api/python/requirements or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
+#   bash scripts/test-airflow.sh prepare    only makes the virtual environments
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,6 +50,7 @@ run_tests() {
 for version in "${versions[@]}"; do # not concurrently, because each build of the provider writes into api/python
 	prepare "$version"
 done
+[ "${1:-}" != prepare ] || exit 0
 if [ ${#versions[@]} -eq 1 ]; then
 	run_tests "${versions[0]}" "$@"
 	exit

@@ -38,6 +38,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return config.Errorf("%v", err)
 	}
+	proxy, err := s.UI.Proxy(len(tokens) > 0)
+	if err != nil {
+		return err
+	}
 	log := s.Logger(s.Err)
 	tracer, endTracing, err := startTracing(ctx, s.Config, s.Version, log)
 	if err != nil {
@@ -80,7 +84,7 @@ func (s *Server) Run(ctx context.Context) error {
 	prices := savings.Prices{GBHour: float64(s.PriceGBHour), CoreHour: float64(s.PriceCore), Currency: s.Currency}
 	whatIfs := whatif.NewJobs(svc)
 	pages := dashboard.New(svc, dashboard.Config{
-		Auth: access, Prices: prices, Prefix: string(s.UI.Prefix), FrameAncestors: string(s.UI.FrameAncestors), SessionKey: []byte(s.UI.Key),
+		Auth: access, Proxy: proxy, Prices: prices, Prefix: string(s.UI.Prefix), FrameAncestors: string(s.UI.FrameAncestors), SessionKey: []byte(s.UI.Key),
 		WhatIfs: whatIfs, Log: log,
 	})
 	api := httpapi.New(svc, httpapi.Config{
@@ -90,7 +94,7 @@ func (s *Server) Run(ctx context.Context) error {
 	start := startup{Server: s, listeners: server, store: st, service: svc, log: log}
 	return server.Serve(ctx, httpserver.App{
 		Main: api, Admin: httpapi.NewAdmin(metrics, access),
-		Background:  runAll(svc.Run, reconciler.Run, retention.Run),
+		Background:  runAll(svc.Run, reconciler.Run, retention.Run, pages.Run),
 		OnListening: start.run,
 	})
 }

@@ -2,8 +2,12 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
+
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 // Pages are the settings of the pages at /ui/. The variables are LOADAWARE_UI_PREFIX and so on.
@@ -11,6 +15,74 @@ type Pages struct {
 	Prefix         PathPrefix   `envconfig:"PREFIX"`          // path at which a reverse proxy serves the pages
 	FrameAncestors FrameSources `envconfig:"FRAME_ANCESTORS"` // origins that may frame the pages
 	Key            SessionKey   `envconfig:"KEY"`             // signs sessions; random if empty
+	ProxyHeader    HeaderName   `envconfig:"PROXY_HEADER"`    // in which a reverse proxy names the user
+	ProxyNetworks  Networks     `envconfig:"PROXY_NETWORKS"`  // of the peers whose header is trusted
+	ProxyAdmins    UserNames    `envconfig:"PROXY_ADMINS"`    // users of the proxy who may change everything
+}
+
+// Proxy returns which header of which peers names the user of a page.
+func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
+	switch {
+	case p.ProxyHeader == "" && len(p.ProxyNetworks) == 0 && len(p.ProxyAdmins) == 0:
+		return auth.Proxy{}, nil
+	case p.ProxyHeader == "":
+		return auth.Proxy{}, Errorf("LOADAWARE_UI_PROXY_HEADER: missing; name the header in which the proxy sends the user, such as X-Forwarded-User")
+	case len(p.ProxyNetworks) == 0:
+		return auth.Proxy{}, Errorf("LOADAWARE_UI_PROXY_NETWORKS: missing; name the addresses of the proxy, such as 10.1.2.0/24, because anyone can send the header %s", p.ProxyHeader)
+	case !hasTokens:
+		return auth.Proxy{}, Errorf("LOADAWARE_UI_PROXY_HEADER: without tokens every caller may change everything; create one with 'loadaware token'")
+	}
+	return auth.Proxy{Header: string(p.ProxyHeader), Networks: p.ProxyNetworks, Admins: p.ProxyAdmins}, nil
+}
+
+// HeaderName is the name of an HTTP header.
+type HeaderName string
+
+// validHeader matches the header names that a proxy may use for the user.
+var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// Decode implements envconfig.Decoder. It rejects headers that browsers themselves send.
+func (h *HeaderName) Decode(value string) error {
+	switch lower := strings.ToLower(value); {
+	case value != "" && !validHeader.MatchString(value):
+		return fmt.Errorf("header %q: must be a name such as X-Forwarded-User", value)
+	case lower == "authorization" || lower == "cookie" || lower == "host" || lower == "origin" || strings.HasPrefix(lower, "sec-"):
+		return fmt.Errorf("header %q: has another meaning; use a name such as X-Forwarded-User", value)
+	}
+	*h = HeaderName(value)
+	return nil
+}
+
+// Networks are ranges of IP addresses.
+type Networks []netip.Prefix
+
+// Decode implements envconfig.Decoder. Values are separated by spaces or commas.
+func (n *Networks) Decode(value string) error {
+	var networks Networks
+	for _, text := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		network, err := netip.ParsePrefix(text)
+		if ip, errIP := netip.ParseAddr(text); errIP == nil && ip.Zone() == "" {
+			network, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("network %q: must be an address or a range such as 10.1.2.0/24", text)
+		case network.Bits() == 0:
+			return fmt.Errorf("network %q: contains every address, so that anyone can choose a user; name the addresses of the proxy", text)
+		}
+		networks = append(networks, network.Masked())
+	}
+	*n = networks
+	return nil
+}
+
+// UserNames are names of users.
+type UserNames []string
+
+// Decode implements envconfig.Decoder. Names are separated by spaces or commas.
+func (u *UserNames) Decode(value string) error {
+	*u = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	return nil
 }
 
 // PathPrefix is the path under which a reverse proxy serves the pages; empty at the root.

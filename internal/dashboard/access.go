@@ -23,18 +23,42 @@ type pageRequest struct {
 	admin   auth.Grants // grants with the role admin
 	observe auth.Grants // grants that may read usage series
 	session string      // value of the cookie; "" without one
+	user    string      // the user that a trusted proxy names, if there is no valid session; "" without one
 }
 
 // identify returns a request with the grants of its caller: none if the caller is unknown. Programs
-// send a bearer token, browsers a cookie.
+// send a bearer token, browsers a cookie, and a trusted proxy names its user. The cookie precedes the
+// user, so that a user who may only read can sign in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	v := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
 	if cookie, err := r.Cookie(cookieName); err == nil && len(v.grants) == 0 {
 		v.session, v.grants = cookie.Value, d.sessions.Grants(cookie.Value, d.cfg.Now())
 	}
+	if len(v.grants) == 0 {
+		if v.user = d.cfg.Proxy.User(r); v.user != "" {
+			v.session, v.grants = "", d.cfg.Proxy.Grants(v.user)
+		}
+	}
 	v.admin = slices.Clone(v.grants).WithRole(nil)
 	v.observe = slices.Clone(v.grants).WithRole([]auth.Role{auth.RoleObserve})
 	return v
+}
+
+// formOwner identifies the session or the user of the forms of a page. No session contains a space.
+func (v *pageRequest) formOwner() string {
+	if v.user != "" {
+		return "user " + v.user
+	}
+	return v.session
+}
+
+// originProblem returns why a request is rejected that a browser sends for a page of another origin;
+// "" if it is accepted. A proxy adds its header to such requests too, unlike a browser its cookie.
+func (d *Dashboard) originProblem(v *pageRequest, r *http.Request, hasSideEffect bool) string {
+	if v.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {
+		return "cross-origin request: a browser sent it for a page of another origin; open the address directly"
+	}
+	return d.cfg.Auth.OriginProblem(r, hasSideEffect)
 }
 
 // secure sets the headers of every page.
@@ -54,7 +78,7 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := d.identify(r)
-		if reason := d.cfg.Auth.OriginProblem(d.framed(r), false); reason != "" {
+		if reason := d.originProblem(v, d.framed(r), false); reason != "" {
 			d.fail(w, v, &auth.ForbiddenError{Detail: reason})
 			return
 		}
@@ -121,13 +145,13 @@ func (d *Dashboard) checkForm(v *pageRequest) error {
 	if len(v.grants) == 0 {
 		return errSignedOut
 	}
-	if reason := d.cfg.Auth.OriginProblem(v.Request, true); reason != "" {
+	if reason := d.originProblem(v, v.Request, true); reason != "" {
 		return &auth.ForbiddenError{Detail: reason}
 	}
 	if err := v.ParseForm(); err != nil {
 		return sizing.Errorf(sizing.Invalid, "read the form: %v; send the form of the page again", err)
 	}
-	if crossOrigin.Check(v.Request) != nil || !d.sessions.CheckCSRFToken(v.session, v.PostForm.Get("form_key")) {
+	if crossOrigin.Check(v.Request) != nil || !d.sessions.CheckCSRFToken(v.formOwner(), v.PostForm.Get("form_key")) {
 		return &auth.ForbiddenError{Detail: "the form does not belong to this session; open the page again and send its form"}
 	}
 	if v.grants = v.grants.WithRole(nil); len(v.grants) == 0 {

@@ -293,8 +293,3 @@ func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, days *savi
 	}
 	return r
 }
-
-// start shows the first commands of a new user.
-func (d *Dashboard) start(v *pageRequest) (*view, error) {
-	return &view{Title: "Get started", Template: "start", Page: newStart(v.Request, d.cfg.Auth.Disabled)}, nil
-}

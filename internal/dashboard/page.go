@@ -50,8 +50,11 @@ type layout struct {
 	CSRFToken string
 	SignsOut  bool // show the button that ends the session
 	IsAdmin   bool
-	Framed    bool   // inside another page, without navigation
-	Self      string // the address of this page
+
+	IsProxyUser bool // a trusted proxy names the user
+
+	Framed bool   // inside another page, without navigation
+	Self   string // the address of this page
 }
 
 // entry is an entry of the navigation.
@@ -104,11 +107,11 @@ func (d *Dashboard) render(w http.ResponseWriter, v *pageRequest, s *view) {
 // write writes a page as HTML.
 func (d *Dashboard) write(w http.ResponseWriter, v *pageRequest, status int, s *view) {
 	l := layout{
-		view: s, CSRFToken: d.sessions.CSRFToken(v.session), SignsOut: v.session != "" && len(v.grants) > 0, IsAdmin: len(v.admin) > 0,
+		view: s, CSRFToken: d.sessions.CSRFToken(v.formOwner()), SignsOut: v.session != "" && len(v.grants) > 0, IsAdmin: len(v.admin) > 0,
 		Framed: v.query.Get("frame") == "1", Self: d.prefixed(v.URL),
 	}
 	if len(v.grants) > 0 {
-		l.User = v.grants[0].Identity()
+		l.User, l.IsProxyUser = v.grants[0].Identity(), v.user != ""
 		l.Nav = d.nav(v, s.Nav)
 	}
 	var body bytes.Buffer

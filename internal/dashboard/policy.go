@@ -172,7 +172,7 @@ func (d *Dashboard) policy(v *pageRequest) (*view, error) {
 	if v.query.Get("mode") == "" {
 		p.Form = newPolicyForm(profile.Policy) // opened without a form
 	}
-	page := &view{Title: "Policy of " + key.String(), Nav: "Tasks", Template: "policy", Page: p}
+	page := &view{Title: "Policy of " + key.String(), Nav: "Tasks", Template: "policy", Page: p, Table: func() ([]string, [][]string) { return policyTable(p) }}
 	policy, bad := p.Form.policy()
 	if p.Errors = bad; len(bad) > 0 {
 		return page, nil
@@ -211,6 +211,19 @@ func changesOf(before, after PolicyForm) (changes []PolicyChange) {
 		}
 	}
 	return changes
+}
+
+// policyTable lists the changes, and the results of the replay with the old and the new policy.
+func policyTable(p *PolicyPage) (header []string, table [][]string) {
+	for _, c := range p.Changes {
+		table = append(table, []string{c.Field, c.Before, c.After})
+	}
+	if names, results := replayTable(p.Results); len(results) > 1 {
+		for i := 1; i < len(names); i++ { // the first column is the name of the policy
+			table = append(table, []string{names[i], results[0][i], results[1][i]})
+		}
+	}
+	return []string{"field", "before", "after"}, table
 }
 
 func orDefault(text string) string {

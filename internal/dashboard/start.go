@@ -5,14 +5,27 @@ import (
 	"regexp"
 )
 
-// Start is the page with the commands that fill an empty server; its template has their text.
+// Start is the page with the commands that fill an empty server.
 type Start struct {
-	Base   string `json:"base"`   // address of the API
-	Tokens bool   `json:"tokens"` // requests need one
+	Base     string    `json:"base"`   // address of the API
+	Tokens   bool      `json:"tokens"` // requests need one
+	Commands []Command `json:"commands"`
+}
+
+// Command is a command for a terminal.
+type Command struct {
+	Title string `json:"title"`
+	Text  string `json:"command"`
 }
 
 // shellSafeHost matches a Host that needs no quoting in a shell. The client chooses the Host.
 var shellSafeHost = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]+)?$`)
+
+// start shows the first commands of a new user.
+func (d *Dashboard) start(v *pageRequest) (*view, error) {
+	s := newStart(v.Request, d.cfg.Auth.Disabled)
+	return &view{Title: "Get started", Template: "start", Page: s, Table: func() ([]string, [][]string) { return startTable(&s) }}, nil
+}
 
 // newStart returns the data of the page for the Host of a request; isOpen means that no token is
 // needed.
@@ -24,5 +37,23 @@ func newStart(r *http.Request, isOpen bool) Start {
 	if !shellSafeHost.MatchString(host) {
 		host = "localhost"
 	}
-	return Start{Base: base + host, Tokens: !isOpen}
+	s := Start{Base: base + host, Tokens: !isOpen}
+	token := ""
+	if s.Tokens {
+		token = ` -H "Authorization: Bearer $TOKEN"`
+	}
+	s.Commands = []Command{
+		{"Predict before a launch", "curl '" + s.Base + "/predict?dag_id=my_dag&task_id=my_task&rows=1000&memory=4Gi'" + token},
+		{"Report afterwards", "curl '" + s.Base + "/observe' -H 'Content-Type: application/json'" + token +
+			` -d '{"dag_id": "my_dag", "task_id": "my_task", "run_id": "run_1", "outcome": "success", "memory_max": "1500Mi", "duration_seconds": 60}'`},
+		{"Import a history", "loadaware import history.csv --url " + s.Base},
+	}
+	return s
+}
+
+func startTable(s *Start) (header []string, table [][]string) {
+	for _, c := range s.Commands {
+		table = append(table, []string{c.Title, c.Text})
+	}
+	return []string{"title", "command"}, table
 }

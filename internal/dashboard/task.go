@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,9 @@ type Task struct {
 	Versions   []Version        `json:"models"`
 	Newest     []TryRow         `json:"newest_tries"`
 	Changes    []LevelChange    `json:"level_changes"` // of the peaks
+	Bins       []sizing.Bytes   `json:"bins_bytes"`    // upper edges
 	Python     string           `json:"python"`        // to paste into a DAG
+	YAML       string           `json:"yaml"`          // the suggested static request, to paste into the manifest of a pod
 
 	UsageProfile *TaskUsage `json:"usage_profile,omitempty"`
 
@@ -99,6 +102,9 @@ func (d *Dashboard) task(v *pageRequest) (*view, error) {
 		WhatIfURL: d.taskURL("/whatif", key, "curve", "1"), AuditURL: d.taskURL("/audit", key), RunTimeURL: d.taskURL("/runtime", key), AskURL: d.taskURL("/ask", key),
 		ForecastURL: d.url("/forecast", "namespace", key.Namespace, "dag_id", key.DAG),
 	}
+	if t.Bins = profile.Bins; profile.Policy.Grid == sizing.OnBins && len(profile.Policy.Edges) > 0 {
+		t.Bins = profile.Policy.Edges
+	}
 	for _, f := range profile.Schema.Fields {
 		t.Features = append(t.Features, f.Name)
 	}
@@ -108,7 +114,7 @@ func (d *Dashboard) task(v *pageRequest) (*view, error) {
 	if err := d.fillTask(ctx, t, key, &profile); err != nil {
 		return nil, err
 	}
-	t.Python = pythonOf(t)
+	t.Python, t.YAML = pythonOf(t), yamlOf(t)
 	return &view{Title: key.String(), Nav: "Tasks", Template: "task", Page: t, Table: func() ([]string, [][]string) { return triesTable(t.Newest) }}, nil
 }
 
@@ -158,6 +164,7 @@ func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey
 		return err
 	}
 	t.Peaks = peaksFigure(peaks, t)
+	t.Static = report.NewStatic(slices.Clone(peaks), &t.TaskRow.Task)
 	promises, err := cached(ctx, d.cache, fmt.Sprintf("promises %q", key), func(ctx context.Context) ([]sizing.Promise, error) {
 		return d.svc.Promises(ctx, key, promiseRows)
 	})
@@ -256,6 +263,15 @@ func pythonOf(t *Task) string {
 	}
 	b.WriteString(strconv.Quote(request) + "}),  # the fallback\n    ...\n)")
 	return b.String()
+}
+
+// yamlOf returns the resources of a container with the suggested static request; "" if there are too
+// few runs.
+func yamlOf(t *Task) string {
+	if t.Static == nil || t.Static.Request == nil {
+		return ""
+	}
+	return fmt.Sprintf("resources:\n  requests:\n    memory: %s\n  limits:\n    memory: %s", *t.Static.Request, *t.Static.Request)
 }
 
 func triesTable(tries []TryRow) (header []string, table [][]string) {

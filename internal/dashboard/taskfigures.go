@@ -135,6 +135,13 @@ func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 		X:       chart.Axis{Label: "peak memory", Unit: chart.Memory, Log: true}, Y: chart.Axis{Label: "runs"},
 		Series: []chart.Series{{Name: "runs", Colour: 2, Style: chart.Bars, X: edges, Y: counts, Titles: titles}},
 	}
+	for i, edge := range t.Bins {
+		bin := chart.Marker{Colour: 5, At: float64(edge), Title: "bin up to " + edge.Approx()}
+		if i == 0 {
+			bin.Name = "bins"
+		}
+		spec.Markers = append(spec.Markers, bin)
+	}
 	if b := t.RequestedBytes; b != nil {
 		spec.Markers = append(spec.Markers, chart.Marker{Name: "first request", Colour: 3, At: float64(*b)})
 	}

@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # Tests the dashboard of the built server with Chromium and axe-core, or makes the pictures of docs/dashboard.md.
 #
-#   make build && bash scripts/dashboard/run.sh [FOLDER OF THE PICTURES]
+#   make build && bash scripts/dashboard/run.sh [short | FOLDER OF THE PICTURES]
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 
-CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
-[ -n "$CHROMIUM" ] || {
-	echo "find Chromium: not installed; install the package chromium, or set CHROMIUM to its path" >&2
-	exit 1
-}
-tools=.cache/dashboard
-[ -x "$tools/bin/python" ] || python3 -m venv "$tools"
-"$tools/bin/pip" install --quiet --disable-pip-version-check playwright==1.65.2
+# shellcheck source=scripts/dashboard/browser.sh
+. scripts/dashboard/browser.sh
 npm install --silent --no-audit --no-fund --prefix "$tools" axe-core@4.10.3 >/dev/null
 
 data=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-dashboard.XXXXXX")

@@ -116,6 +116,25 @@ func (c Config) Identify(r *http.Request) Grants {
 	return c.lookup(strings.TrimSpace(secret))
 }
 
+// Callers returns the grants of each caller that can be identified, in the order of the configuration.
+func (c Config) Callers() []Grants {
+	if c.Disabled {
+		return []Grants{{&localCaller}}
+	}
+	var callers []Grants
+	index := map[[sha256.Size]byte]int{}
+	for i := range c.Tokens {
+		t := &c.Tokens[i]
+		at, isKnown := index[t.Hash]
+		if !isKnown {
+			at = len(callers)
+			index[t.Hash], callers = at, append(callers, nil)
+		}
+		callers[at] = append(callers[at], t)
+	}
+	return callers
+}
+
 // lookup returns the grants of a secret. It compares all hashes in constant time, so that
 // the duration reveals nothing about them.
 func (c Config) lookup(secret string) Grants {

@@ -29,10 +29,15 @@ func (c Config) OriginProblem(r *http.Request, hasSideEffect bool) string {
 		return fmt.Sprintf("Host %.100q may be a public DNS name, which a web page can point to this machine; "+
 			"use localhost or an IP address, or configure tokens on this server", host)
 	}
-	if crossOrigin.Check(r) != nil || isCrossOriginRead(r, hasSideEffect) {
+	if IsCrossOrigin(r, hasSideEffect) {
 		return "cross-origin request: a browser sent it for a page of another origin; open the address directly, or configure tokens on this server"
 	}
 	return ""
+}
+
+// IsCrossOrigin reports whether a browser sent a request for a page of another origin.
+func IsCrossOrigin(r *http.Request, hasSideEffect bool) bool {
+	return crossOrigin.Check(r) != nil || isCrossOriginRead(r, hasSideEffect)
 }
 
 // isCrossOriginRead reports whether a browser sent this GET or HEAD for a page of another

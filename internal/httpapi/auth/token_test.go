@@ -65,3 +65,14 @@ func FuzzParseToken(f *testing.F) {
 		}
 	})
 }
+
+func TestCallersAreTokensWithAllTheirGrants(t *testing.T) {
+	hash := sha256.Sum256([]byte("a"))
+	tokens := []Token{{Name: "1", Hash: hash}, {Name: "2", Hash: sha256.Sum256([]byte("b"))}, {Name: "3", Hash: hash}}
+	callers := Config{Tokens: tokens}.Callers()
+	require.Len(t, callers, 2)
+	assert.Equal(t, Grants{&tokens[0], &tokens[2]}, callers[0])
+	assert.Equal(t, Grants{&tokens[1]}, callers[1])
+	assert.Empty(t, Config{}.Callers())
+	assert.Equal(t, []Grants{{&localCaller}}, Config{Disabled: true}.Callers())
+}

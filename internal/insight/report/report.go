@@ -131,7 +131,7 @@ func Read(ctx context.Context, source Source, profiles []sizing.Profile, o Optio
 			if samples[p.Task], err = source.PeakSample(ctx, p.Task, sampleRows); err != nil {
 				return nil, err
 			}
-			task.Static = newStatic(samples[p.Task], &task)
+			task.Static = NewStatic(samples[p.Task], &task)
 		}
 		report.Tasks = append(report.Tasks, task)
 	}

@@ -32,10 +32,10 @@ type StaticGroup struct {
 	SavesGBH     *float64 `json:"saves_gbh"`
 }
 
-// newStatic chooses the smallest observed peak that the next run exceeds with at most the target
-// risk. If n runs and the next run are exchangeable, the next one exceeds the k-th smallest peak
+// NewStatic chooses the smallest observed peak that the next run exceeds with at most the target
+// risk. It sorts sample. If n runs and the next run are exchangeable, the next one exceeds the k-th smallest peak
 // with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005).
-func newStatic(sample []store.PeakRow, t *Task) *Static {
+func NewStatic(sample []store.PeakRow, t *Task) *Static {
 	n := len(sample)
 	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}
 	k := int(math.Ceil((1-t.RiskTarget)*float64(n+1) - 1e-9))

@@ -57,22 +57,28 @@ class Airflow:
         (config / "airflow_local_settings.py").write_text(LOCAL_SETTINGS)
         self._migrate()
 
-    def start(self) -> None:
-        port = self.env["TEST_API_PORT"]
+    def start(self, *, with_pages: bool = False) -> None:
+        """Start all components. Airflow 2 runs tasks without a web server, so only `with_pages` starts it."""
         components = [["scheduler", "--skip-serve-logs"], ["triggerer", "--skip-serve-logs"]]
         if MAJOR >= 3:
             components.append(["dag-processor"])
-            components.append(["api-server", "--host", "127.0.0.1", "--port", port, "--workers", "1"])
+        if MAJOR >= 3 or with_pages:
+            components.append(self._web_server())
         self._processes = [self._run(*component) for component in components]
 
     def serve_api(self) -> str:
         """Start only the stable REST API and return its address."""
-        port = self.env["TEST_API_PORT"]
-        component = "api-server" if MAJOR >= 3 else "webserver"
-        self._processes = [
-            self._run(component, "--hostname" if MAJOR < 3 else "--host", "127.0.0.1", "--port", port, "--workers", "1")
-        ]
-        return f"http://127.0.0.1:{port}"
+        self._processes = [self._run(*self._web_server())]
+        return self.url
+
+    @property
+    def url(self) -> str:
+        """The address of the API and of the pages."""
+        return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
+
+    def _web_server(self) -> list[str]:
+        name, host = ("api-server", "--host") if MAJOR >= 3 else ("webserver", "--hostname")
+        return [name, host, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
 
     def seed_history(self, runs: int, password: str) -> None:
         """Insert the finished runs of scenarios.history_runs into the database, and on Airflow 2 a user `reader`."""

@@ -22,11 +22,12 @@ BINARY = Path(os.environ.get("LOADAWARE_BIN") or REPOSITORY / "bin" / "loadaware
 class Loadaware:
     """A running server and its API."""
 
-    def __init__(self, folder: Path, *, background_training: bool = True) -> None:
+    def __init__(self, folder: Path, *, background_training: bool = True, frame_ancestors: str = "") -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOADAWARE_")}
         env.pop("DATABASE_URL", None)
         env["LOADAWARE_SIMILAR_TASKS"] = "false"  # tests expect the static request for tasks without history
         env["LOADAWARE_BACKGROUND_TRAINING"] = str(background_training).lower()
+        env["LOADAWARE_UI_FRAME_ANCESTORS"] = frame_ancestors
         command = [str(BINARY), "serve", "--addr", "127.0.0.1:0"]
         command += ["--admin-addr", "", "--data", str(folder / "data")]
         self._process = Process(command, env, folder / "loadaware.log", folder)

@@ -1,0 +1,78 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const (
+	warmEvery  = staleAge * 4 / 5 // so that no value becomes too old to show
+	warmRetry  = 5 * time.Second  // while the store is not available
+	warmScopes = 8                // scopes of tokens whose lists are kept
+)
+
+// Run keeps the lists of all tasks and their sums in the cache, so that the first visit after a start
+// or a night does not wait for slow queries. It returns when ctx ends.
+func (d *Dashboard) Run(ctx context.Context) {
+	for {
+		pause := warmEvery
+		for _, grants := range d.readerGrants() {
+			if err := d.warm(ctx, grants); err != nil {
+				d.cfg.Log.DebugContext(ctx, "lists of pages could not be read; the next attempt follows", "err", err)
+				pause = warmRetry
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// warm reads what the pages about all tasks of a caller show.
+func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
+	defer func() { // a defect of a page must not end the process that answers predictions
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+			d.cfg.Log.ErrorContext(ctx, "background read of a page panicked; please report this", "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	if _, err := d.taskList(ctx, grants); err != nil {
+		return err
+	}
+	if _, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, Root+"/savings", http.NoBody)
+	if err != nil {
+		return err
+	}
+	_, err = d.savings(&pageRequest{Request: r, query: r.URL.Query(), grants: grants})
+	return err
+}
+
+// readerGrants returns the grants of callers with different scopes, at most warmScopes.
+func (d *Dashboard) readerGrants() (all []auth.Grants) {
+	callers := d.cfg.Auth.Callers()
+	if d.cfg.Proxy.Header != "" {
+		callers = append(callers, d.cfg.Proxy.Grants("-"))
+	}
+	known := map[string]bool{}
+	for _, grants := range callers {
+		grants = slices.Clone(grants).WithRole(readers)
+		if key := scopeKey(grants); len(grants) > 0 && !known[key] && len(all) < warmScopes {
+			known[key] = true
+			all = append(all, grants)
+		}
+	}
+	return all
+}
