@@ -5,6 +5,9 @@
 # api/python/requirements or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
+#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1]
+#
+# The second form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,6 +52,12 @@ run_tests() {
 for version in "${versions[@]}"; do # not concurrently, because each build of the provider writes into api/python
 	prepare "$version"
 done
+if [ "${1:-}" = campaign ]; then
+	shift
+	python=$PWD/.cache/airflow-${versions[0]}/bin/python
+	cd api/python/tests/airflow
+	exec "$python" -m trial "$@"
+fi
 if [ ${#versions[@]} -eq 1 ]; then
 	run_tests "${versions[0]}" "$@"
 	exit

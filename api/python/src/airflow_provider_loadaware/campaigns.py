@@ -56,11 +56,13 @@ def loadaware_campaign_dags(
     stuck_after: timedelta = timedelta(hours=6),
     on_stuck: Callable[[list[Json]], None] | None = None,
     tick: timedelta = timedelta(minutes=1),
+    lease: timedelta = timedelta(minutes=5),
     **dag_arguments: Any,
 ) -> tuple[Any, Any]:
     """Return the scheduler and the maintainer DAG.
 
-    `tick` is the shortest interval; the Variable can only make passes rarer. See campaign_branches.Hooks.
+    `tick` is the shortest interval; the Variable can only make passes rarer. A pass that does not report a run within
+    `lease` has lost it to the next pass. See campaign_branches.Hooks.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(
@@ -77,15 +79,17 @@ def loadaware_campaign_dags(
         for branch in BRANCHES:
             PythonOperator(
                 task_id=branch,
-                python_callable=partial(_pass, branch, conn_id, hooks, tick),
+                python_callable=partial(_pass, branch, conn_id, hooks, tick, lease),
                 max_active_tis_per_dag=1,
             )
     with DAG(maintainer_dag_id, schedule=timedelta(minutes=5), **arguments) as maintainer:
-        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, stuck_after, on_stuck))
+        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, lease, stuck_after, on_stuck))
     return scheduler, maintainer
 
 
-def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, **context: Any) -> int | None:
+def _pass(
+    branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any
+) -> int | None:
     if not _is_due(context["dag_run"], tick):
         return None
     name, default = PARALLELISM[branch.partition("_")[2]]
@@ -94,22 +98,27 @@ def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, **context: A
         return 0
     if branch.startswith("check"):
         limit = 1000  # check all runs, also those that were triggered before the Variable was lowered
-    return _open(conn_id, hooks).pass_branch(branch, limit)
+    return _open(conn_id, hooks, lease).pass_branch(branch, limit)
 
 
 def _maintain(
-    conn_id: str, hooks: Hooks, stuck_after: timedelta, on_stuck: Callable[[list[Json]], None] | None, **_: Any
+    conn_id: str,
+    hooks: Hooks,
+    lease: timedelta,
+    stuck_after: timedelta,
+    on_stuck: Callable[[list[Json]], None] | None,
+    **_: Any,
 ) -> int:
-    stuck = _open(conn_id, hooks).maintain(stuck_after)
+    stuck = _open(conn_id, hooks, lease).maintain(stuck_after)
     if stuck and on_stuck:
         on_stuck(stuck)
     return len(stuck)
 
 
-def _open(conn_id: str, hooks: Hooks) -> Campaigns:
+def _open(conn_id: str, hooks: Hooks, lease: timedelta) -> Campaigns:
     hook = LoadawareHook(conn_id)
     namespace = settings.get("namespace") or str(hook.extras.get("namespace") or "default")
-    return Campaigns(hook.get_conn(), open_runs(), namespace, hooks)
+    return Campaigns(hook.get_conn(), open_runs(), namespace, hooks, lease)
 
 
 def _is_due(dag_run: Any, tick: timedelta) -> bool:
