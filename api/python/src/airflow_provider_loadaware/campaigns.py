@@ -90,7 +90,7 @@ def loadaware_campaign_dags(
 def _pass(
     branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any
 ) -> int | None:
-    if not _is_due(context["dag_run"], tick):
+    if not _is_due(context, tick):
         return None
     name, default = PARALLELISM[branch.partition("_")[2]]
     limit = read_variable(name, default)
@@ -121,13 +121,25 @@ def _open(conn_id: str, hooks: Hooks, lease: timedelta) -> Campaigns:
     return Campaigns(hook.get_conn(), open_runs(), namespace, hooks, lease)
 
 
-def _is_due(dag_run: Any, tick: timedelta) -> bool:
-    """Return whether an interval begins in the tick of this run. Runs that a person triggers are always due."""
+def _is_due(context: Any, tick: timedelta) -> bool:
+    """Return whether an interval began since the previous run. Runs that a person triggers are always due.
+
+    The previous run may be older than a tick, because Airflow skips ticks while it is busy or stopped.
+    """
+    dag_run = context["dag_run"]
     if str(getattr(dag_run.run_type, "value", dag_run.run_type)) != "scheduled":
         return True
-    at = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    at = _date_of(dag_run)
+    find_previous = getattr(context["ti"], "get_previous_dagrun", None)  # early releases of Airflow 3 have none
+    previous = find_previous() if find_previous else None
+    before = _date_of(previous) if previous else at - tick
     interval = max(read_variable(INTERVAL, 60), 1)
-    return int(at.timestamp() // interval) != int((at - tick).timestamp() // interval)
+    return int(at.timestamp() // interval) != int(before.timestamp() // interval)
+
+
+def _date_of(dag_run: Any) -> datetime:
+    date: datetime = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    return date
 
 
 def read_variable(name: str, default: int) -> int:
