@@ -19,7 +19,7 @@ STRIP := -ldflags '-s -w'
 
 export CGO_ENABLED ?= 0
 
-.PHONY: test-pages test-pages-airflow screenshots doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image dist dist-repeat dist-play licences sbom vuln cover clean
+.PHONY: campaign-trial test-pages test-pages-airflow screenshots doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image dist dist-repeat dist-play licences sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ e2e: setup build ## test the built binary end to end, from serve to retrain
 
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
+
+campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while its parts are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1; Linux)
+	bash scripts/test-airflow.sh $(or $(AIRFLOW),3) campaign --runs $(or $(RUNS),380) --kills $(or $(KILLS),20) --seed $(SEED)
 
 test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js; PAGES=short for fewer checks)
 	bash scripts/dashboard/run.sh $(filter short,$(PAGES))

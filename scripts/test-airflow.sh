@@ -6,6 +6,9 @@
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 #   bash scripts/test-airflow.sh prepare    only makes the virtual environments
+#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1]
+#
+# The last form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,6 +54,12 @@ for version in "${versions[@]}"; do # not concurrently, because each build of th
 	prepare "$version"
 done
 [ "${1:-}" != prepare ] || exit 0
+if [ "${1:-}" = campaign ]; then
+	shift
+	python=$PWD/.cache/airflow-${versions[0]}/bin/python
+	cd api/python/tests/airflow
+	exec "$python" -m trial "$@"
+fi
 if [ ${#versions[@]} -eq 1 ]; then
 	run_tests "${versions[0]}" "$@"
 	exit

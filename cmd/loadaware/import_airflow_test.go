@@ -68,7 +68,7 @@ func (p *fakeAirflow) respond(r *http.Request, request map[string]any) any {
 		var rows []any
 		for n := range p.runs {
 			if end := p.endedAt(n); end >= request["end_date_gte"].(string) {
-				rows = append(rows, map[string]any{"dag_id": "etl", "dag_run_id": fmt.Sprint(n), "end_date": end, "conf": map[string]any{"rows": 100 + n}})
+				rows = append(rows, map[string]any{"dag_id": "etl", "dag_run_id": fmt.Sprint(n), "start_date": p.startedAt(n), "end_date": end, "conf": map[string]any{"rows": 100 + n}})
 			}
 		}
 		return pageOf("dag_runs", rows, request)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -47,6 +48,7 @@ type CampaignPage struct {
 	Conf     string          `json:"conf,omitempty"` // JSON
 	States   []CampaignState `json:"states"`
 	Failures []FailedRun     `json:"failures"` // newest first
+	Learned  []LearnedTask   `json:"learned"`  // by task
 	IsAdmin  bool            `json:"-"`
 	TasksURL string          `json:"-"`
 }
@@ -68,6 +70,24 @@ type FailedRun struct {
 	RunID    string    `json:"dag_run_id"`
 	Changed  time.Time `json:"changed_at"`
 	Notes    string    `json:"notes,omitempty"`
+}
+
+// LearnedTask compares the predictions of a task for archived runs before the campaign and now.
+type LearnedTask struct {
+	Task   string            `json:"task_id"`
+	Before *ModelPredictions `json:"before,omitempty"`
+	After  *ModelPredictions `json:"after,omitempty"`
+	URL    string            `json:"-"`
+}
+
+// ModelPredictions summarises the predictions of one version of a model for archived runs.
+type ModelPredictions struct {
+	Version      int          `json:"version"`
+	Observations int          `json:"observations"`
+	Grant        sizing.Bytes `json:"mean_grant_bytes"`
+	Width        float64      `json:"width"` // grant at the default risk target over the grant at a risk of one half
+	Unstated     int          `json:"runs_without_risk"`
+	Runs         int          `json:"runs"`
 }
 
 const campaignsPerPage = 50
@@ -149,6 +169,9 @@ func (d *Dashboard) campaign(v *pageRequest) (*view, error) {
 	}
 	c := &CampaignPage{CampaignRow: d.campaignRow(&status), Pool: status.Pool, Version: status.Version, Conf: string(status.Conf), States: []CampaignState{}, Failures: []FailedRun{},
 		IsAdmin: v.admin.Covers(status.Key()), TasksURL: d.url("/tasks", "namespace", status.Namespace, "dag_id", status.DAG)}
+	if c.Learned, err = d.learned(ctx, &status); err != nil {
+		return nil, err
+	}
 	for _, state := range campaign.States() {
 		if n := status.Counts[state]; n > 0 {
 			c.States = append(c.States, CampaignState{int(state), state.String(), n, 100 * float64(n) / float64(c.Runs)})
@@ -159,6 +182,19 @@ func (d *Dashboard) campaign(v *pageRequest) (*view, error) {
 		c.Failures = append(c.Failures, FailedRun{r.Number, r.Archived.Scenario, r.State.String(), r.Attempt, r.RunID, r.Changed, r.Notes})
 	}
 	return &view{Title: "Campaign " + c.Name, Nav: "Campaigns", Template: "campaign", Page: c, Table: func() ([]string, [][]string) { return statesTable(c.States) }}, nil
+}
+
+// learned returns what the tasks of the DAG have learned since the campaign was created.
+func (d *Dashboard) learned(ctx context.Context, status *campaign.Status) ([]LearnedTask, error) {
+	found, err := cached(ctx, d.cache, "learned "+strconv.FormatInt(status.ID, 10), func(ctx context.Context) ([]service.LearnedTask, error) {
+		return d.svc.CampaignLearned(ctx, status.ID)
+	})
+	learned := make([]LearnedTask, len(found))
+	for i, t := range found {
+		key := sizing.TaskKey{Namespace: status.Namespace, DAG: status.DAG, Task: t.Task}
+		learned[i] = LearnedTask{Task: t.Task, Before: (*ModelPredictions)(t.Before), After: (*ModelPredictions)(t.After), URL: d.taskURL("/task", key)}
+	}
+	return learned, err
 }
 
 // findCampaign returns the campaign that a request names. For a campaign that the caller may not see

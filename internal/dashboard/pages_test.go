@@ -127,3 +127,45 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.NotContains(t, e.page("/ui/campaign?id=1"), "<button class=\"second\">", "only an admin resumes it")
 	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
 }
+
+// The campaign reproduces runs whose inputs are outside the known range.
+func TestACampaignShowsWhatWasLearned(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	report := func(runID string, rows int) sizing.Observation {
+		return sizing.Observation{Try: sizing.TryKey{TaskKey: key, RunID: runID, MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success,
+			MemoryMax: sizing.Bytes(rows) * 10 * sizing.MiB, Duration: time.Hour, Allocated: sizing.Resources{Memory: 64 * sizing.GiB},
+			Features: sizing.Features{"rows": sizing.NumberValue(float64(rows))}}
+	}
+	learn := func(reports []sizing.Observation) {
+		_, err := e.svc.Observe(t.Context(), reports)
+		require.NoError(t, err)
+		_, err = e.svc.Train(t.Context(), key)
+		require.NoError(t, err)
+	}
+	var known, reproduced []sizing.Observation
+	for run := range 80 {
+		known = append(known, report(fmt.Sprintf("run_%d", run), 100+run))
+	}
+	learn(known)
+	c, err := e.svc.CreateCampaign(t.Context(), campaign.Campaign{Namespace: key.Namespace, DAG: key.DAG, Name: "spring", Pool: "sandbox"})
+	require.NoError(t, err)
+	var archived []campaign.Archived
+	for run := range 40 {
+		conf := fmt.Sprintf(`{"rows": %d}`, 1500+50*run)
+		archived = append(archived, campaign.Archived{Scenario: fmt.Sprint(run), ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Conf: []byte(conf)})
+		reproduced = append(reproduced, report(campaign.RunID(c.ID, archived[run].Hash(), archived[run].ExecutionDate, 1), 1500+50*run))
+	}
+	_, _, err = e.svc.RegisterRuns(t.Context(), c.ID, archived)
+	require.NoError(t, err)
+	learn(reproduced)
+
+	page := e.page("/ui/campaign?id=1")
+	assert.Contains(t, page, "What was learned")
+	learned, err := e.svc.CampaignLearned(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Len(t, learned, 1)
+	before, after := learned[0].Before, learned[0].After
+	assert.Equal(t, []int{80, 120, 40, 40}, []int{before.Observations, after.Observations, before.Runs, before.Unstated})
+	assert.Zero(t, after.Unstated, "the reproduced inputs are in the known range")
+	assert.Less(t, after.Width, before.Width)
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
@@ -30,4 +31,44 @@ func TestAClaimThatIsNotCommittedReturnsNoRuns(t *testing.T) {
 	claimed, err := svc.ClaimRuns(t.Context(), 1, campaign.TriggerRun, 1, time.Minute)
 	require.ErrorIs(t, err, errLost)
 	assert.Empty(t, claimed.Runs)
+}
+
+// killAndLift predicts, kills, lifts and completes one run.
+func (r *replica) killAndLift(run string) {
+	r.t.Helper()
+	asked := ask("load", run)
+	granted := r.predict(asked).Memory.Limit
+	killed := success("load", 0, 1)
+	killed.Try, killed.Features, killed.Outcome, killed.MemoryMax, killed.Allocated.Memory = asked.Try, asked.Features, sizing.OOMKilled, 0, granted
+	r.report(killed)
+	lift := r.lift(asked, granted)
+	require.True(r.t, lift.Retry, lift.Reason)
+	require.Greater(r.t, lift.Memory.Limit, granted, "a kill of a reproduced run is lifted like any other")
+	done := success("load", 0, 1)
+	done.Try, done.Features, done.MemoryMax, done.Allocated.Memory = nthTry(asked, 2).Try, asked.Features, granted+granted/8, lift.Memory.Limit
+	r.report(done)
+}
+
+func TestReproducedRunsTrainAndCountInNoStatistic(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 60)
+	before := r.predict(ask("load", "next"))
+	counted := r.Counts()
+	for i := range 12 {
+		r.killAndLift(campaign.RunID(7, "0123456789abcdef", time.Date(2026, 1, i+1, 0, 0, 0, 0, time.UTC), 1))
+	}
+	after := r.predict(ask("load", "next"))
+	assert.Equal(t, []any{before.Guard, before.Memory.Limit, before.Risk.Promised}, []any{after.Guard, after.Memory.Limit, after.Risk.Promised}, "reproduced runs are no recent behaviour")
+	assert.Equal(t, []any{counted.Kills, counted.Promises, counted.Usage}, []any{r.Counts().Kills, r.Counts().Promises, r.Counts().Usage})
+
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	learned := r.predict(ask("load", "next"))
+	require.NotNil(t, learned.Model)
+	assert.Equal(t, 60+24, learned.Model.Observations, "a training learns their kills and peaks")
+	assert.Greater(t, learned.Memory.Limit, before.Memory.Limit)
+
+	r.killAndLift("production")
+	assert.NotEqual(t, learned.Guard, r.predict(ask("load", "next")).Guard, "a run of production is recent behaviour")
+	assert.Equal(t, 1, r.Counts().Kills[sizing.OOMKilled])
 }

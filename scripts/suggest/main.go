@@ -1,7 +1,8 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
 // the rows of each heavy task. It learns the task from all other rows, from a share of them that suggest
-// chooses, and from a random share of the same size, and compares the u scores on the held-out rows. The
-// choice sees the features of the other rows and, with -peaks, their peaks.
+// chooses, and from a random share of the same size, and compares the u scores and the wasted memory time
+// on the held-out rows, without learning from these. The choice sees the features of the other rows and,
+// with -peaks, their peaks.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] [-peaks] HISTORY.csv.gz
 package main
@@ -17,6 +18,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/campaign/suggest"
 	"github.com/loadaware/loadaware/internal/ml/binning"
+	"github.com/loadaware/loadaware/internal/ml/cost"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -142,28 +144,41 @@ func newHeavyTask(rows []sizing.Observation) *heavyTask {
 	return t
 }
 
-// totals contains sums of u scores over splits, one per choice of training rows.
+// figures are the results on the held-out rows.
+type figures struct {
+	u      float64 // u score
+	wasted float64 // GB·h per held-out row
+}
+
+// totals contains sums of figures over splits, one per choice of training rows.
 type totals struct {
 	splits                 int
-	all, suggested, random float64
+	all, suggested, random figures
 }
+
+func (f *figures) add(o figures) { f.u, f.wasted = f.u+o.u, f.wasted+o.wasted }
 
 func (s *totals) add(o *totals) {
 	s.splits += o.splits
-	s.all += o.all
-	s.suggested += o.suggested
-	s.random += o.random
+	s.all.add(o.all)
+	s.suggested.add(o.suggested)
+	s.random.add(o.random)
 }
 
-// print prints the mean u scores and their ratios.
+// print prints the mean figures and their ratios.
 func (s *totals) print(name string) {
-	n := float64(s.splits)
-	fmt.Printf("%-28s u score: all %.2f, suggested %.2f, random %.2f; suggested / all %.3f, suggested / random %.3f\n",
-		name, s.all/n, s.suggested/n, s.random/n, s.suggested/s.all, s.suggested/s.random)
+	for _, f := range []struct {
+		name                   string
+		all, suggested, random float64
+	}{{"u score", s.all.u, s.suggested.u, s.random.u}, {"wasted GB·h", s.all.wasted, s.suggested.wasted, s.random.wasted}} {
+		n := float64(s.splits)
+		fmt.Printf("%-20s %-12s all %.2f, suggested %.2f, random %.2f; suggested / all %.3f, suggested / random %.3f, all / random %.3f\n",
+			name, f.name, f.all/n, f.suggested/n, f.random/n, f.suggested/f.all, f.suggested/f.random, f.all/f.random)
+	}
 }
 
-// measure splits the rows at random, learns the three choices of training rows, and adds their u scores
-// to sums.
+// measure splits the rows at random, learns the three choices of training rows, and adds their figures to
+// sums.
 func (t *heavyTask) measure(seed uint64, share float64, peaks bool, sums *totals) error {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	order := rng.Perm(len(t.rows))
@@ -187,29 +202,46 @@ func (t *heavyTask) measure(seed uint64, share float64, peaks bool, sums *totals
 	sums.splits++
 	for _, set := range []struct {
 		rows []int
-		sum  *float64
+		sum  *figures
 	}{{train, &sums.all}, {chosen, &sums.suggested}, {random, &sums.random}} {
-		u, err := t.uScore(set.rows, test)
+		f, err := t.evaluate(set.rows, test)
 		if err != nil {
 			return err
 		}
-		*set.sum += u
+		set.sum.add(f)
 	}
 	return nil
 }
 
-// uScore learns the training rows in the order of time and returns the u score on the held-out rows.
-func (t *heavyTask) uScore(train, test []int) (float64, error) {
+// evaluate learns the training rows in the order of time and returns the figures of the held-out rows.
+func (t *heavyTask) evaluate(train, test []int) (f figures, err error) {
 	train = slices.Sorted(slices.Values(train))
 	served, err := t.dataset.Serve(train)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	actual, predicted, p := []int{}, []int{}, make([]float64, len(t.edges))
 	for _, i := range test {
 		served.Probabilities(i, t.edges, p)
 		actual, predicted = append(actual, t.bin[i]), append(predicted, score.Decide(p, score.DefaultPenalty))
+		f.wasted += t.waste(served, i) / float64(len(test))
 	}
 	confusion, err := score.Count(actual, predicted, len(t.edges))
-	return confusion.UScore(score.DefaultPenalty), err
+	f.u = confusion.UScore(score.DefaultPenalty)
+	return f, err
+}
+
+// waste returns the GB·h that the tries of a row waste, as in a backtest.
+func (t *heavyTask) waste(served *taskmodel.ServedModel, row int) float64 {
+	o := &t.rows[row]
+	policy := sizing.Policy{}.WithDefaults()
+	sized := served.Size(row, taskmodel.Question{Requested: o.Requested, RiskTarget: policy.RiskTarget, Lifts: *policy.MaxLifts})
+	rungs := []float64{float64(sized.Limit)}
+	for _, rung := range sized.Ladder {
+		if rung > sized.Limit {
+			rungs = append(rungs, float64(rung))
+		}
+	}
+	wasted, _ := cost.LadderWastage(float64(o.MemoryMax), 0, rungs...)
+	return wasted * o.Duration.Hours() / 1e9
 }

@@ -99,8 +99,14 @@ func confOf(features sizing.Features) json.RawMessage {
 }
 
 // Candidates returns one candidate for each run, with the features and the largest peak of its tasks.
+// The conf and the execution date are the features of a run without rows.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
+	if len(a.Rows) == 0 {
+		for i := range a.Runs {
+			candidates[i].Features = a.Runs[i].Features()
+		}
+	}
 	for i := range a.Rows {
 		c := &candidates[a.RunOf[i]]
 		if c.Features == nil {

@@ -9,8 +9,11 @@ import (
 // explain.
 const noise = 1.0
 
-// process is a Gaussian process with a squared exponential kernel. The length scale of the kernel is
-// the median distance of two rows.
+// squaredLength is the squared length scale of the kernel, relative to the median squared distance of
+// two rows. A kernel as wide as the median distance would take most rows for similar.
+const squaredLength = 0.1
+
+// process is a Gaussian process with a squared exponential kernel.
 type process struct {
 	covariance    [][]float64 // posterior covariance of all pairs of rows
 	weights       []float64
@@ -42,7 +45,7 @@ func newProcess(d *design) *process {
 	}
 	for i := range n {
 		for j := range i {
-			v := math.Exp(-p.covariance[i][j] / (2 * median))
+			v := math.Exp(-p.covariance[i][j] / (2 * squaredLength * median))
 			p.covariance[i][j], p.covariance[j][i] = v, v
 		}
 		p.covariance[i][i] = 1
@@ -72,26 +75,67 @@ func (p *process) gain(row int) float64 {
 	return sum / (p.covariance[row][row] + noise)
 }
 
-// choose chooses count of the first n rows, one after another, each with the largest gain.
+// choose chooses count of the first n rows, one after another. It alternates between two rules:
+// V-optimal design, which prefers rows that the others say little about, and kernel herding (Welling
+// 2009), which makes the chosen rows as frequent as all rows, because a model also learns how peaks are
+// distributed.
 func (p *process) choose(n, count int) []ScoredCandidate {
+	h := newHerd(p.covariance, n)
 	taken := make([]bool, n)
 	var chosen []ScoredCandidate
-	for range min(n, count) {
-		best := ScoredCandidate{Index: -1}
+	for len(chosen) < min(n, count) {
+		value := p.gain
+		if len(chosen)%2 == 1 {
+			value = h.value
+		}
+		best, bestValue := -1, 0.0
 		for i := range n {
 			if taken[i] {
 				continue
 			}
-			if gain := p.gain(i); best.Index < 0 || gain > best.Gain {
-				best = ScoredCandidate{i, gain}
+			if v := value(i); best < 0 || v > bestValue {
+				best, bestValue = i, v
 			}
 		}
-		taken[best.Index] = true
-		p.observe(best.Index)
+		gain := p.gain(best)
 		if p.priorVariance > 0 {
-			best.Gain /= p.priorVariance
+			gain /= p.priorVariance
 		}
-		chosen = append(chosen, best)
+		taken[best] = true
+		p.observe(best)
+		h.choose(best)
+		chosen = append(chosen, ScoredCandidate{best, gain})
 	}
 	return chosen
+}
+
+// herd is the state of kernel herding.
+type herd struct {
+	kernel [][]float64
+	mean   []float64 // mean kernel of each row with all rows
+	sums   []float64 // summed kernel of each row with the chosen rows
+	chosen int
+}
+
+// newHerd returns the state before any choice among the first n rows of a covariance matrix. It copies
+// the matrix.
+func newHerd(covariance [][]float64, n int) *herd {
+	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}
+	for i := range n {
+		h.kernel[i] = slices.Clone(covariance[i][:n])
+		for _, v := range h.kernel[i] {
+			h.mean[i] += v / float64(n)
+		}
+	}
+	return h
+}
+
+// value returns how much a row brings the mean of the chosen rows nearer to the mean of all rows.
+func (h *herd) value(row int) float64 { return h.mean[row] - h.sums[row]/float64(h.chosen+1) }
+
+func (h *herd) choose(row int) {
+	for i, v := range h.kernel[row] {
+		h.sums[i] += v
+	}
+	h.chosen++
 }

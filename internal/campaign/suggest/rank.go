@@ -21,11 +21,12 @@ type ScoredCandidate struct {
 	Gain float64
 }
 
-// Rank chooses up to count candidates, best first, by greedy V-optimal design (transductive
-// experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: each choice has the largest
-// reduction of the summed prediction variance over all candidates. The sum weights each candidate by
-// its past peak, because wastage grows with the peak. A choice reduces the gain of similar
-// candidates, so the chosen candidates are diverse. known are tries whose usage is known already.
+// Rank chooses up to count candidates, best first. The odd choices follow a greedy V-optimal design
+// (transductive experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: each has the
+// largest reduction of the summed prediction variance over all candidates. The sum weights each
+// candidate by its past peak, because wastage grows with the peak. A choice reduces the gain of similar
+// candidates, so the chosen candidates are diverse. The even choices follow kernel herding, which keeps
+// frequent inputs frequent. known are tries whose usage is known already.
 //
 // If there are more than maxCandidates, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
@@ -52,7 +53,8 @@ func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
 	return scored
 }
 
-// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB.
+// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB, and its copy for
+// kernel herding 32 MB.
 const (
 	maxCandidates = 2_000
 	maxKnown      = 1_000

@@ -38,8 +38,8 @@ func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
 	for i, s := range scored {
 		c := mixed()[s.Index]
 		kinds[c.Features["region"].Text+c.Features["rows"].Text] = true
-		if i > 0 {
-			assert.LessOrEqual(t, s.Gain, scored[i-1].Gain+1e-12, "gains fall")
+		if i > 1 && i%2 == 0 {
+			assert.LessOrEqual(t, s.Gain, scored[i-2].Gain+1e-12, "gains of the V-optimal choices fall")
 		}
 		assert.Positive(t, s.Gain)
 	}
@@ -51,6 +51,25 @@ func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
 	}
 	assert.Less(t, frequent, 5, "a batch is diverse")
 	assert.Equal(t, scored, suggest.Rank(mixed(), nil, 5), "the result is deterministic")
+}
+
+// Two of three inputs are frequent. The even choices must not prefer the rare one.
+func TestRankKeepsFrequentInputsFrequent(t *testing.T) {
+	var all []suggest.Candidate
+	for i := range 100 {
+		rows := []float64{100, 10_000}[i%2]
+		if i < 4 {
+			rows = 1e7
+		}
+		all = append(all, candidate(rows, "emea"))
+	}
+	frequent := 0
+	for i, s := range suggest.Rank(all, nil, 40) {
+		if i%2 == 1 && s.Index >= 4 {
+			frequent++
+		}
+	}
+	assert.GreaterOrEqual(t, frequent, 18, "of 20 choices by kernel herding")
 }
 
 func TestRankWeightsByPastPeaksAndKnownRuns(t *testing.T) {
@@ -89,6 +108,8 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	again, err := suggest.Read(&lines)
 	require.NoError(t, err)
 	assert.Equal(t, a.Runs, again.Runs)
+	features := again.Candidates()[1].Features
+	assert.Equal(t, []any{6.0, "apac", "2020-01-04"}, []any{features["rows"].Num, features["region"].Text, features["execution_date"].Text}, "conf and date of a list of runs")
 
 	_, err = suggest.Read(strings.NewReader("dag_id,task_id,run_id,memory_max_bytes\npricing,load,r1,100\n"))
 	require.ErrorContains(t, err, "has no started_at")

@@ -55,15 +55,9 @@ func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *clien
 
 // suggest ranks the runs of an archive.
 func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
-	if len(args) != 1 || *f.count < 1 {
-		return cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv --count N, with N of at least 1")
-	}
-	archive, err := readArchive(con, args[0])
+	archive, err := f.archive(ctx, con, args)
 	if err != nil {
 		return err
-	}
-	if len(archive.Rows) == 0 {
-		return cli.UsageErrorf("%s has no features to compare; use an archive with the columns of loadaware import", args[0])
 	}
 	scored := suggest.Rank(archive.Candidates(), nil, *f.count)
 	chosen := make([]campaign.Archived, len(scored))
@@ -77,6 +71,19 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 		return suggest.Write(con.Out, chosen)
 	}
 	return render.Suggestions(con.Out, chosen, scored)
+}
+
+// archive reads the archive of suggest: a file, or the history of Airflow.
+func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []string) (*suggest.Archive, error) {
+	switch {
+	case *f.count < 1:
+		return nil, cli.UsageErrorf("--count must be at least 1, not %d", *f.count)
+	case len(args) == 1 && !f.Given("airflow-url"):
+		return readArchive(con, args[0])
+	case len(args) == 0 && f.AirflowURL != "" && *f.dag != "":
+		return f.readAirflow(ctx, con)
+	}
+	return nil, cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv, or loadaware campaign suggest --airflow-url URL --dag DAG")
 }
 
 // readArchive reads an archive; "-" is standard input.

@@ -19,6 +19,7 @@ import (
 const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
        loadaware campaign register ID ARCHIVE.csv
        loadaware campaign suggest ARCHIVE.csv [--count N] [--campaign ID]
+       loadaware campaign suggest --airflow-url URL --dag DAG [--count N] [--campaign ID]
        loadaware campaign status [ID]
        loadaware campaign reset ID RUN --to 0|17|37
        loadaware campaign pause | resume ID
@@ -28,8 +29,10 @@ before production needs it. It needs --conf, which overrides the conf of each ar
 or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns of
 loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
 It may also have JSON lines with scenario, execution_date and conf. suggest ranks the runs of an
-archive with features by how much their reproduction reduces the uncertainty about all its runs. It
-needs no server, except to register the first runs with --campaign; -o json prints them for register.`
+archive by how much their reproduction reduces the uncertainty about all its runs. The archive may
+also be the history of Airflow, whose user needs read access only; the password is read from
+LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. suggest needs no server of
+loadaware, except to register the first runs with --campaign; -o json prints them for register.`
 
 // campaignFlags are the flags of all campaign commands.
 type campaignFlags struct {
@@ -49,7 +52,7 @@ var subcommands = map[string]func(*campaignFlags, context.Context, cli.Console, 
 
 // Run runs the command campaign.
 func Run(ctx context.Context, con cli.Console, args []string) error {
-	cmd := cli.New("campaign", campaignUsage, "url", "token")
+	cmd := cli.New("campaign", campaignUsage, "url", "token", "airflow-user")
 	f := &campaignFlags{
 		Command:   cmd,
 		namespace: cmd.NamespaceFlag(),
@@ -66,6 +69,8 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign"),
 		format:    cmd.String("o", "text", "output: text or json"),
 	}
+	cmd.StringVar(&cmd.AirflowURL, "airflow-url", "", "suggest: URL of the Airflow whose ended runs of --dag are the archive")
+	cmd.Envs["airflow-url"] = "LOADAWARE_AIRFLOW_URL"
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err

@@ -89,6 +89,7 @@ func TestRunsYieldsEndedRunsInOrder(t *testing.T) {
 			assert.Equal(t, map[string]any{"rows": 100.0, "note": "not a feature"}, page.Runs[0].Conf, version)
 			assert.Empty(t, page.Runs[7].Conf)
 			assert.True(t, time.Date(2025, 3, 1, 6, 30, 0, 0, time.UTC).Equal(page.Runs[0].EndedAt))
+			assert.True(t, time.Date(2025, 3, 1, 6, 0, 0, 0, time.UTC).Equal(page.Runs[0].ExecutionDate()), version)
 		}
 		assert.Equal(t, "manual__0 manual__1 manual__2 manual__3 manual__4 manual__5 manual__6 manual__7 manual__8 manual__9 manual__10 manual__11", strings.Join(ids, " "))
 	}

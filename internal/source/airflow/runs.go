@@ -14,10 +14,20 @@ const pageSize = 100
 
 // Run is one DAG run that has ended.
 type Run struct {
-	DAG     string         `json:"dag_id"`
-	ID      string         `json:"dag_run_id"`
-	EndedAt time.Time      `json:"end_date"`
-	Conf    map[string]any `json:"conf"` // the configuration of the trigger
+	DAG         string         `json:"dag_id"`
+	ID          string         `json:"dag_run_id"`
+	LogicalDate time.Time      `json:"logical_date"` // zero for a run of Airflow 3 without one
+	StartedAt   time.Time      `json:"start_date"`
+	EndedAt     time.Time      `json:"end_date"`
+	Conf        map[string]any `json:"conf"` // the configuration of the trigger
+}
+
+// ExecutionDate returns the logical date, or the start of a run without one.
+func (r *Run) ExecutionDate() time.Time {
+	if r.LogicalDate.IsZero() {
+		return r.StartedAt
+	}
+	return r.LogicalDate
 }
 
 // RunPage is one page of runs.

@@ -56,11 +56,13 @@ def loadaware_campaign_dags(
     stuck_after: timedelta = timedelta(hours=6),
     on_stuck: Callable[[list[Json]], None] | None = None,
     tick: timedelta = timedelta(minutes=1),
+    lease: timedelta = timedelta(minutes=5),
     **dag_arguments: Any,
 ) -> tuple[Any, Any]:
     """Return the scheduler and the maintainer DAG.
 
-    `tick` is the shortest interval; the Variable can only make passes rarer. See campaign_branches.Hooks.
+    `tick` is the shortest interval; the Variable can only make passes rarer. A pass that does not report a run within
+    `lease` has lost it to the next pass. See campaign_branches.Hooks.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(
@@ -77,16 +79,18 @@ def loadaware_campaign_dags(
         for branch in BRANCHES:
             PythonOperator(
                 task_id=branch,
-                python_callable=partial(_pass, branch, conn_id, hooks, tick),
+                python_callable=partial(_pass, branch, conn_id, hooks, tick, lease),
                 max_active_tis_per_dag=1,
             )
     with DAG(maintainer_dag_id, schedule=timedelta(minutes=5), **arguments) as maintainer:
-        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, stuck_after, on_stuck))
+        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, lease, stuck_after, on_stuck))
     return scheduler, maintainer
 
 
-def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, **context: Any) -> int | None:
-    if not _is_due(context["dag_run"], tick):
+def _pass(
+    branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any
+) -> int | None:
+    if not _is_due(context, tick):
         return None
     name, default = PARALLELISM[branch.partition("_")[2]]
     limit = read_variable(name, default)
@@ -94,31 +98,48 @@ def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, **context: A
         return 0
     if branch.startswith("check"):
         limit = 1000  # check all runs, also those that were triggered before the Variable was lowered
-    return _open(conn_id, hooks).pass_branch(branch, limit)
+    return _open(conn_id, hooks, lease).pass_branch(branch, limit)
 
 
 def _maintain(
-    conn_id: str, hooks: Hooks, stuck_after: timedelta, on_stuck: Callable[[list[Json]], None] | None, **_: Any
+    conn_id: str,
+    hooks: Hooks,
+    lease: timedelta,
+    stuck_after: timedelta,
+    on_stuck: Callable[[list[Json]], None] | None,
+    **_: Any,
 ) -> int:
-    stuck = _open(conn_id, hooks).maintain(stuck_after)
+    stuck = _open(conn_id, hooks, lease).maintain(stuck_after)
     if stuck and on_stuck:
         on_stuck(stuck)
     return len(stuck)
 
 
-def _open(conn_id: str, hooks: Hooks) -> Campaigns:
+def _open(conn_id: str, hooks: Hooks, lease: timedelta) -> Campaigns:
     hook = LoadawareHook(conn_id)
     namespace = settings.get("namespace") or str(hook.extras.get("namespace") or "default")
-    return Campaigns(hook.get_conn(), open_runs(), namespace, hooks)
+    return Campaigns(hook.get_conn(), open_runs(), namespace, hooks, lease)
 
 
-def _is_due(dag_run: Any, tick: timedelta) -> bool:
-    """Return whether an interval begins in the tick of this run. Runs that a person triggers are always due."""
+def _is_due(context: Any, tick: timedelta) -> bool:
+    """Return whether an interval began since the previous run. Runs that a person triggers are always due.
+
+    The previous run may be older than a tick, because Airflow skips ticks while it is busy or stopped.
+    """
+    dag_run = context["dag_run"]
     if str(getattr(dag_run.run_type, "value", dag_run.run_type)) != "scheduled":
         return True
-    at = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    at = _date_of(dag_run)
+    find_previous = getattr(context["ti"], "get_previous_dagrun", None)  # early releases of Airflow 3 have none
+    previous = find_previous() if find_previous else None
+    before = _date_of(previous) if previous else at - tick
     interval = max(read_variable(INTERVAL, 60), 1)
-    return int(at.timestamp() // interval) != int((at - tick).timestamp() // interval)
+    return int(at.timestamp() // interval) != int(before.timestamp() // interval)
+
+
+def _date_of(dag_run: Any) -> datetime:
+    date: datetime = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    return date
 
 
 def read_variable(name: str, default: int) -> int:

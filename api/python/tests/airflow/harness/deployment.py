@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +23,7 @@ Json = dict[str, Any]
 TESTS = Path(__file__).resolve().parent.parent
 MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
+SCHEDULER = ("scheduler", "--skip-serve-logs")
 
 # The scheduler forks every try, so its imports save seconds per try. A try waits longer for loadaware than in
 # production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
@@ -59,12 +61,17 @@ class Airflow:
 
     def start(self, *, with_pages: bool = False) -> None:
         """Start all components. Airflow 2 runs tasks without a web server, so only `with_pages` starts it."""
-        components = [["scheduler", "--skip-serve-logs"], ["triggerer", "--skip-serve-logs"]]
+        components = [list(SCHEDULER), ["triggerer", "--skip-serve-logs"]]
         if MAJOR >= 3:
             components.append(["dag-processor"])
         if MAJOR >= 3 or with_pages:
             components.append(self._web_server())
         self._processes = [self._run(*component) for component in components]
+
+    def crash_scheduler(self) -> None:
+        """Kill the scheduler with the tasks that it runs, and start it again."""
+        self._processes[0].kill_session()
+        self._processes[0] = self._run(*SCHEDULER)
 
     def serve_api(self) -> str:
         """Start only the stable REST API and return its address."""
@@ -103,9 +110,9 @@ class Airflow:
 
         def parsed() -> bool:
             self._check_alive()
-            errors = self._query("SELECT filename, stacktrace FROM import_error")
+            errors = self.query("SELECT filename, stacktrace FROM import_error")
             assert not errors, errors
-            return dag_ids <= {row[0] for row in self._query("SELECT dag_id FROM serialized_dag")}
+            return dag_ids <= {row[0] for row in self.query("SELECT dag_id FROM serialized_dag")}
 
         wait_for(f"the DAGs {sorted(dag_ids)}", parsed, seconds=600, every=0.5)
 
@@ -125,11 +132,11 @@ class Airflow:
 
         def ended() -> bool:
             self._check_alive()
-            rows = self._query("SELECT state FROM dag_run WHERE dag_id = ? AND run_id = ?", dag_id, run_id)
+            rows = self.query("SELECT state FROM dag_run WHERE dag_id = ? AND run_id = ?", dag_id, run_id)
             return bool(rows) and rows[0][0] in ENDED
 
         wait_for(f"the end of {dag_id} {run_id}", ended, seconds=seconds, every=0.5)
-        rows = self._query(
+        rows = self.query(
             "SELECT task_id, map_index, state, try_number FROM task_instance WHERE dag_id = ? AND run_id = ?",
             dag_id,
             run_id,
@@ -146,14 +153,14 @@ class Airflow:
     def rendered(self, dag_id: str, run_id: str, task_id: str) -> Json:
         """Return the rendered fields of a task that is not mapped."""
         sql = "SELECT rendered_fields FROM rendered_task_instance_fields WHERE (dag_id, run_id, task_id) = (?, ?, ?)"
-        fields: Json = json.loads(self._query(sql, dag_id, run_id, task_id)[0][0])
+        fields: Json = json.loads(self.query(sql, dag_id, run_id, task_id)[0][0])
         return fields
 
     def link(self, dag_id: str, run_id: str, task_id: str) -> str:
         """Return the address of the extra link. Airflow 3 stores it; in Airflow 2 the provider computes it."""
         key = "_link_ReceiptLink" if MAJOR >= 3 else "loadaware_receipt"
         sql = "SELECT value FROM xcom WHERE (dag_id, run_id, task_id, key) = (?, ?, ?, ?)"
-        return str(json.loads(self._query(sql, dag_id, run_id, task_id, key)[0][0]))
+        return str(json.loads(self.query(sql, dag_id, run_id, task_id, key)[0][0]))
 
     def test_connection(self, conn_id: str) -> str:
         """Test a connection like the button of the form. Returns Airflow's output."""
@@ -169,9 +176,21 @@ class Airflow:
         finally:
             connection.close()
 
+    def set_variable(self, name: str, value: int) -> None:
+        """Set an Airflow Variable."""
+        with closing(sqlite3.connect(self._database, timeout=30)) as connection, connection:
+            connection.execute("DELETE FROM variable WHERE key = ?", (name,))
+            row = (name, str(value), False)
+            connection.execute("INSERT INTO variable (key, val, is_encrypted) VALUES (?, ?, ?)", row)
+
+    def query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of Airflow's database."""
+        with closing(sqlite3.connect(self._database, timeout=30)) as connection:
+            return connection.execute(sql, values).fetchall()
+
     def runs(self, dag_id: str) -> dict[str, str]:
         """Return the states of the runs of a DAG by run id."""
-        return dict(self._query("SELECT run_id, state FROM dag_run WHERE dag_id = ?", dag_id))
+        return dict(self.query("SELECT run_id, state FROM dag_run WHERE dag_id = ?", dag_id))
 
     def output(self) -> str:
         """Return the last output of the components."""
@@ -195,13 +214,6 @@ class Airflow:
     def _check_alive(self) -> None:
         for process in self._processes:
             assert not process.ended(), process.output()[-8000:]
-
-    def _query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(self._database, timeout=30)
-        try:
-            return connection.execute(sql, values).fetchall()
-        finally:
-            connection.close()
 
 
 def _environment(home: Path) -> dict[str, str]:

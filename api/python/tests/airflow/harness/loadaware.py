@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -28,18 +29,35 @@ class Loadaware:
         env["LOADAWARE_SIMILAR_TASKS"] = "false"  # tests expect the static request for tasks without history
         env["LOADAWARE_BACKGROUND_TRAINING"] = str(background_training).lower()
         env["LOADAWARE_UI_FRAME_ANCESTORS"] = frame_ancestors
-        command = [str(BINARY), "serve", "--addr", "127.0.0.1:0"]
-        command += ["--admin-addr", "", "--data", str(folder / "data")]
-        self._process = Process(command, env, folder / "loadaware.log", folder)
+        self._folder, self._env = folder, env
+        self._listen = "127.0.0.1:0"
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it is ready. A restart keeps its address and its data."""
+        command = [str(BINARY), "serve", "--addr", self._listen, "--admin-addr", "", "--data", str(self._folder / "data")]
+        self._process = Process(command, self._env, self._folder / "loadaware.log", self._folder)
         try:
             self.url = wait_for("loadaware", self._address, seconds=60)
             wait_for("a ready loadaware", self._ready, seconds=60)
         except AssertionError:
             self._process.stop()
-            raise AssertionError(self._process.output()) from None
+            raise AssertionError(self._process.output()[-8000:]) from None
+        self._listen = self.url.removeprefix("http://")
 
     def stop(self) -> None:
         self._process.stop()
+
+    def crash(self) -> None:
+        """Kill the service. Its PostgreSQL keeps running, until the next start replaces it."""
+        self._process.kill()
+
+    def kill_postgres(self) -> None:
+        """Kill the private PostgreSQL. The service starts it again. Raises OSError if it does not run."""
+        pid_file = next((self._folder / "data").rglob("postmaster.pid"), None)
+        if pid_file is None:
+            raise FileNotFoundError("postmaster.pid")
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
 
     def get(self, path: str) -> Json:
         return self._call(path)

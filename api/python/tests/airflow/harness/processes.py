@@ -40,6 +40,16 @@ class Process:
         self._popen.kill()
         self._popen.wait()
 
+    def kill_session(self) -> None:
+        """Kill it and all its descendants, as the end of a container does; tasks of Airflow have their own groups."""
+        session = self._popen.pid
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[3]) == session:  # pid (comm) state ppid pgrp session
+                    os.kill(int(stat.parent.name), signal.SIGKILL)
+        self._popen.wait()
+
     def terminate(self) -> None:
         if not self.ended():
             self._popen.terminate()

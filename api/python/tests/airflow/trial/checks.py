@@ -1,0 +1,103 @@
+"""What a finished trial must have, read from Airflow's database and the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from harness.deployment import Airflow
+from harness.environment import Environment
+from trial.pipeline import DAG, SCHEDULER, STATIC, TASKS, needs_more_than_requested
+from trial.settings import INTERVAL, RUNS, SLOW, Settings
+
+Json = dict[str, Any]
+PROFILED = 57
+ALWAYS = datetime.max.replace(tzinfo=timezone.utc)
+
+
+def read_time(text: str | None) -> datetime:
+    """Parse a time of Airflow's database; one that has not come yet is the end of time."""
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc) if text else ALWAYS
+
+
+def run_ids(runs: Sequence[Json]) -> list[str]:
+    """Return the ids of the DAG runs of all attempts."""
+    return [f"{r['dag_run_id'].rpartition('__')[0]}__{attempt}" for r in runs for attempt in range(1, r["attempt"] + 1)]
+
+
+def check_registry(environment: Environment, path: str, runs: Sequence[Json]) -> int:
+    """Check states, DAG runs and peaks. Returns the number of rows."""
+    assert {r["state"] for r in runs} == {PROFILED}
+    found = [row[0] for row in environment.airflow.query("SELECT run_id FROM dag_run WHERE dag_id = ?", DAG)]
+    assert sorted(found) == sorted(run_ids(runs)), "no DAG run is missing or repeated"
+    rows = 0
+    for run in runs:
+        tasks = environment.loadaware.get(f"{path}/runs/{run['n']}/tasks")["tasks"]
+        assert sorted(t["task_id"] for t in tasks) == sorted(TASKS), (run["n"], tasks)
+        assert all(t["memory_max_bytes"] and t["succeeded"] for t in tasks), (run["n"], tasks)
+        rows += len(tasks)
+        if needs_more_than_requested(run["n"]):
+            limits = environment.limits(DAG, TASKS[0], run["dag_run_id"])
+            assert max(limits) > STATIC, f"run {run['n']} needs a lift: {limits}"
+    for task in TASKS:
+        profile = environment.loadaware.get(f"/tasks/{DAG}/{task}")
+        assert profile["kills"] == 0, f"kills of reproduced runs do not count: {profile}"
+    return rows
+
+
+@dataclass(frozen=True)
+class Span:
+    """A DAG run or a pass from its start to its end."""
+
+    start: datetime
+    end: datetime
+
+
+def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
+    """Check that each DAG run started within the parallelism that its pass read.
+
+    A pass reads the Variable after its start, so a pass that began after a change must obey it. Returns the largest
+    number of concurrent DAG runs for each value of the Variable.
+    """
+    spans = [
+        Span(read_time(queued), read_time(ended))
+        for queued, ended in airflow.query("SELECT queued_at, end_date FROM dag_run WHERE dag_id = ?", DAG)
+    ]
+    sql = "SELECT start_date FROM task_instance WHERE dag_id = ? AND task_id = 'trigger_run' AND start_date IS NOT NULL"
+    passes = sorted(read_time(row[0]) for row in airflow.query(sql, SCHEDULER))
+    most: dict[int, int] = {}
+    for span in spans:
+        active = sum(other.start <= span.start < other.end for other in spans)
+        begun = max((start for start in passes if start <= span.start), default=span.start)
+        permitted = max(settings.between(RUNS, begun, span.start))
+        assert active <= permitted, f"{active} DAG runs at {span.start}; the parallelism was {permitted}"
+        most[permitted] = max(most.get(permitted, 0), active)
+    return most
+
+
+def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
+    """Check that a higher parallelism was used, and that the slow interval skipped passes. Returns their number."""
+    assert max(most.values()) > settings.changes[RUNS][0].value, f"no raised parallelism was used: {most}"
+    slow = settings.tick * SLOW
+    begin, end = next(
+        (change.at, following.at)
+        for change, following in zip(settings.changes[INTERVAL], settings.changes[INTERVAL][1:], strict=False)
+        if change.value == slow
+    )
+    # A pass that is not due returns nothing, and Airflow stores no value. Passes read the Variable after their start.
+    sql = """SELECT dag_run.run_after, task_instance.start_date FROM xcom
+        JOIN dag_run ON dag_run.dag_id = xcom.dag_id AND dag_run.run_id = xcom.run_id
+        JOIN task_instance ON task_instance.dag_id = xcom.dag_id AND task_instance.run_id = xcom.run_id
+            AND task_instance.task_id = xcom.task_id
+        WHERE xcom.dag_id = ? AND xcom.task_id = 'check_run'"""
+    if "run_after" not in {row[1] for row in airflow.query("PRAGMA table_info(dag_run)")}:
+        sql = sql.replace("run_after", "execution_date")
+    due = [
+        int(read_time(at).timestamp()) // slow
+        for at, started in airflow.query(sql, SCHEDULER)
+        if begin < read_time(started) and read_time(started) < end
+    ]
+    assert len(due) == len(set(due)), "at most one pass per interval"
+    return len(due)

@@ -1,0 +1,40 @@
+"""The pipeline of the trial and its archived runs; the DAG and the trial import this module."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from scenarios import MIB
+
+DAG, SCHEDULER, MAINTAINER = "trial", "trial_scheduler", "trial_maintainer"
+STAGES = (
+    ("load_sales", "load_stock", "load_prices"),
+    ("clean_sales", "clean_stock", "build_features"),
+    ("fit_demand", "fit_stock", "fit_prices"),
+    ("predict_demand", "predict_stock", "predict_prices"),
+)
+TASKS = tuple(task for stage in STAGES for task in stage)
+FAILING_TASK = "clean_stock"
+STATIC = 512 * MIB  # the static request of each task
+PROBLEM = "TRIAL_PROBLEM"  # the environment variable with the path of a file; while it exists, a profiling fails
+TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the tick of the scheduler DAG
+
+# The numbers of the runs that fail once at a step, until a person removes the cause and resets them.
+FAILS_TO_DEPLOY, FAILS_TO_RUN, FAILS_TO_PROFILE = 1, 2, 3
+OOM_EVERY = 5  # every fifth run needs more than the static request
+
+
+def needs_more_than_requested(number: int) -> bool:
+    return number % OOM_EVERY == 0
+
+
+def archived_run(number: int) -> dict[str, Any]:
+    """Return the archived run with a number, from 1."""
+    at = datetime(2024, 1, 1, tzinfo=timezone.utc) + timedelta(hours=number)
+    need = (900 if needs_more_than_requested(number) else 100 + number % 300) * MIB
+    return {
+        "scenario": f"archived__{number}",
+        "execution_date": at.isoformat(),
+        "conf": {"rows": 1000 + number, "need": need, "fails": "failed" if number == FAILS_TO_RUN else ""},
+    }

@@ -1,0 +1,46 @@
+package campaign
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxFeatures limits the features of one run, as for the Airflow provider.
+const maxFeatures = 100
+
+// executionDate is the feature of the execution date.
+const executionDate = "execution_date"
+
+// Features returns the features of an archived run: the numbers, booleans and short texts of its
+// conf, and its execution date, unless the conf has one.
+func (a *Archived) Features() sizing.Features {
+	var conf map[string]any
+	_ = json.Unmarshal(a.Conf, &conf) // conf stays nil if there is none; Validate rejects invalid JSON
+	features := sizing.Features{executionDate: sizing.TextValue(a.ExecutionDate.UTC().Format("2006-01-02"))}
+	for _, name := range slices.Sorted(maps.Keys(conf)) {
+		if len(features) == maxFeatures {
+			break
+		}
+		if name == "" || utf8.RuneCountInString(name) > sizing.MaxFeatureName {
+			continue
+		}
+		switch v := conf[name].(type) {
+		case bool:
+			features[name] = sizing.BoolValue(v)
+		case float64:
+			if math.Abs(v) < 1e300 {
+				features[name] = sizing.NumberValue(v)
+			}
+		case string:
+			if v != "" && utf8.RuneCountInString(v) <= sizing.MaxFeatureString {
+				features[name] = sizing.TextValue(v)
+			}
+		}
+	}
+	return features
+}

@@ -1,0 +1,49 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/campaign/suggest"
+	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
+)
+
+// airflowRate is the maximum number of requests to Airflow per second.
+const airflowRate = 10
+
+// readAirflow returns the ended runs of a DAG in Airflow as an archive without usage. It omits
+// reproduced runs.
+func (f *campaignFlags) readAirflow(ctx context.Context, con cli.Console) (*suggest.Archive, error) {
+	source := f.Airflow(airflowRate)
+	source.Retrying = con.PrintRetry
+	server, err := airflow.Open(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("read the runs of %s: %w", *f.dag, err)
+	}
+	archive := &suggest.Archive{}
+	for page, err := range server.Runs(ctx, time.Time{}, []string{*f.dag}) {
+		if err != nil {
+			return nil, fmt.Errorf("read the runs of %s: %w", *f.dag, err)
+		}
+		for i := range page.Runs {
+			if run := &page.Runs[i]; !sizing.IsReproduction(run.ID) {
+				archive.Runs = append(archive.Runs, archivedRun(run))
+			}
+		}
+	}
+	return archive, nil
+}
+
+// archivedRun returns a run of Airflow as an archived run.
+func archivedRun(run *airflow.Run) campaign.Archived {
+	archived := campaign.Archived{Scenario: run.ID, ExecutionDate: run.ExecutionDate().UTC().Truncate(time.Second)}
+	if len(run.Conf) > 0 {
+		archived.Conf, _ = json.Marshal(run.Conf) // decoded JSON can be encoded
+	}
+	return archived
+}

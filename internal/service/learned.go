@@ -1,0 +1,117 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// LearnedTask compares the predictions of a task before a campaign and now, for archived runs of the
+// campaign.
+type LearnedTask struct {
+	Task   string
+	Before *ModelPredictions // nil: there was no model, or its version is no longer stored
+	After  *ModelPredictions // nil: there is no model
+}
+
+// ModelPredictions summarises what a version of a model predicts for archived runs.
+type ModelPredictions struct {
+	Version      int
+	Observations int          // number of training rows
+	Grant        sizing.Bytes // mean grant
+	Width        float64      // median of the grant at the default risk target, over the grant at a risk of one half
+	Unstated     int          // number of runs outside the known range, for which no risk can be stated
+	Runs         int          // number of archived runs
+}
+
+const (
+	maxLearnedTasks = 50
+	maxLearnedRuns  = 50 // archived runs for which predictions are compared
+)
+
+// CampaignLearned compares what the tasks of a campaign's DAG predict before the campaign and now. It
+// omits tasks without a model.
+func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
+	c, err := s.store.Campaign(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.store.CampaignRuns(ctx, id, nil, 0, maxLearnedRuns)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make([]sizing.Features, len(runs))
+	for i := range runs {
+		inputs[i] = runs[i].Archived.Features()
+	}
+	keys, err := s.tasksOfDAG(ctx, c.Key())
+	if err != nil && sizing.KindOf(err) != sizing.NotFound {
+		return nil, err
+	}
+	var learned []LearnedTask
+	for _, key := range keys[:min(len(keys), maxLearnedTasks)] {
+		versions, err := s.store.ModelVersions(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		task := LearnedTask{Task: key.Task}
+		before := slices.IndexFunc(versions, func(m store.Model) bool { return m.TrainedAt.Before(c.CreatedAt) })
+		after := slices.IndexFunc(versions, func(m store.Model) bool { return m.Active })
+		if task.Before, err = s.predictionsOf(ctx, versions, before, inputs); err != nil {
+			return nil, err
+		}
+		if task.After, err = s.predictionsOf(ctx, versions, after, inputs); err != nil {
+			return nil, err
+		}
+		if task.After != nil {
+			learned = append(learned, task)
+		}
+	}
+	return learned, nil
+}
+
+// predictionsOf returns the predictions of versions[i]. It returns nil if i is negative, or if the version
+// was deleted meanwhile or cannot be decoded.
+func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i int, inputs []sizing.Features) (*ModelPredictions, error) {
+	if i < 0 {
+		return nil, nil
+	}
+	stored, err := s.store.Model(ctx, versions[i].Task, versions[i].Version)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	model, err := taskmodel.Open(stored.Blob)
+	if err != nil {
+		s.log.WarnContext(ctx, "failed to decode a stored model; the page of its campaign omits it", "task", stored.Task.String(), "version", stored.Version, "err", err)
+		return nil, nil
+	}
+	return summarise(&stored, model, inputs), nil
+}
+
+// summarise asks a model for each input.
+func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Features) *ModelPredictions {
+	p := &ModelPredictions{Version: stored.Version, Observations: stored.Observations, Runs: len(inputs)}
+	var widths []float64
+	for _, features := range inputs {
+		granted := model.Size(taskmodel.Question{Features: features, RiskTarget: sizing.DefaultRiskTarget})
+		middle := model.Size(taskmodel.Question{Features: features, RiskTarget: 0.5})
+		if granted.Promised == nil {
+			p.Unstated++
+		}
+		p.Grant += granted.Limit / sizing.Bytes(len(inputs))
+		if middle.Limit > 0 {
+			widths = append(widths, float64(granted.Limit)/float64(middle.Limit))
+		}
+	}
+	if len(widths) > 0 {
+		slices.Sort(widths)
+		p.Width = widths[len(widths)/2]
+	}
+	return p
+}
