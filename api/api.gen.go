@@ -1560,6 +1560,44 @@ type RunTimeHistogram struct {
 	Width float64 `json:"width"`
 }
 
+// RunTimeQuantiles defines model for RunTimeQuantiles.
+type RunTimeQuantiles struct {
+	MedianSeconds float64 `json:"median_seconds"`
+
+	// OutlierShare Expected share of runs above three times their median before the change.
+	OutlierShare float64 `json:"outlier_share"`
+	P25Seconds   float64 `json:"p25_seconds"`
+	P75Seconds   float64 `json:"p75_seconds"`
+	P95Seconds   float64 `json:"p95_seconds"`
+}
+
+// RunTimeWhatIf defines model for RunTimeWhatIf.
+type RunTimeWhatIf struct {
+	After  RunTimeQuantiles `json:"after"`
+	Before RunTimeQuantiles `json:"before"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
+
+	// NodeTypes The node types whose effect is known.
+	NodeTypes []string `json:"node_types"`
+
+	// Runs Number of the newest runs whose inputs both distributions have.
+	Runs int `json:"runs"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+}
+
 // Savings defines model for Savings.
 type Savings struct {
 	// Baselines Only in savings by task.
@@ -2567,6 +2605,21 @@ type GetTaskRunTimeParams struct {
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
+// GetTaskRunTimeWhatIfParams defines parameters for GetTaskRunTimeWhatIf.
+type GetTaskRunTimeWhatIfParams struct {
+	// NodeType Node type after the change. Some run of the namespace must have been reported with it.
+	NodeType *string `form:"node_type,omitempty" json:"node_type,omitempty"`
+
+	// FromNodeType Node type before the change, in place of that of each run.
+	FromNodeType *string `form:"from_node_type,omitempty" json:"from_node_type,omitempty"`
+
+	// ClusterLoad Load of the cluster after the change.
+	ClusterLoad *float64 `form:"cluster_load,omitempty" json:"cluster_load,omitempty"`
+
+	// Namespace `default` if omitted.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
 // GetSeriesParams defines parameters for GetSeries.
 type GetSeriesParams struct {
 	RunID     RunID      `form:"run_id" json:"run_id"`
@@ -2780,6 +2833,9 @@ type ServerInterface interface {
 	// GetTaskRunTime Describe the run times of a task and suggest an execution timeout
 	// (GET /tasks/{dag_id}/{task_id}/runtime)
 	GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams)
+	// GetTaskRunTimeWhatIf Compare the run times of a task with those after a change
+	// (GET /tasks/{dag_id}/{task_id}/runtime/whatif)
+	GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeWhatIfParams)
 	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams)
@@ -3074,6 +3130,12 @@ func (_ Unimplemented) RenameTask(w http.ResponseWriter, r *http.Request, dagID 
 // GetTaskRunTime Describe the run times of a task and suggest an execution timeout
 // (GET /tasks/{dag_id}/{task_id}/runtime)
 func (_ Unimplemented) GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetTaskRunTimeWhatIf Compare the run times of a task with those after a change
+// (GET /tasks/{dag_id}/{task_id}/runtime/whatif)
+func (_ Unimplemented) GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeWhatIfParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -5014,6 +5076,96 @@ func (siw *ServerInterfaceWrapper) GetTaskRunTime(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// GetTaskRunTimeWhatIf operation middleware
+func (siw *ServerInterfaceWrapper) GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "task_id" -------------
+	var taskID TaskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "task_id", chi.URLParam(r, "task_id"), &taskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetTaskRunTimeWhatIfParams
+
+	// ------------- Optional query parameter "node_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node_type", r.URL.Query(), &params.NodeType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node_type"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node_type", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from_node_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from_node_type", r.URL.Query(), &params.FromNodeType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from_node_type"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from_node_type", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cluster_load" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cluster_load", r.URL.Query(), &params.ClusterLoad, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cluster_load"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cluster_load", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetTaskRunTimeWhatIf(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetSeries operation middleware
 func (siw *ServerInterfaceWrapper) GetSeries(w http.ResponseWriter, r *http.Request) {
 
@@ -5432,6 +5584,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/runtime", wrapper.GetTaskRunTime)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/runtime/whatif", wrapper.GetTaskRunTimeWhatIf)
 	})
 	r.Group(func(r chi.Router) {
 		r.Put(options.BaseURL+"/dags/{dag_id}/structure", wrapper.PutDagStructure)
@@ -8544,6 +8699,80 @@ func (response GetTaskRunTimedefaultApplicationProblemPlusJSONResponse) VisitGet
 	return err
 }
 
+type GetTaskRunTimeWhatIfRequestObject struct {
+	DagID  DagID  `json:"dag_id"`
+	TaskID TaskID `json:"task_id"`
+	Params GetTaskRunTimeWhatIfParams
+}
+
+type GetTaskRunTimeWhatIfResponseObject interface {
+	VisitGetTaskRunTimeWhatIfResponse(w http.ResponseWriter) error
+}
+
+type GetTaskRunTimeWhatIf200JSONResponse RunTimeWhatIf
+
+func (response GetTaskRunTimeWhatIf200JSONResponse) VisitGetTaskRunTimeWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTimeWhatIf404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetTaskRunTimeWhatIf404ApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTimeWhatIf4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskRunTimeWhatIf4XXApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskRunTimeWhatIfdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskRunTimeWhatIfdefaultApplicationProblemPlusJSONResponse) VisitGetTaskRunTimeWhatIfResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSeriesRequestObject struct {
 	DagID  DagID  `json:"dag_id"`
 	TaskID TaskID `json:"task_id"`
@@ -9066,6 +9295,9 @@ type StrictServerInterface interface {
 	// GetTaskRunTime Describe the run times of a task and suggest an execution timeout
 	// (GET /tasks/{dag_id}/{task_id}/runtime)
 	GetTaskRunTime(ctx context.Context, request GetTaskRunTimeRequestObject) (GetTaskRunTimeResponseObject, error)
+	// GetTaskRunTimeWhatIf Compare the run times of a task with those after a change
+	// (GET /tasks/{dag_id}/{task_id}/runtime/whatif)
+	GetTaskRunTimeWhatIf(ctx context.Context, request GetTaskRunTimeWhatIfRequestObject) (GetTaskRunTimeWhatIfResponseObject, error)
 	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(ctx context.Context, request GetSeriesRequestObject) (GetSeriesResponseObject, error)
@@ -9798,6 +10030,21 @@ func (sh *strictHandler) GetTaskRunTime(w http.ResponseWriter, r *http.Request, 
 	response, err := sh.ssi.GetTaskRunTime(r.Context(), request)
 	if err == nil {
 		err = response.VisitGetTaskRunTimeResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetTaskRunTimeWhatIf reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeWhatIfParams) {
+	var request GetTaskRunTimeWhatIfRequestObject
+	request.DagID = dagID
+	request.TaskID = taskID
+	request.Params = params
+	response, err := sh.ssi.GetTaskRunTimeWhatIf(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetTaskRunTimeWhatIfResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

@@ -65,11 +65,15 @@ var mayImport = map[string][]string{
 	"internal/insight/drift":    {},
 	"internal/insight/timeout":  {},
 	"internal/insight/forecast": {"internal/sizing"},
-	"internal/insight/report":   {"internal/sizing", "internal/store", "internal/insight/savings"},
+
+	"internal/insight/placement":               {"internal/sizing", "internal/taskmodel"},
+	"internal/insight/placement/placementtest": {"internal/sizing", "internal/taskmodel", "internal/insight/placement"},
+
+	"internal/insight/report": {"internal/sizing", "internal/store", "internal/insight/savings"},
 
 	"internal/trainer":            {"internal/sizing", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/ml/sequential", "internal/insight/groups"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
-	"internal/service":            {"internal/sizing", "internal/campaign", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox", "internal/insight/groups", "internal/insight/forecast"},
+	"internal/service":            {"internal/sizing", "internal/campaign", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox", "internal/insight/groups", "internal/insight/forecast", "internal/insight/placement"},
 	"internal/service/packed":     {"internal/sizing"},
 	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/packed"},
 	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},

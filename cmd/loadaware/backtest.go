@@ -101,12 +101,13 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	taskWastage := cmd.Bool("task-wastage", false, "print the wastage by cause and by run for each task and policy; json and csv always contain it")
 	settings := newSettingsFlags(cmd)
 	durations := cmd.Bool("durations", false, "evaluate the predicted run times instead: coverage, errors, and the distance to the later runs; -o table, markdown or json")
+	similarBy := cmd.String("similar-by", "", "with --durations: names of metadata, separated by commas; run times of never-seen tasks are compared with the mean of earlier runs with the same values")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return nil, err
 	}
 	b := &backtestFlags{files: files, layout: backtest.Layout{Format: *format, TaskWastage: *taskWastage}, only: backtest.Selection{Tasks: cli.SplitList(*tasks), Limit: *limit}, durations: *durations}
-	b.cfg = backtest.Config{Delayed: *feedback == "delayed", Skip: *skip, TimeToFailure: *ttf, DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
+	b.cfg = backtest.Config{Delayed: *feedback == "delayed", Skip: *skip, TimeToFailure: *ttf, SimilarBy: cli.SplitList(*similarBy), DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
 	if b.cfg.Settings, err = settings.policy(); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,12 @@ features it describes one try, and with --elapsed its remaining time.
 Without a task it lists all tasks, worst first: timeouts that are too tight or too loose, and
 tasks whose run times drift. A timeout is known if predictions send execution_timeout_seconds.
 
-  loadaware runtime pricing predict_demand product_count=1253 --elapsed 600`
+With --what-if the features replace those of the task's newest runs, and the answer compares the
+run times before and after. --node-type and --load replace the node type and the load of the
+cluster; reports with node_type and cluster_load show their effect.
+
+  loadaware runtime pricing predict_demand product_count=1253 --elapsed 600
+  loadaware runtime pricing predict_demand --what-if --node-type c5.large`
 
 // runTimes prints GET /tasks/{dag_id}/{task_id}/runtime of one task or of all.
 func runTimes(ctx context.Context, con cli.Console, args []string) error {
@@ -33,6 +38,10 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	risk := cmd.Float64("risk", 0.01, "share of healthy runs that the suggested timeout may stop, 0.001 to 0.5")
 	elapsed := cmd.Float64("elapsed", 0, "seconds that a try has run; prints its remaining time")
 	timeout := cmd.Float64("timeout", 0, "execution timeout in use, in seconds; the timeout of the newest prediction if 0")
+	whatIf := cmd.Bool("what-if", false, "compare the run times before and after a change of features, node type or load")
+	to := cmd.String("node-type", "", "with --what-if: node type after the change")
+	from := cmd.String("from-node-type", "", "with --what-if: node type before the change; that of each run if empty")
+	load := cmd.String("load", "", "with --what-if: load of the cluster after the change, 0 to 1")
 	format := cmd.FormatFlag()
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
@@ -40,6 +49,12 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	}
 	if err := cli.CheckFormat(*format); err != nil {
 		return err
+	}
+	if *whatIf {
+		return runTimeWhatIf(ctx, con, cmd.Server(), *namespace, *format, rest, map[string]string{"node_type": *to, "from_node_type": *from, "cluster_load": *load})
+	}
+	if *to+*from+*load != "" {
+		return cli.UsageErrorf("--node-type, --from-node-type and --load need --what-if")
 	}
 	query := url.Values{"risk": {strconv.FormatFloat(*risk, 'g', -1, 64)}}
 	for name, value := range map[string]float64{"elapsed_seconds": *elapsed, "execution_timeout_seconds": *timeout} {
@@ -58,12 +73,8 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range rest {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" || query.Has(name) {
-			return cli.UsageErrorf("%q is not FEATURE=VALUE, or is given twice; see loadaware runtime --help", text)
-		}
-		query.Set(name, value)
+	if err := addFeatures(query, rest); err != nil {
+		return err
 	}
 	var answer json.RawMessage
 	if err := cmd.Server().Call(ctx, http.MethodGet, runTimePath(key, query), nil, &answer); err != nil {
@@ -109,4 +120,39 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 		}
 		page.Set("cursor", *tasks.NextCursor)
 	}
+}
+
+// addFeatures adds arguments FEATURE=VALUE to a query.
+func addFeatures(query url.Values, args []string) error {
+	for _, text := range args {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || query.Has(name) {
+			return cli.UsageErrorf("%q is not FEATURE=VALUE, or is given twice; see loadaware runtime --help", text)
+		}
+		query.Set(name, value)
+	}
+	return nil
+}
+
+// runTimeWhatIf prints GET /tasks/{dag_id}/{task_id}/runtime/whatif.
+func runTimeWhatIf(ctx context.Context, con cli.Console, server *client.Client, namespace, format string, args []string, placement map[string]string) error {
+	key, rest, err := cli.TaskArgument("runtime", namespace, args)
+	if err != nil {
+		return err
+	}
+	query := url.Values{"namespace": {key.Namespace}}
+	for name, value := range placement {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if err := addFeatures(query, rest); err != nil {
+		return err
+	}
+	var answer api.RunTimeWhatIf
+	path := "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime/whatif?" + query.Encode()
+	if err := server.Call(ctx, http.MethodGet, path, nil, &answer); err != nil {
+		return err
+	}
+	return render.RunTimeWhatIf(con.Out, format, &answer)
 }

@@ -28,6 +28,7 @@ type DurationReport struct {
 	} `json:"outliers"` // runs of more than three times the predicted median
 	Point []PointError  `json:"point_errors"` // by predictor
 	KS    []DistanceRow `json:"distances"`    // by number of runs
+	Short []ShortTasks  `json:"short_tasks"`  // tasks with no and with few earlier runs
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.
@@ -61,6 +62,7 @@ type durationReplay struct {
 	means      map[sizing.TaskKey]*runningMean
 	errors     [2][]float64 // relative errors of loadaware and of the running mean, where both predict
 	checks     checkpoints
+	short      shortTasks
 	nextShapes int // row at which the replay learns the shapes next
 }
 
@@ -70,6 +72,7 @@ func Durations(ctx context.Context, t *Trace, cfg Config) (*DurationReport, erro
 	r := &durationReplay{
 		trace: t, policy: newLoadawarePolicy(cfg), report: &DurationReport{Trace: t.Name, Rows: len(t.rows)},
 		means: map[sizing.TaskKey]*runningMean{}, checks: checkpoints{tasks: map[sizing.TaskKey]*taskCheck{}}, nextShapes: firstShapes,
+		short: newShortTasks(cfg.SimilarBy),
 	}
 	for i := range t.rows {
 		if i%progressEvery == 0 {
@@ -107,6 +110,7 @@ func (r *durationReplay) row(i int, cfg Config) error {
 	if d := sized.Duration; d != nil {
 		r.score(d, seconds, mean.value())
 	}
+	r.short.add(&q, sized.Duration, seconds, mean)
 	mean.add(seconds)
 	if err := r.policy.Learn(o); err != nil {
 		return err
@@ -161,6 +165,7 @@ func (r *durationReplay) finish() (*DurationReport, error) {
 	for k, name := range []string{"loadaware", "running mean of the task"} {
 		report.Point = append(report.Point, pointError(name, r.errors[k]))
 	}
+	report.Short = r.short.report()
 	var err error
 	report.KS, err = r.checks.distances()
 	return report, err

@@ -37,6 +37,11 @@ func WriteDurations(w io.Writer, format string, reports []*DurationReport) error
 		if err := write(points); err != nil {
 			return err
 		}
+		for i := range r.Short {
+			if err := r.Short[i].write(w, write); err != nil {
+				return err
+			}
+		}
 		if len(r.KS) == 0 {
 			continue
 		}

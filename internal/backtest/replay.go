@@ -24,6 +24,9 @@ type Config struct {
 	// Settings holds the settings of loadaware's own policy, such as a floor. A RiskTarget above
 	// zero replaces its risk target.
 	Settings sizing.Policy
+	// SimilarBy holds names of metadata. Durations compares the run times that it predicts for
+	// never-seen tasks with the mean of the earlier runs with the same values; empty: of all runs.
+	SimilarBy []string
 	// NewModel returns the first model of a task for loadaware's own policy; taskmodel.New if nil.
 	NewModel func() *taskmodel.Model
 	// Workers bounds the goroutines that compute at the same time; GOMAXPROCS if zero. The results

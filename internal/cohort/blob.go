@@ -29,6 +29,8 @@ type blob struct {
 	Runs       int
 	Ratios     ratios `cbor:",omitzero"`
 	RatioTrees []byte `cbor:",omitempty"` // in place of Trees, if they predict the log ratio of peak to request: earlier releases do not open them
+
+	RunTimes *runTimesBlob `cbor:",omitempty"`
 }
 
 // MarshalBinary encodes the model. Equal models have equal bytes.
@@ -48,8 +50,12 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	if m.byRequest {
 		trees, ratioTrees = nil, trees
 	}
+	runTimes, err := m.RunTimes.encoded()
+	if err != nil {
+		return nil, err
+	}
 	return mode.Marshal(blob{
-		m.Numbers, m.Categories, m.Mean, m.Values, trees, m.errors, m.Largest, m.Exceeded, m.Highest, m.Tasks, m.Runs, m.ratios, ratioTrees,
+		m.Numbers, m.Categories, m.Mean, m.Values, trees, m.errors, m.Largest, m.Exceeded, m.Highest, m.Tasks, m.Runs, m.ratios, ratioTrees, runTimes,
 	})
 }
 
@@ -62,8 +68,12 @@ func Open(data []byte) (*Model, error) {
 	if !b.Ratios.isValid() {
 		return nil, fmt.Errorf("decode a cohort: the ratios of peak to request %+v are not valid", b.Ratios)
 	}
+	runTimes, err := b.RunTimes.open()
+	if err != nil {
+		return nil, err
+	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Ratios.Tasks > 0 {
-		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios}, nil
+		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios, RunTimes: runTimes}, nil
 	}
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
@@ -71,7 +81,7 @@ func Open(data []byte) (*Model, error) {
 	m := &Model{
 		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, trees: new(gbt.Regressor),
 		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
-		ratios: b.Ratios,
+		ratios: b.Ratios, RunTimes: runTimes,
 	}
 	for i, e := range b.Errors {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {

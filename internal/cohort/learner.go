@@ -73,7 +73,12 @@ func Fit(rows []Row) *Model {
 	if len(l.order) >= MinTasks && l.runs > l.fittedAt {
 		l.fit()
 	}
-	return l.current
+	if l.current == nil {
+		return nil
+	}
+	published := *l.current
+	published.RunTimes = fitRunTimes(rows)
+	return &published
 }
 
 // Add learns a row. The kill of an unseen task only changes the errors.

@@ -37,6 +37,7 @@ type Model struct {
 	Tasks    int          // number of learned tasks
 	Runs     int          // number of learned runs
 	ratios   ratios       // of the peaks to the requests
+	RunTimes *RunTimes    // nil while there are too few tasks with a run time; only a model of Fit has them
 }
 
 // withErrors returns a copy of m with other errors and the counts of l. It sorts errors.

@@ -19,6 +19,8 @@ type Row struct {
 	Facts
 	Peak   float64 // in bytes; for a kill the allocation, which the peak exceeds
 	Killed bool
+
+	Seconds float64 // run time; 0 is unknown
 }
 
 // RowOf returns the row of a stored try; ok is false if it reveals no peak.
@@ -28,7 +30,7 @@ func RowOf(r *sizing.ContextRow) (row Row, ok bool) {
 		return Row{}, false
 	}
 	facts := Facts{Task: r.Task, Metadata: r.Metadata, Features: r.Features, Requested: r.Requested}
-	return Row{Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast}, true
+	return Row{Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast, Seconds: r.Duration.Seconds()}, true
 }
 
 // The names of the numbers and categories that do not come from features or metadata.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/dashboard/chart"
+	"github.com/loadaware/loadaware/internal/insight/placement"
 	"github.com/loadaware/loadaware/internal/insight/timeout"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -35,6 +36,8 @@ type RunTime struct {
 	NewestRatio float64             `json:"newest_ratio"`
 	IsOutlier   bool                `json:"newest_is_outlier"`
 	Shapes      []RunTimeShape      `json:"shapes"`
+	NodeTypes   []string            `json:"node_types"` // whose effect is known
+	WhatIf      []RunTimeRow        `json:"what_if"`    // before and after the change in the form; empty without one
 
 	Ratios chart.Figure `json:"-"`
 	bars   []ratioBar
@@ -44,6 +47,19 @@ type RunTime struct {
 type RunTimeForm struct {
 	RiskPercent string `json:"risk_percent"`
 	Timeout     string `json:"timeout_seconds"`
+	Set         string `json:"set"` // features to replace, as name=value
+	NodeType    string `json:"node_type"`
+	Load        string `json:"cluster_load_percent"`
+}
+
+// RunTimeRow describes the run times before or after a change. Times are seconds.
+type RunTimeRow struct {
+	Name     string  `json:"name"`
+	P25      float64 `json:"p25_seconds"`
+	Median   float64 `json:"median_seconds"`
+	P75      float64 `json:"p75_seconds"`
+	P95      float64 `json:"p95_seconds"`
+	Outliers float64 `json:"outlier_share"`
 }
 
 // RunTimeShape is a distribution of run times that several tasks share.
@@ -70,8 +86,8 @@ func (d *Dashboard) runTime(v *pageRequest) (*view, error) {
 	}
 	ctx, cancel := v.withDeadline()
 	defer cancel()
-	r := &RunTime{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Shapes: []RunTimeShape{},
-		Form: RunTimeForm{strings.TrimSpace(v.query.Get("risk_percent")), strings.TrimSpace(v.query.Get("timeout"))}}
+	r := &RunTime{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Shapes: []RunTimeShape{}, NodeTypes: []string{}, WhatIf: []RunTimeRow{},
+		Form: readRunTimeForm(v.query)}
 	page := &view{Title: "Run times of " + key.String(), Nav: "Tasks", Template: "runtime", Page: r, Table: func() ([]string, [][]string) { return ratiosTable(r.bars) }}
 	ask, bad := r.Form.ask(key)
 	if r.Errors = bad; len(bad) > 0 {
@@ -90,7 +106,60 @@ func (d *Dashboard) runTime(v *pageRequest) (*view, error) {
 		return nil, err
 	}
 	r.fill(ask, answer)
-	return page, nil
+	return page, d.expectRunTimes(ctx, r)
+}
+
+// readRunTimeForm reads the form from a query.
+func readRunTimeForm(query url.Values) RunTimeForm {
+	get := func(name string) string { return strings.TrimSpace(query.Get(name)) }
+	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: get("node_type"), Load: get("load_percent")}
+}
+
+// expectRunTimes adds the run times before and after the change in the form, and the known node types.
+func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
+	change, bad := r.Form.change()
+	if r.Errors = append(r.Errors, bad...); len(bad) > 0 {
+		return nil
+	}
+	key := fmt.Sprintf("what if the run time %q %+v", r.Key(), r.Form)
+	w, err := cached(ctx, d.cache, key, func(ctx context.Context) (*service.RunTimeWhatIf, error) {
+		return d.svc.RunTimeWhatIf(ctx, r.Key(), change)
+	})
+	switch sizing.KindOf(err) {
+	case sizing.Invalid:
+		r.Errors = append(r.Errors, sizing.FieldError{Field: "what if:", Detail: err.Error()})
+		return nil
+	case sizing.NotFound, sizing.Unavailable: // the page shows what is known
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.NodeTypes = append(r.NodeTypes, w.NodeTypes...)
+	if r.Form.Set+r.Form.NodeType+r.Form.Load != "" {
+		r.WhatIf = []RunTimeRow{runTimeRow("before", w.Before), runTimeRow("after", w.After)}
+	}
+	return nil
+}
+
+func runTimeRow(name string, q placement.Quantiles) RunTimeRow {
+	return RunTimeRow{name, q.P25, q.Median, q.P75, q.P95, q.Outliers}
+}
+
+// change converts the fields of the form that describe a change.
+func (f *RunTimeForm) change() (c *placement.Change, bad []sizing.FieldError) {
+	c = &placement.Change{To: sizing.Placement{NodeType: f.NodeType}}
+	if f.Load != "" {
+		percent, err := strconv.ParseFloat(f.Load, 64)
+		if err != nil || !(percent >= 0 && percent <= 100) {
+			bad = append(bad, sizing.FieldError{Field: "load", Detail: fmt.Sprintf("must be 0 to 100 %%, not %.50q", f.Load)})
+		}
+		load := percent / 100
+		c.To.ClusterLoad = &load
+	}
+	set, wrong := featuresOf(f.Set)
+	c.Set = set
+	return c, append(bad, wrong...)
 }
 
 // ask converts the form.

@@ -41,6 +41,7 @@ var accessRules = map[string]accessRule{
 	"GET /tasks/{dag_id}/{task_id}/policy":                     {"predict observe", `/tasks/{dag}/t/policy?namespace=blue`, 200, 403, false},
 	"GET /tasks/{dag_id}/{task_id}/series":                     {"observe", `/tasks/{dag}/t/series?namespace=blue&run_id=r`, 200, 403, false},
 	"GET /tasks/{dag_id}/{task_id}/runtime":                    {"predict observe", `/tasks/{dag}/t/runtime?namespace=blue`, 404, 403, false},
+	"GET /tasks/{dag_id}/{task_id}/runtime/whatif":             {"predict observe", `/tasks/{dag}/t/runtime/whatif?namespace=blue`, 404, 403, false},
 	"PUT /dags/{dag_id}/structure":                             {"observe", `/dags/{dag}/structure?namespace=blue {"tasks": [{"task_id": "t", "upstream": []}]}`, 200, 403, false},
 	"GET /dags/{dag_id}/forecast":                              {"predict observe", `/dags/{dag}/forecast?namespace=blue`, 404, 403, false},
 	"GET /predictions/{prediction_id}":                         {"predict observe", `/predictions/{id}`, 200, 404, false},

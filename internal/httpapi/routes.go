@@ -50,6 +50,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 		"GET " + task + "/policy":                      {roles: readRoles, timeout: query},
 		"GET " + task + "/series":                      {roles: observeRoles, timeout: query},
 		"GET " + task + "/runtime":                     {roles: readRoles, timeout: query, gate: batchGate},
+		"GET " + task + "/runtime/whatif":              {roles: readRoles, timeout: query, gate: batchGate},
 		"GET /predictions/{prediction_id}":             {roles: readRoles, timeout: query},
 		"GET /predictions/{prediction_id}/explanation": {roles: readRoles, timeout: query, gate: batchGate},
 		"PUT " + task + "/policy":                      {maxBody: single, timeout: query},

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/insight/placement"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // GetTaskRunTime describes the run times of a task.
@@ -67,4 +69,39 @@ func secondsOrNil(d time.Duration) *float64 {
 	}
 	seconds := d.Seconds()
 	return &seconds
+}
+
+// whatIfParams are the query parameters of GetTaskRunTimeWhatIf that are not features.
+var whatIfParams = map[string]bool{"namespace": true, "node_type": true, "from_node_type": true, "cluster_load": true}
+
+// GetTaskRunTimeWhatIf compares the run times of a task before and after a change.
+func (s *server) GetTaskRunTimeWhatIf(ctx context.Context, r api.GetTaskRunTimeWhatIfRequestObject) (api.GetTaskRunTimeWhatIfResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	query, err := parseQuery(infoOf(ctx).query)
+	if err != nil {
+		return nil, err
+	}
+	var f fieldReader
+	change := &placement.Change{
+		Set: f.queryFeatures(query, whatIfParams), From: valueOr(r.Params.FromNodeType, ""),
+		To: sizing.Placement{NodeType: valueOr(r.Params.NodeType, ""), ClusterLoad: r.Params.ClusterLoad},
+	}
+	if err := f.err(change.Validate); err != nil {
+		return nil, err
+	}
+	w, err := s.svc.RunTimeWhatIf(ctx, key, change)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetTaskRunTimeWhatIf200JSONResponse{
+		Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Runs: w.Runs, Before: runTimeQuantiles(w.Before), After: runTimeQuantiles(w.After),
+		NodeTypes: append([]string{}, w.NodeTypes...),
+	}, nil
+}
+
+func runTimeQuantiles(q placement.Quantiles) api.RunTimeQuantiles {
+	return api.RunTimeQuantiles{P25Seconds: q.P25, MedianSeconds: q.Median, P75Seconds: q.P75, P95Seconds: q.P95, OutlierShare: q.Outliers}
 }

@@ -99,3 +99,41 @@ func TestForecastOfADAG(t *testing.T) {
 	e.do(http.MethodGet, "/dags/etl/forecast?rows=100", "").into(&again)
 	assert.Equal(t, f, again, "the seed determines the forecast")
 }
+
+// Task fit takes half the time on nodes of type fast. Task load has never run on one.
+func TestRunTimesOnAnotherNodeType(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	var items []string
+	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 60 {
+		rows, node, seconds := 50+10*(i%7), "slow", 1.
+		if i%2 == 0 {
+			node, seconds = "fast", .5
+		}
+		for k, task := range []string{"load", "fit"} {
+			if task == "load" {
+				node, seconds = "slow", 1
+			}
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": %.3f,
+				"started_at": %q, "node_type": %q, "cluster_load": 0.5, "features": {"rows": %d}}`, task, i, seconds*float64(rows*(k+1))*(1+.05*math.Sin(float64(i))),
+				start.Add(time.Duration(2*i+k)*time.Hour).Format(time.RFC3339), node, rows))
+			if i%2 == 0 {
+				node, seconds = "fast", .5
+			}
+		}
+	}
+	e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
+	whatIf := func(task, query string) (w api.RunTimeWhatIf) {
+		require.Eventually(t, func() bool { // the models learn a batch after the server has answered it
+			a := e.do(http.MethodGet, "/tasks/etl/"+task+"/runtime/whatif?"+query, "")
+			return a.status == http.StatusOK && json.Unmarshal(a.body, &w) == nil && w.Runs == 60
+		}, time.Minute, 20*time.Millisecond)
+		return w
+	}
+	w := whatIf("fit", "from_node_type=slow&node_type=fast")
+	assert.InDelta(t, .5, w.After.MedianSeconds/w.Before.MedianSeconds, .05)
+	assert.Equal(t, []string{"fast", "slow"}, w.NodeTypes)
+	assert.InDelta(t, .5, whatIf("load", "node_type=fast").After.MedianSeconds/whatIf("load", "").After.MedianSeconds, .1)
+	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .15)
+	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?node_type=other", "").status)
+}

@@ -117,3 +117,20 @@ func runTimeBars(w io.Writer, h *api.RunTimeHistogram) error {
 	}
 	return nil
 }
+
+// RunTimeWhatIf prints the run times before and after a change in one of Formats.
+func RunTimeWhatIf(w io.Writer, format string, r *api.RunTimeWhatIf) error {
+	if format == "json" {
+		return JSON(w, r)
+	}
+	table := Table{Header: []string{"the model expects", "p25_s", "median_s", "p75_s", "p95_s", "outliers_percent"}, TextColumns: 1}
+	for _, row := range []struct {
+		name string
+		q    *api.RunTimeQuantiles
+	}{{"before", &r.Before}, {"after", &r.After}} {
+		table.Rows = append(table.Rows, []string{
+			row.name, plainSeconds(row.q.P25Seconds), plainSeconds(row.q.MedianSeconds), plainSeconds(row.q.P75Seconds), plainSeconds(row.q.P95Seconds), plainSeconds(100 * row.q.OutlierShare),
+		})
+	}
+	return table.Write(w, format)
+}

@@ -50,7 +50,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	if sized.Source == sizing.FromRequested { // the limit ratio does not change the static request
 		a.Memory = sizing.Grant{Request: sized.Limit, Limit: sized.Limit}
 	}
-	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
+	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, c.runTime(ask, sized.Duration)
 	a.Source, a.Reason, a.Guard = sized.Source, sized.Reason, sized.Guard
 	a.Risk.Promised = sized.Promised
 	a.CPU = sized.CPU

@@ -267,6 +267,18 @@ func durationAt(log float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
+// OwnRunTimes returns the number of the first runs with a known run time, while the task has few runs,
+// and the mean of their log seconds. ok is false if the task has more runs.
+func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
+	for i := range m.EarlyRows {
+		if r := &m.EarlyRows[i]; !r.Untimed && r.Seconds > 0 {
+			runs++
+			mean += (math.Log(r.Seconds) - mean) / float64(runs)
+		}
+	}
+	return runs, mean, m.Experts.LearnedRows == len(m.EarlyRows)
+}
+
 // RunTime is the predicted distribution of one run time. It stays the same when the model learns.
 type RunTime struct {
 	ratios *ratioDistribution

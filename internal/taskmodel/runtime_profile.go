@@ -12,6 +12,13 @@ import (
 // with equal weights.
 type RunTimes []RunTime
 
+// Scale multiplies the run time of each try by a factor.
+func (r RunTimes) Scale(factors []float64) {
+	for i := range r {
+		r[i].level = math.Log1p(math.Expm1(r[i].level) * factors[i])
+	}
+}
+
 // Above returns P(run time > seconds).
 func (r RunTimes) Above(seconds float64) float64 {
 	sum := 0.0

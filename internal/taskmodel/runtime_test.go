@@ -85,6 +85,7 @@ func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
 	require.NoError(t, err)
 	content, err := EncodeShapes(learned)
 	require.NoError(t, err)
+	t.Logf("%d shapes take %d bytes", len(learned.Shapes), len(content))
 	assert.Less(t, len(content), 1<<18)
 	set, err := ReadShapes(content)
 	require.NoError(t, err)

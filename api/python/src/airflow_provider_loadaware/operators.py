@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
@@ -34,6 +35,7 @@ class SizerMixin:
     :param measure: "wrapper" measures the program with loadaware-peak and requires `cmds`; None does not measure.
     :param measure_image: an image that contains loadaware-peak.
     :param size_cpu: whether to set the CPU request too. A CPU limit is never set or changed.
+    :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
     :param loadaware_conn_id: the connection; the default is `loadaware_default`.
     :param loadaware_namespace: distinguishes Airflow deployments.
     :param sizing: False does not size this task.
@@ -53,6 +55,7 @@ class SizerMixin:
         measure: Literal["wrapper"] | None = None,
         measure_image: str = "loadaware-peak",
         size_cpu: bool = True,
+        size_timeout: bool = False,
         loadaware_conn_id: str | None = None,
         loadaware_namespace: str | None = None,
         sizing: bool = True,
@@ -72,6 +75,7 @@ class SizerMixin:
         self.measure_image = measure_image
         self._remove_wrapper: Callable[[], None] | None = None
         self.size_cpu = size_cpu
+        self.size_timeout = size_timeout
         self.loadaware_conn_id = loadaware_conn_id
         self.loadaware_namespace = loadaware_namespace
         self.sizing = sizing
@@ -109,6 +113,16 @@ class SizerMixin:
         return Sizing(options, context, self.log)  # type: ignore[attr-defined]
 
     # ---- launch ----
+
+    def pre_execute(self, context: Any) -> None:
+        """Set the execution timeout. Airflow calls this before it starts the timer of the timeout."""
+        super().pre_execute(context)  # type: ignore[misc]
+        if not self.size_timeout or not self.sizing:
+            return
+        startup = timedelta(seconds=float(getattr(self, "startup_timeout_seconds", 0) or 0))
+        chosen = self.loadaware_sizing(context).suggest_timeout(startup)
+        if chosen is not None:
+            self.execution_timeout = chosen
 
     def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
         """Return the sized pod. This runs once per try, never on resume, and after pod_mutation_hook."""

@@ -147,8 +147,13 @@ class Service:
                     raise
         return state
 
-    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request that may be repeated, without the circuit breaker, and return its JSON object."""
+    def request(
+        self, method: str, path: str, body: dict[str, Any] | None = None, *, seconds: float | None = None
+    ) -> dict[str, Any]:
+        """Send a request that may be repeated, without the circuit breaker, and return its JSON object.
+
+        It may take `seconds`; by default twice the time of other requests.
+        """
         client = self._client.get_httpx_client()
 
         def send() -> dict[str, Any]:
@@ -156,7 +161,7 @@ class Service:
             return answer
 
         try:
-            return run_with_timeout(2 * TOTAL_SECONDS, lambda: _send_with_retry(send))
+            return run_with_timeout(2 * TOTAL_SECONDS if seconds is None else seconds, lambda: _send_with_retry(send))
         except (RejectedError, NotAnsweredError):
             raise
         except Exception as error:

@@ -9,6 +9,7 @@
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
     policy_allow .... globs of dag_id.task_id that the policy sizes; default none
     policy_deny ..... globs that the policy does not size; default none
+    timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
     campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
 
 LOADAWARE_DISABLED=1 turns everything off.

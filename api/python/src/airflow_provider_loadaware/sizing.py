@@ -12,9 +12,10 @@ import contextlib
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
-from airflow_provider_loadaware import features, grant, metadata, peak, pod, report, resend, settings
+from airflow_provider_loadaware import features, grant, metadata, peak, pod, report, resend, run_times, settings, structure
 from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
@@ -134,6 +135,11 @@ class Sizing:
         else:
             pod.annotate(request, done.static, done.prediction_id)
         self._log_launch(done, answer, given, problem)
+        if answer is not None:
+            with fail_open(self.log, "reading the run time"):
+                self._log_run_time(answer)
+            with fail_open(self.log, "sending the structure of the DAG"):
+                self._send_structure()
 
     def _predict(self, static: Static, bounds: Bounds, request: Any, base: str) -> tuple[Prediction | None, str | None]:
         """Return the server's answer, or the cause of its absence."""
@@ -145,6 +151,8 @@ class Sizing:
                     resend.send_pending(service, Spool(settings.state_folder()), deadline, key.run_key)
             body = {**key.body(), "features": self._features(), "requested": static.requested()}
             body |= self._metadata(request, base)
+            if (limit := self._current_timeout()) is not None:
+                body["execution_timeout_seconds"] = limit.total_seconds()
             if bounds.maximum:
                 body["max_memory_bytes"] = bounds.maximum
             return service.predict(body, deadline), None
@@ -184,6 +192,55 @@ class Sizing:
             why = given.reason.removeprefix(f"{granted}: ") + (f" ({problem})" if answer is None else "")
             receipt = f" [{done.receipt_url}]" if done.receipt_url else ""
             write("loadaware: static %s → granted %s: %s%s", static, granted, why, receipt)
+
+    # ---- run time ----
+
+    def suggest_timeout(self, startup: timedelta) -> timedelta | None:
+        """Return the execution timeout to set for this try, or None to keep the DAG's own one. Logs the choice."""
+        if settings.disabled():
+            return None
+        with fail_open(self.log, "sizing the timeout"):
+            current = self._current_timeout()
+            risk = float(settings.get("timeout_risk") or run_times.DEFAULT_RISK)
+            advice = run_times.advice_for(self.hook.get_conn(), self.try_key(), self._features(), risk, current)
+            chosen = run_times.bounded(advice, current, startup)
+            self.log.info(
+                "loadaware: execution_timeout %s → %s: a healthy run takes longer than %s with probability %g",
+                current if current is not None else "none",
+                chosen,
+                advice.suggested,
+                risk,
+            )
+            return chosen
+        return None
+
+    def _current_timeout(self) -> timedelta | None:
+        """Return the execution timeout of the task, or None if it has none."""
+        limit = getattr(self.context.get("task"), "execution_timeout", None)
+        return limit if isinstance(limit, timedelta) and limit > timedelta() else None
+
+    def _log_run_time(self, answer: Prediction) -> None:
+        """Log the predicted run time, and how likely the task's timeout stops a healthy run."""
+        expected = answer.duration
+        median, p99 = (getattr(expected, name, None) for name in ("median_seconds", "p99_seconds"))
+        if not isinstance(median, (int, float)) or not isinstance(p99, (int, float)):
+            return
+        stopped, current = getattr(expected, "timeout_probability", None), self._current_timeout()
+        advice = ""
+        if current is not None and isinstance(stopped, (int, float)):
+            advice = f"; execution_timeout {current} stops {100 * stopped:.2g} % of healthy runs"
+        self.log.info(
+            "loadaware: expected run time %s, 99 %% below %s%s",
+            timedelta(seconds=round(median)),
+            timedelta(seconds=round(p99)),
+            advice,
+        )
+
+    def _send_structure(self) -> None:
+        """Send the dependencies of the DAG if they changed."""
+        dag = self.context.get("dag")
+        if dag is not None:
+            structure.send_changed(self.hook.get_conn(), self.try_key().namespace, dag, settings.state_folder())
 
     # ---- finish ----
 

@@ -36,7 +36,8 @@ class ScriptedServer:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                length = int(self.headers.get("Content-Length", 0))
+                body = json.loads(self.rfile.read(length)) if length else None
                 outer.requests.append((self.path, body))
                 outer.tokens.append(self.headers.get("Authorization"))
                 answer = outer.answers.get(self.path, (404, {"detail": "nothing"}))
@@ -46,6 +47,8 @@ class ScriptedServer:
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            do_GET = do_PUT = do_POST
 
             def log_message(self, *args: Any) -> None:
                 pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -189,3 +190,36 @@ def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
 def test_an_unknown_measure_is_rejected() -> None:
     with pytest.raises(ValueError, match="wrapper"):
         make(measure="sidecar")
+
+
+def test_the_timeout_of_a_try_is_sized(server: ScriptedServer, log_lines: LogLines) -> None:
+    path = "/tasks/pricing/predict_demand/runtime?n=7&namespace=default&risk=0.01"
+    server.answers[path] = (200, {"execution_timeout": {"seconds": 600}})
+    operator, _ = make(features={"n": 7}, size_timeout=True, startup_timeout_seconds=120)
+    operator.pre_execute(task_context())
+    assert operator.execution_timeout == timedelta(minutes=12)
+    (line,) = log_lines()
+    assert line.startswith("execution_timeout none → 0:12:00")
+    plain, _ = make(features={"n": 7})
+    plain.pre_execute(task_context())
+    assert plain.execution_timeout is None
+
+
+def test_without_a_server_the_own_timeout_stays(server: ScriptedServer, log_lines: LogLines) -> None:
+    operator, _ = make(size_timeout=True, execution_timeout=timedelta(hours=1))
+    operator.pre_execute(task_context(task=operator))
+    assert operator.execution_timeout == timedelta(hours=1)
+    (line,) = log_lines()
+    assert line.startswith("sizing the timeout failed")
+
+
+def test_a_prediction_contains_the_timeout(server: ScriptedServer, log_lines: LogLines) -> None:
+    duration = {"median_seconds": 60, "p95_seconds": 90, "p99_seconds": 120, "timeout_probability": 0.2}
+    duration |= {"shape": None, "outlier_probability": 0.0}
+    server.answers["/predict"] = (200, prediction(10 * GIB, duration=duration))
+    operator, _ = make(features={"n": 7}, execution_timeout=timedelta(minutes=1))
+    operator.build_pod_request_obj(task_context(task=operator))
+    assert server.of("/predict")[0]["execution_timeout_seconds"] == 60
+    assert log_lines()[1].startswith(
+        "expected run time 0:01:00, 99 % below 0:02:00; execution_timeout 0:01:00 stops 20 % of healthy runs"
+    )

@@ -1,0 +1,136 @@
+package backtest
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// ShortTasks rates the run times that were predicted for tasks with no or few earlier runs, beside a
+// running mean. Both predict the same rows.
+type ShortTasks struct {
+	Kind  string       `json:"kind"`
+	Rows  int          `json:"rows"`
+	P95   Share        `json:"p95_covered"`
+	P99   Share        `json:"p99_covered"`
+	Point []PointError `json:"point_errors"` // of loadaware and of the running mean
+}
+
+// The kinds of rows of ShortTasks.
+const (
+	neverSeen = iota // the first run of a task
+	recurring        // any later run
+	kindCount
+)
+
+// shortTasks predicts the run times of tasks without a duration of their own model from the other
+// tasks of the namespace.
+type shortTasks struct {
+	similarBy []string // names of metadata
+	learners  map[string]*cohort.RunTimeLearner
+	similar   map[string]*runningMean // by the values of similarBy
+	all       runningMean
+	logs      map[sizing.TaskKey]*runningMean // of the log seconds
+	kinds     [kindCount]ShortTasks
+	errors    [kindCount][2][]float64 // of loadaware and of the running mean
+}
+
+func newShortTasks(similarBy []string) shortTasks {
+	s := shortTasks{similarBy: similarBy, learners: map[string]*cohort.RunTimeLearner{}, similar: map[string]*runningMean{}, logs: map[sizing.TaskKey]*runningMean{}}
+	names := strings.Join(similarBy, ", ")
+	if names == "" {
+		names = "all tasks"
+	}
+	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, beside the mean of the earlier runs of the same "+names, "recurring tasks, beside their own running mean"
+	return s
+}
+
+// add rates the prediction of one row, if there is one, and learns the row. known is the prediction
+// of the task's own model, and mean the running mean of the task.
+func (s *shortTasks) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
+	kind, baseline := recurring, mean.value()
+	similar := s.similarTo(q)
+	if mean.n == 0 {
+		kind, baseline = neverSeen, similar.value()
+		if similar.n == 0 {
+			baseline = s.all.value()
+		}
+	}
+	learner, facts := s.learners[q.Try.Namespace], factsOf(q)
+	if learner == nil {
+		learner = cohort.NewRunTimeLearner()
+		s.learners[q.Try.Namespace] = learner
+	}
+	log := s.logs[q.Try.TaskKey]
+	if log == nil {
+		log = new(runningMean)
+		s.logs[q.Try.TaskKey] = log
+	}
+	r, ok := learner.Model().Predict(&facts, cohort.OwnRuns{Runs: log.n, Mean: log.value()})
+	if known != nil && (!ok || log.n > cohort.MaxOwnRuns) {
+		s.score(kind, known.Median.Seconds(), known.P95.Seconds(), known.P99.Seconds(), seconds, baseline)
+	} else if ok {
+		s.score(kind, r.Median(), r.Quantile(.95), r.Quantile(.99), seconds, baseline)
+	}
+	learner.Add(&facts, seconds)
+	log.add(math.Log(max(seconds, 0.1)))
+	similar.add(seconds)
+	s.all.add(seconds)
+}
+
+// similarTo returns the running mean of the runs with the same values of similarBy.
+func (s *shortTasks) similarTo(q *Question) *runningMean {
+	key := q.Try.Namespace
+	for _, name := range s.similarBy {
+		key += "\x00" + strings.Join(q.Metadata[name], "\x01")
+	}
+	if s.similar[key] == nil {
+		s.similar[key] = new(runningMean)
+	}
+	return s.similar[key]
+}
+
+// score compares one prediction with the run time and the baseline.
+func (s *shortTasks) score(kind int, median, p95, p99, seconds, baseline float64) {
+	k := &s.kinds[kind]
+	k.Rows++
+	if seconds <= p95 {
+		k.P95.Covered++
+	}
+	if seconds <= p99 {
+		k.P99.Covered++
+	}
+	s.errors[kind][0] = append(s.errors[kind][0], math.Abs(median-seconds)/seconds)
+	s.errors[kind][1] = append(s.errors[kind][1], math.Abs(baseline-seconds)/seconds)
+}
+
+// report returns the figures of the kinds with rows.
+func (s *shortTasks) report() (kinds []ShortTasks) {
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		if k.Rows == 0 {
+			continue
+		}
+		k.P95.Share, k.P99.Share = float64(k.P95.Covered)/float64(k.Rows), float64(k.P99.Covered)/float64(k.Rows)
+		for j, name := range []string{"loadaware", "running mean"} {
+			k.Point = append(k.Point, pointError(name, s.errors[i][j]))
+		}
+		kinds = append(kinds, *k)
+	}
+	return kinds
+}
+
+// write writes the figures of one kind.
+func (k *ShortTasks) write(w io.Writer, write func(table) error) error {
+	fmt.Fprintf(w, "\n%s: %d rows; p95 covers %s, p99 covers %s\n\n", k.Kind, k.Rows, percentOf(k.P95.Share), percentOf(k.P99.Share))
+	points := table{header: []string{"point prediction", "rows", "median error", "within 5 %", "within 20 %"}}
+	for _, p := range k.Point {
+		points.rows = append(points.rows, []string{p.Predictor, strconv.Itoa(p.Rows), percentOf(p.Median), percentOf(p.Within5), percentOf(p.Within20)})
+	}
+	return write(points)
+}

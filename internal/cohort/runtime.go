@@ -1,0 +1,229 @@
+package cohort
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// RunTimes predicts the run time of a task with no or few runs from the other tasks of its
+// namespace. Boosted trees predict the logarithm of the seconds. The own runs of a task move the
+// prediction towards their mean, as in a linear model with a random effect for each task (Henderson
+// 1975). It is immutable and safe for concurrent use.
+type RunTimes struct {
+	encoder
+	trees   *gbt.Regressor
+	unseen  errorDistribution // log(seconds) − prediction, on tasks that the trees had not learned
+	own     errorDistribution // log(seconds) − mean of the earlier runs of the task
+	between float64           // variance of the mean log seconds of a task around the prediction
+	within  float64           // variance of the log seconds of a task's runs around their mean
+}
+
+// MaxOwnRuns is the number of own runs up to which RunTimes predicts better than the model of a task.
+// Later the task's own model knows the effect of the inputs.
+const MaxOwnRuns = 4
+
+// OwnRuns are the runs of a task that are known already.
+type OwnRuns struct {
+	Runs int
+	Mean float64 // of the log seconds
+}
+
+// RunTime is the predicted distribution of one run time: seconds = exp(level + error).
+type RunTime struct {
+	errors *errorDistribution
+	level  float64
+	median float64 // log seconds
+}
+
+// Predict predicts the run time of the next run of a task. ok is false for a nil model, or if the
+// prediction is not finite.
+func (m *RunTimes) Predict(f *Facts, own OwnRuns) (r RunTime, ok bool) {
+	if m == nil {
+		return RunTime{}, false
+	}
+	var buffer [maxNumbers + 2*maxCategories]float64
+	level, n := m.trees.Predict(m.encode(f, buffer[:0])), float64(own.Runs)
+	r.errors, r.median = &m.unseen, level+m.unseen.quantile(.5, 0)
+	if n > 0 { // the mean of few runs needs no correction
+		level = (m.within*level + n*m.between*own.Mean) / (m.within + n*m.between)
+		r.median = level
+		if m.own.weight() >= minErrors {
+			r.errors = &m.own
+		}
+	}
+	r.level = level
+	return r, !math.IsNaN(level) && !math.IsInf(level, 0)
+}
+
+// Quantile returns the seconds that the run does not exceed with probability q. A future error has
+// the mean weight of the errors (split conformal prediction).
+func (r RunTime) Quantile(q float64) float64 {
+	return math.Exp(r.level + r.errors.quantile(q, r.errors.weight()/float64(len(r.errors.errors))))
+}
+
+// Median returns the predicted median.
+func (r RunTime) Median() float64 { return math.Exp(r.median) }
+
+// Above returns P(run time > seconds).
+func (r RunTime) Above(seconds float64) float64 {
+	return r.errors.above(math.Log(max(seconds, math.SmallestNonzeroFloat64)) - r.level)
+}
+
+// RunTimeLearner learns run times in order of time. It is not safe for concurrent use.
+type RunTimeLearner struct {
+	tasks    map[sizing.TaskKey]*taskRows // Row.Peak is the run time, because it is the target of the encoder
+	order    []*taskRows                  // by first run
+	runs     int
+	fittedAt int // runs at the last fit
+	current  *RunTimes
+}
+
+// NewRunTimeLearner returns an empty RunTimeLearner.
+func NewRunTimeLearner() *RunTimeLearner {
+	return &RunTimeLearner{tasks: map[sizing.TaskKey]*taskRows{}}
+}
+
+// Model returns the current model; nil while too few tasks are known.
+func (l *RunTimeLearner) Model() *RunTimes { return l.current }
+
+// fitRunTimes learns the successes among rows in order of time and returns a model of all of them; nil
+// if there are too few tasks.
+func fitRunTimes(rows []Row) *RunTimes {
+	l := NewRunTimeLearner()
+	for i := range rows {
+		if r := &rows[i]; !r.Killed {
+			l.add(&r.Facts, r.Seconds)
+		}
+	}
+	l.fit()
+	return l.current
+}
+
+// Add learns a success, and fits again when the number of runs has grown by RefitGrowth.
+func (l *RunTimeLearner) Add(f *Facts, seconds float64) {
+	l.add(f, seconds)
+	if float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth) {
+		l.fit()
+	}
+}
+
+// add adds a success.
+func (l *RunTimeLearner) add(f *Facts, seconds float64) {
+	if !(seconds > 0) {
+		return
+	}
+	t := l.tasks[f.Task]
+	if t == nil {
+		t = &taskRows{key: f.Task}
+		l.tasks[f.Task] = t
+		if l.order = append(l.order, t); len(l.order) > maxTasks {
+			delete(l.tasks, l.order[0].key)
+			l.order = slices.Delete(l.order, 0, 1)
+		}
+	}
+	if t.rows = append(t.rows, Row{Facts: *f, Peak: max(seconds, minSeconds)}); len(t.rows) > RowsPerTask {
+		t.rows = slices.Delete(t.rows, 0, 1)
+	}
+	l.runs++
+}
+
+// minSeconds is the shortest run time that is told apart: a shorter one depends on the clock.
+const minSeconds = 0.1
+
+// fit fits the trees on all tasks, and their errors by cross-validation over whole tasks.
+func (l *RunTimeLearner) fit() {
+	if len(l.order) < MinTasks {
+		return
+	}
+	l.fittedAt = l.runs
+	errors := crossValidate(l.order, false)
+	trees, err := fitTrees(l.order, false)
+	if err != nil || float64(len(errors)) < minErrors {
+		return // no fit is possible, and the previous model stays in use
+	}
+	own, within := ownErrors(l.order)
+	m := &RunTimes{encoder: trees.encoder, trees: trees.trees, unseen: newErrors(errors), own: newErrors(own), within: within}
+	spread := (m.unseen.quantile(.75, 0) - m.unseen.quantile(.25, 0)) / normalIQR
+	m.between = max(spread*spread-within, within/maxOwnWeight)
+	l.current = m
+}
+
+// errorDistribution is a weighted empirical distribution.
+type errorDistribution struct {
+	errors []weightedError // ascending
+	sums   []float64       // sums[i] is the total weight of the first i errors
+}
+
+// maxRunTimeErrors bounds the errors of a distribution, which are stored.
+const maxRunTimeErrors = 1000
+
+// newErrors sorts errors. Of many errors it keeps some at equal distances.
+func newErrors(errors []weightedError) errorDistribution {
+	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
+	if n := len(errors); n > maxRunTimeErrors {
+		kept := make([]weightedError, maxRunTimeErrors)
+		for i, e := range errors {
+			k := &kept[i*maxRunTimeErrors/n]
+			k.Error, k.Weight = e.Error, k.Weight+e.Weight
+		}
+		errors = kept
+	}
+	d := errorDistribution{errors, make([]float64, 1, len(errors)+1)}
+	for i, e := range errors {
+		d.sums = append(d.sums, d.sums[i]+e.Weight)
+	}
+	return d
+}
+
+// weight returns the total weight.
+func (d *errorDistribution) weight() float64 { return d.sums[len(d.errors)] }
+
+// quantile returns the error at a level. A further error above all others has the given weight.
+func (d *errorDistribution) quantile(q, further float64) float64 {
+	i, _ := slices.BinarySearch(d.sums, q*(d.weight()+further))
+	return d.errors[max(0, min(i, len(d.errors))-1)].Error
+}
+
+// above returns the share of the errors above a bound.
+func (d *errorDistribution) above(bound float64) float64 {
+	i, _ := slices.BinarySearchFunc(d.errors, bound, func(e weightedError, bound float64) int {
+		if e.Error <= bound {
+			return -1
+		}
+		return 1
+	})
+	return 1 - d.sums[i]/d.weight()
+}
+
+const (
+	normalIQR    = 1.349 // interquartile range of the standard normal distribution
+	maxOwnWeight = 20.0  // largest weight of the trees, in own runs
+	priorWithin  = 0.1   // difference of the log seconds of two runs of a task, if no task has two
+	minWithin    = 0.02  // smallest typical difference
+)
+
+// ownErrors returns the errors of the mean of the earlier runs of a task, in log units, and the
+// variance of a task's runs. The variance comes from the median difference of two runs, because a few
+// runs do something else: the mean of the earlier runs predicts the others well.
+func ownErrors(tasks []*taskRows) (errors []weightedError, within float64) {
+	differences := []float64{priorWithin}
+	for _, t := range tasks {
+		mean := 0.0
+		for i := range t.rows {
+			y := math.Log(t.rows[i].Peak)
+			if i > 0 {
+				weight := 1 / math.Sqrt(float64(len(t.rows)-1))
+				errors = append(errors, weightedError{y - mean, weight})
+				differences = append(differences, math.Abs(y-math.Log(t.rows[i-1].Peak)))
+			}
+			mean += (y - mean) / float64(i+1)
+		}
+	}
+	slices.Sort(differences)
+	typical := max(minWithin, differences[len(differences)/2]) / (normalIQR / 2 * math.Sqrt2)
+	return errors, typical * typical
+}

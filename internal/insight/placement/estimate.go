@@ -1,0 +1,270 @@
+package placement
+
+import "math"
+
+// The priors. They matter for tasks with few runs. Their variances are in squared log units.
+const (
+	priorVariance       = 0.04 // of the residuals; it counts as priorRows rows
+	priorRows           = 3.0
+	nodeVariance        = 1.0  // of the effect of a node type on a typical task
+	minSensitivityVar   = 0.01 // of the sensitivities around 1; their variance is estimated
+	minOwnVar           = 1e-4 // of the own deviations; their variance is estimated
+	slopeVariance       = 1.0  // of the slope of a scaled input
+	typicalLoadVariance = 4.0  // of the slope of the load of a typical task
+	loadVariance        = 0.25 // of the slope of the load around that of a typical task
+	huberWidth          = 2.0  // residuals beyond this many standard deviations weigh less
+	settled             = 1e-7 // change of the effects at which the estimation ends
+)
+
+// variances are estimated from the tasks.
+type variances struct{ sensitivity, own float64 }
+
+// estimate alternates between the parts of the model until they settle.
+func (e *Effects) estimate(tasks []*taskEffect) {
+	v := variances{.1, .01}
+	for range rounds {
+		before := append([]float64(nil), e.typical...)
+		for _, t := range tasks {
+			t.fitInputs(e)
+			t.fitEffects(e, v)
+		}
+		e.fitTypical(tasks, v)
+		e.fitLoad(tasks)
+		v = estimateVariances(tasks, e, v)
+		change := 0.0
+		for i := range before {
+			change = max(change, math.Abs(e.typical[i]-before[i]))
+		}
+		if change < settled {
+			break
+		}
+	}
+}
+
+// effect returns the effect of the node of a row.
+func (t *taskEffect) effect(e *Effects, node int) float64 {
+	if node < 0 {
+		return 0
+	}
+	return t.sensitivity*e.typical[node] + t.own[node]
+}
+
+// fitInputs fits the slopes of the inputs and of the load, the level and the residual variance.
+func (t *taskEffect) fitInputs(e *Effects) {
+	k := len(t.names)
+	width := k + 2 // inputs, load, level
+	a, b := make([][]float64, width), make([]float64, width)
+	for i := range a {
+		a[i] = make([]float64, width)
+	}
+	x := make([]float64, width)
+	for i := range t.rows {
+		r := &t.rows[i]
+		copy(x, r.x)
+		x[k], x[k+1] = r.load, 1
+		y := r.y - t.effect(e, r.node) - e.slope*r.load // the load slope is a deviation from e.slope
+		for i := range x {
+			for j := range x {
+				a[i][j] += r.weight * x[i] * x[j]
+			}
+			b[i] += r.weight * x[i] * y
+		}
+	}
+	for i := range k {
+		a[i][i] += t.variance / slopeVariance
+	}
+	a[k][k] += t.variance / loadVariance
+	a[k+1][k+1] += 1e-9
+	solution := solve(a, b)
+	copy(t.slopes, solution)
+	t.load, t.level = e.slope+solution[k], solution[k+1]
+	t.reweight(e)
+}
+
+// reweight sets the residual variance and the weights of the rows.
+func (t *taskEffect) reweight(e *Effects) {
+	sum, rows := priorRows*priorVariance, priorRows
+	for i := range t.rows {
+		r := &t.rows[i]
+		d := t.residual(e, r)
+		sum, rows = sum+r.weight*d*d, rows+r.weight
+	}
+	t.variance = sum / rows
+	width := huberWidth * math.Sqrt(t.variance)
+	for i := range t.rows {
+		r := &t.rows[i]
+		r.weight = min(1, width/max(1e-12, math.Abs(t.residual(e, r))))
+	}
+}
+
+// residual returns the residual of a row.
+func (t *taskEffect) residual(e *Effects, r *row) float64 { return t.rest(r) - t.effect(e, r.node) }
+
+// rest returns the part of a row that the node types have to explain.
+func (t *taskEffect) rest(r *row) float64 {
+	y := r.y - t.level - t.load*r.load
+	for i, slope := range t.slopes {
+		y -= slope * r.x[i]
+	}
+	return y
+}
+
+// cell sums the rows of a task on one node type.
+type cell struct{ weight, sum float64 }
+
+func (t *taskEffect) cells(nodes int) []cell {
+	cells := make([]cell, nodes)
+	for i := range t.rows {
+		if r := &t.rows[i]; r.node >= 0 {
+			c := &cells[r.node]
+			c.weight, c.sum = c.weight+r.weight, c.sum+r.weight*t.rest(r)
+		}
+	}
+	return cells
+}
+
+// fitEffects fits the level, the sensitivity and the own deviations of the task.
+func (t *taskEffect) fitEffects(e *Effects, v variances) {
+	cells := t.cells(len(e.nodes))
+	// Level and sensitivity together, with the own deviations integrated out.
+	a := [][]float64{{1e-9, 0}, {0, 1 / v.sensitivity}}
+	b := []float64{0, 1 / v.sensitivity}
+	for n, c := range cells {
+		if c.weight == 0 {
+			continue
+		}
+		w := 1 / (t.variance/c.weight + v.own)
+		y, x := c.sum/c.weight, e.typical[n]
+		a[0][0], a[0][1], a[1][1] = a[0][0]+w, a[0][1]+w*x, a[1][1]+w*x*x
+		b[0], b[1] = b[0]+w*y, b[1]+w*x*y
+	}
+	a[1][0] = a[0][1]
+	solution := solve(a, b)
+	t.level += solution[0]
+	t.sensitivity = solution[1]
+	for n, c := range cells {
+		t.own[n] = 0
+		if c.weight > 0 {
+			y := c.sum/c.weight - solution[0] - t.sensitivity*e.typical[n]
+			t.own[n] = y * v.own / (v.own + t.variance/c.weight)
+		}
+	}
+}
+
+// fitTypical fits the effects of the node types on a typical task. Their mean is 0.
+func (e *Effects) fitTypical(tasks []*taskEffect, v variances) {
+	if len(e.nodes) == 0 {
+		return
+	}
+	sum, weight := make([]float64, len(e.nodes)), make([]float64, len(e.nodes))
+	for _, t := range tasks {
+		for n, c := range t.cells(len(e.nodes)) {
+			if c.weight > 0 {
+				w := 1 / (t.variance/c.weight + v.own)
+				sum[n] += w * t.sensitivity * c.sum / c.weight
+				weight[n] += w * t.sensitivity * t.sensitivity
+			}
+		}
+	}
+	mean := 0.0
+	for n := range e.typical {
+		e.typical[n] = sum[n] / (weight[n] + 1/nodeVariance)
+		mean += e.typical[n] / float64(len(e.typical))
+	}
+	for n := range e.typical {
+		e.typical[n] -= mean
+	}
+}
+
+// fitLoad fits the slope of the load of a typical task: the mean of the slopes, weighted by their
+// precision.
+func (e *Effects) fitLoad(tasks []*taskEffect) {
+	sum, weight := 0.0, 1/typicalLoadVariance
+	for _, t := range tasks {
+		squares, rows := 0.0, 0.0
+		mean := 0.0
+		for i := range t.rows {
+			mean, rows = mean+t.rows[i].load, rows+1
+		}
+		for i := range t.rows {
+			d := t.rows[i].load - mean/rows
+			squares += d * d
+		}
+		if squares == 0 {
+			continue
+		}
+		// The shrunk slope has this weight relative to that of a typical task.
+		share := squares / (squares + t.variance/loadVariance)
+		own := e.slope + (t.load-e.slope)/share
+		w := 1 / (t.variance/squares + loadVariance)
+		sum, weight = sum+w*own, weight+w
+	}
+	e.slope = sum / weight
+}
+
+// estimateVariances updates the variances from the tasks with at least two node types, with a
+// few observations of the previous variances.
+func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
+	const prior = 4.0
+	sensitivity, tasksSeen := prior*v.sensitivity, prior
+	own, cellsSeen := prior*v.own, prior
+	for _, t := range tasks {
+		cells := t.cells(len(e.nodes))
+		seen, spread, noise := 0, 0.0, 0.0
+		for n, c := range cells {
+			if c.weight > 0 {
+				seen++
+				spread += e.typical[n] * e.typical[n] / (t.variance/c.weight + v.own)
+				noise += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
+			}
+		}
+		if seen < 3 { // the level and the sensitivity explain two
+			continue
+		}
+		d := t.sensitivity - 1
+		sensitivity, tasksSeen = sensitivity+d*d+1/(spread+1/v.sensitivity), tasksSeen+1
+		for n, c := range cells {
+			if c.weight > 0 {
+				own += t.own[n] * t.own[n]
+			}
+		}
+		own, cellsSeen = own+noise, cellsSeen+float64(seen-2)
+	}
+	return variances{max(minSensitivityVar, sensitivity/tasksSeen), max(minOwnVar, own/cellsSeen)}
+}
+
+// solve solves a symmetric positive definite system by Gaussian elimination. It changes its
+// arguments.
+func solve(a [][]float64, b []float64) []float64 {
+	n := len(b)
+	for i := range n {
+		pivot := i
+		for k := i + 1; k < n; k++ {
+			if math.Abs(a[k][i]) > math.Abs(a[pivot][i]) {
+				pivot = k
+			}
+		}
+		a[i], a[pivot], b[i], b[pivot] = a[pivot], a[i], b[pivot], b[i]
+		if a[i][i] == 0 {
+			continue
+		}
+		for k := i + 1; k < n; k++ {
+			f := a[k][i] / a[i][i]
+			for j := i; j < n; j++ {
+				a[k][j] -= f * a[i][j]
+			}
+			b[k] -= f * b[i]
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := i + 1; j < n; j++ {
+			b[i] -= a[i][j] * b[j]
+		}
+		if a[i][i] != 0 {
+			b[i] /= a[i][i]
+		} else {
+			b[i] = 0
+		}
+	}
+	return b
+}
