@@ -83,13 +83,13 @@ def loadaware_campaign_dags(
                 max_active_tis_per_dag=1,
             )
     with DAG(maintainer_dag_id, schedule=timedelta(minutes=5), **arguments) as maintainer:
-        PythonOperator(task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, lease, stuck_after, on_stuck))
+        PythonOperator(
+            task_id="maintain", python_callable=partial(_maintain, conn_id, hooks, lease, stuck_after, on_stuck)
+        )
     return scheduler, maintainer
 
 
-def _pass(
-    branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any
-) -> int | None:
+def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any) -> int | None:
     if not _is_due(context, tick):
         return None
     name, default = PARALLELISM[branch.partition("_")[2]]

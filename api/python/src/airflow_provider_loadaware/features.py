@@ -35,9 +35,7 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
-    return limited(
-        {k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
-    )
+    return limited({k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)})
 
 
 def declared(context: Mapping[str, Any]) -> set[str]:

@@ -35,7 +35,16 @@ class Loadaware:
 
     def start(self) -> None:
         """Start it and wait until it is ready. A restart keeps its address and its data."""
-        command = [str(BINARY), "serve", "--addr", self._listen, "--admin-addr", "", "--data", str(self._folder / "data")]
+        command = [
+            str(BINARY),
+            "serve",
+            "--addr",
+            self._listen,
+            "--admin-addr",
+            "",
+            "--data",
+            str(self._folder / "data"),
+        ]
         self._process = Process(command, self._env, self._folder / "loadaware.log", self._folder)
         try:
             self.url = wait_for("loadaware", self._address, seconds=60)

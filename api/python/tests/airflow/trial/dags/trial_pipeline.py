@@ -43,7 +43,9 @@ with DAG(
             SizedKubernetesPodOperator(
                 task_id=task_id,
                 container_resources=RESOURCES,
-                env_vars=script_env("{{ params.need }}", **({"fails": FAILS} if task_id == pipeline.FAILING_TASK else {})),
+                env_vars=script_env(
+                    "{{ params.need }}", **({"fails": FAILS} if task_id == pipeline.FAILING_TASK else {})
+                ),
                 features={"rows": "{{ params.rows }}"},
                 **{**FAST_POLLING, "retries": 8},  # each crash of the scheduler costs its tasks a try
             )
