@@ -75,6 +75,7 @@ type Service struct {
 
 	predictions atomic.Uint64
 	profileSets profileSets
+	planners    planners
 }
 
 // New returns a Service. Run starts its background work.
