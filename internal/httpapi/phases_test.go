@@ -56,13 +56,14 @@ func (e *testEnv) reportDetailed(from, to int) {
 // its limits, and whether it was killed.
 func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 	e.t.Helper()
-	limit, pending, due := plan.Start.MemoryBytes, int64(0), 0.0
+	limit, asked := plan.Start.MemoryBytes, plan.Start.MemoryBytes // in force, and asked for last
+	var pending []api.PlannedLimit                                 // not yet in force
 	next, samples, most := plan.PollSeconds, []map[string]any{}, int64(0)
 	for second := range seconds(run) {
 		now := float64(second)
 		memory, cores := usageAt(run, second)
-		if pending > limit && now >= due {
-			limit = pending
+		for len(pending) > 0 && now >= pending[0].Seconds {
+			limit, pending = pending[0].MemoryBytes, pending[1:]
 		}
 		cost += float64(limit)
 		if memory > limit {
@@ -76,15 +77,16 @@ func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 			samples = samples[1:]
 		}
 		body, err := json.Marshal(map[string]any{
-			"dag_id": "ml", "task_id": "train", "run_id": fmt.Sprintf("played-%d", run), "elapsed_seconds": now, "limit_bytes": max(limit, pending),
+			"dag_id": "ml", "task_id": "train", "run_id": fmt.Sprintf("played-%d", run), "elapsed_seconds": now, "limit_bytes": asked,
 			"static_bytes": plan.StaticBytes, "memory_max_bytes": most, "samples": samples,
 		})
 		require.NoError(e.t, err)
 		var answer api.PhaseAnswer
 		e.post("/phase", string(body)).into(&answer)
-		if answer.MemoryBytes > max(limit, pending) {
-			pending, due = answer.MemoryBytes, now+plan.ReactionSeconds
-			assert.Equal(e.t, due, answer.BySeconds)
+		if answer.MemoryBytes > asked {
+			asked = answer.MemoryBytes
+			pending = append(pending, api.PlannedLimit{Seconds: now + plan.ReactionSeconds, MemoryBytes: asked})
+			assert.InDelta(e.t, now+plan.ReactionSeconds, answer.BySeconds, 1e-9)
 		}
 		next = now + answer.AskAgainSeconds
 	}
