@@ -632,7 +632,7 @@ type ExecutedPlan struct {
 	// Followed True if every amount was in force in time until the try ended; false after a fallback to the static grant.
 	Followed bool `json:"followed"`
 
-	// Mode `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
@@ -1252,7 +1252,7 @@ type PhaseAnswer struct {
 	// MemoryBytes Bytes; at most 8Pi.
 	MemoryBytes MemoryBytes `json:"memory_bytes"`
 
-	// Mode `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
@@ -1388,7 +1388,7 @@ type PhasedRun struct {
 	TryNumber TryNumber `json:"try_number"`
 }
 
-// PhasesMode `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+// PhasesMode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 // the CPU request, the memory request and the memory limit follow it.
 type PhasesMode string
 
@@ -1396,7 +1396,7 @@ type PhasesMode string
 // three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that does not
 // resize, or can no longer do so, uses it.
 type Plan struct {
-	// Mode `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
@@ -1505,7 +1505,7 @@ type Policy struct {
 	Mode                Mode `json:"mode"`
 	NeverAboveRequested bool `json:"never_above_requested"`
 
-	// Phases `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+	// Phases `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Phases     PhasesMode `json:"phases"`
 	RiskTarget float64    `json:"risk_target"`
@@ -2187,7 +2187,7 @@ type TaskPhases struct {
 	DagID     ID        `json:"dag_id"`
 	LearnedAt time.Time `json:"learned_at"`
 
-	// Mode `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU request follows the plan. `memory`:
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 

@@ -37,7 +37,7 @@ const (
 // PhasesMode decides which amounts may change during a run.
 type PhasesMode string
 
-// NoPhases makes no plans. ObservePhases makes plans that nobody follows. ResizeCPU changes the CPU
+// NoPhases makes no plans. ObservePhases makes plans that no caller follows. ResizeCPU changes the CPU
 // request during a run. ResizeMemory changes the memory as well.
 const (
 	NoPhases      PhasesMode = "off"

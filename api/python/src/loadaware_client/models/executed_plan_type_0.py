@@ -22,7 +22,7 @@ class ExecutedPlanType0:
 
         Attributes:
             version (int): `version` of the plan.
-            mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU
+            mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
                 request follows the plan. `memory`:
                 the CPU request, the memory request and the memory limit follow it.
             followed (bool): True if every amount was in force in time until the try ended; false after a fallback to the

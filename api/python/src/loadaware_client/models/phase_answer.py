@@ -19,7 +19,7 @@ T = TypeVar("T", bound="PhaseAnswer")
 class PhaseAnswer:
     """
     Attributes:
-        mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU
+        mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
             request follows the plan. `memory`:
             the CPU request, the memory request and the memory limit follow it.
         version (int | None): Version of what was learned about the runs of the task; null if nothing was learned.

@@ -25,7 +25,7 @@ class Plan:
 
         Attributes:
             version (int): Version of what was learned about the runs of the task.
-            mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU
+            mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
                 request follows the plan. `memory`:
                 the CPU request, the memory request and the memory limit follow it.
             start (PlanStart): The amounts with which the pod starts in the mode `memory`; in other modes, those with which

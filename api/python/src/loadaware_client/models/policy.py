@@ -29,7 +29,7 @@ class Policy:
         cpu_unmanaged (bool):
         grid (Grid):
         bin_edges_bytes (list[int] | None):
-        phases (PhasesMode): `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU
+        phases (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
             request follows the plan. `memory`:
             the CPU request, the memory request and the memory limit follow it.
     """

@@ -27,7 +27,7 @@ class TaskPhases:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that nobody follows. `cpu`: the CPU
+        mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
             request follows the plan. `memory`:
             the CPU request, the memory request and the memory limit follow it.
         version (int):
