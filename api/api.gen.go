@@ -113,6 +113,14 @@ const (
 	OutcomeUnschedulable Outcome = "unschedulable"
 )
 
+// Defines values for PhasesMode.
+const (
+	PhasesModeCPU     PhasesMode = "cpu"
+	PhasesModeMemory  PhasesMode = "memory"
+	PhasesModeObserve PhasesMode = "observe"
+	PhasesModeOff     PhasesMode = "off"
+)
+
 // Defines values for ReadinessObserve.
 const (
 	ReadinessObserveOk          ReadinessObserve = "ok"
@@ -574,6 +582,20 @@ type DagTaskForecast struct {
 	TaskID ID `json:"task_id"`
 }
 
+// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned. Use steps of at most 15
+// seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server keeps the
+// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
+type DetailedSeries struct {
+	// CPUCores Mean CPU use of each step; as many values as `memory_bytes`.
+	CPUCores []CPUCores `json:"cpu_cores,omitempty"`
+
+	// MemoryBytes Peak memory of each step.
+	MemoryBytes []int64 `json:"memory_bytes"`
+
+	// StepSeconds Width of a step; the first step covers 0 to `step_seconds`.
+	StepSeconds float64 `json:"step_seconds"`
+}
+
 // Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
@@ -593,6 +615,53 @@ type Duration struct {
 
 	// TimeoutProbability Probability of a run longer than `execution_timeout_seconds`; null if the request has no timeout.
 	TimeoutProbability *float64 `json:"timeout_probability"`
+}
+
+// DwellTime Duration of the visits to a phase; null without visits.
+type DwellTime struct {
+	MedianSeconds float64 `json:"median_seconds"`
+	P10Seconds    float64 `json:"p10_seconds"`
+	P90Seconds    float64 `json:"p90_seconds"`
+}
+
+// ExecutedPlan How the caller executed the plan of a prediction. The outcome of a followed plan of memory corrects the risk of later plans.
+type ExecutedPlan struct {
+	// Fallback Why the caller fell back to the static grant.
+	Fallback *string `json:"fallback,omitempty"`
+
+	// Followed True if every amount was in force in time until the try ended; false after a fallback to the static grant.
+	Followed bool `json:"followed"`
+
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+	// the CPU request, the memory request and the memory limit follow it.
+	Mode PhasesMode `json:"mode"`
+
+	// Resizes The resizes in order of time.
+	Resizes []ExecutedResize `json:"resizes,omitempty"`
+
+	// StartBytes Memory limit at the start.
+	StartBytes *int64 `json:"start_bytes,omitempty"`
+
+	// Version `version` of the plan.
+	Version int `json:"version"`
+}
+
+// ExecutedResize defines model for ExecutedResize.
+type ExecutedResize struct {
+	// CPUMillicores New CPU request; null if unchanged.
+	CPUMillicores *int `json:"cpu_millicores,omitempty"`
+
+	// InForceSeconds Time since the start of the try at which it was in force.
+	InForceSeconds *float64 `json:"in_force_seconds,omitempty"`
+
+	// MemoryBytes New memory limit; null if unchanged.
+	MemoryBytes *int64 `json:"memory_bytes,omitempty"`
+
+	// Result Such as `applied`, `deferred`, `infeasible`, `refused` or `unsupported`.
+	Result string `json:"result"`
+
+	// Seconds Time since the start of the try at which it was asked for.
+	Seconds float64 `json:"seconds"`
 }
 
 // Experiment defines model for Experiment.
@@ -1021,6 +1090,32 @@ type NewestRun struct {
 	Ratio float64 `json:"ratio"`
 }
 
+// NextPhase defines model for NextPhase.
+type NextPhase struct {
+	// InSeconds Median time until then, given the time in the current phase.
+	InSeconds float64 `json:"in_seconds"`
+
+	// Phase The phase; null for the end of the run.
+	Phase       *int    `json:"phase"`
+	Probability float64 `json:"probability"`
+}
+
+// NextPlan The plan of a run with the static grant of the newest run; null before three runs of ten minutes or more.
+type NextPlan struct {
+	// Promised Probability of a kill of the first try.
+	Promised float64 `json:"promised"`
+
+	// Rule How the limit follows the usage.
+	Rule string `json:"rule"`
+
+	// StartBytes Bytes; at most 8Pi.
+	StartBytes MemoryBytes `json:"start_bytes"`
+
+	// StaticBytes Bytes; at most 8Pi.
+	StaticBytes MemoryBytes `json:"static_bytes"`
+	Steps       []PlanStep  `json:"steps"`
+}
+
 // Observation The usage and outcome of one try.
 type Observation struct {
 	// Allocated Memory and CPU, each as a number or as a quantity.
@@ -1039,11 +1134,19 @@ type Observation struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
+	// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned. Use steps of at most 15
+	// seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server keeps the
+	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
+	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
+
 	// DurationSeconds Duration of the try.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt Between 1970 and 2200, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
+
+	// ExecutedPlan How the caller executed the plan of a prediction. The outcome of a followed plan of memory corrects the risk of later plans.
+	ExecutedPlan *ExecutedPlan `json:"executed_plan,omitempty"`
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
@@ -1135,6 +1238,257 @@ type ObserveBatchRequest struct {
 // `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
 type Outcome string
 
+// PhaseAnswer defines model for PhaseAnswer.
+type PhaseAnswer struct {
+	// AskAgainSeconds Time until the next call.
+	AskAgainSeconds float64 `json:"ask_again_seconds"`
+
+	// BySeconds Time since the start of the try by which the amounts should be in force.
+	BySeconds float64 `json:"by_seconds"`
+
+	// CPUMillicores CPU request that should be in force, which may be lower than the current one; null: leave it unchanged.
+	CPUMillicores *int `json:"cpu_millicores"`
+
+	// MemoryBytes Bytes; at most 8Pi.
+	MemoryBytes MemoryBytes `json:"memory_bytes"`
+
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+	// the CPU request, the memory request and the memory limit follow it.
+	Mode PhasesMode `json:"mode"`
+
+	// Next What may follow the current phase, most probable first.
+	Next []NextPhase `json:"next"`
+
+	// Phase The current phase, as in `GET /tasks/{dag_id}/{task_id}/phases`; null if unknown.
+	Phase *int `json:"phase"`
+
+	// PhaseSeconds Time in the current phase, as far as the samples show.
+	PhaseSeconds *float64 `json:"phase_seconds"`
+
+	// Reason Explanation for operators.
+	Reason string `json:"reason"`
+
+	// Remaining Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+	Remaining *RemainingTime `json:"remaining"`
+
+	// StaticBytes The static grant; null if unknown.
+	StaticBytes *int64 `json:"static_bytes"`
+
+	// Version Version of what was learned about the runs of the task; null if nothing was learned.
+	Version *int `json:"version"`
+}
+
+// PhasePrototype defines model for PhasePrototype.
+type PhasePrototype struct {
+	Phases []int `json:"phases"`
+	Runs   int   `json:"runs"`
+
+	// Share Share of the runs.
+	Share float64 `json:"share"`
+}
+
+// PhaseRequest The usage of a running try so far.
+type PhaseRequest struct {
+	// CPUMillicores CPU request in force; without it the answer has no CPU.
+	CPUMillicores *int `json:"cpu_millicores,omitempty"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID ID `json:"dag_id"`
+
+	// ElapsedSeconds Time since the start of the try: its container, not its pod.
+	ElapsedSeconds float64 `json:"elapsed_seconds"`
+
+	// LimitBytes Bytes; at most 8Pi.
+	LimitBytes MemoryBytes `json:"limit_bytes"`
+
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	MapIndex *int `json:"map_index,omitempty"`
+
+	// MaxMemoryBytes Maximum allocation, as in the prediction request.
+	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
+
+	// MemoryMaxBytes Largest memory since the start of the try. Send it unless the samples begin at the start.
+	MemoryMaxBytes *int64 `json:"memory_max_bytes,omitempty"`
+
+	// Namespace `default` if omitted.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// RunID 1 to 250 characters except control characters.
+	//
+	// Example: scheduled__2020-01-03T00:00:00+00:00
+	RunID RunID `json:"run_id"`
+
+	// Samples The newest samples in order of time, at best of the last 20 minutes or more. Fewer samples may leave the phase and the CPU request unknown.
+	Samples []PhaseSample `json:"samples,omitempty"`
+
+	// StaticBytes `plan.static_bytes` of the prediction. Send it: otherwise only the replica that predicted the try, or a stored receipt, knows the static grant.
+	StaticBytes *int64 `json:"static_bytes,omitempty"`
+
+	// StaticCPUMillicores CPU request at the start; `cpu_millicores` if omitted.
+	StaticCPUMillicores *int `json:"static_cpu_millicores,omitempty"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID ID `json:"task_id"`
+
+	// TryNumber Airflow's try number; 1 if omitted.
+	TryNumber *int `json:"try_number,omitempty"`
+}
+
+// PhaseSample defines model for PhaseSample.
+type PhaseSample struct {
+	// CPUCores CPU use since the previous sample.
+	CPUCores    *float64 `json:"cpu_cores,omitempty"`
+	MemoryBytes int64    `json:"memory_bytes"`
+
+	// Seconds Time since the start of the try.
+	Seconds float64 `json:"seconds"`
+}
+
+// PhaseTransition defines model for PhaseTransition.
+type PhaseTransition struct {
+	// Phase The next phase; null for the end of the run.
+	Phase       *int    `json:"phase"`
+	Probability float64 `json:"probability"`
+}
+
+// PhasedRun defines model for PhasedRun.
+type PhasedRun struct {
+	// CPUCores Mean CPU use of each step; null if unknown.
+	CPUCores []CPUCores `json:"cpu_cores"`
+
+	// Killed Whether these limits would have killed the run.
+	Killed bool `json:"killed"`
+
+	// Limits Limits of the plan that was made before the run was learned, in order of time.
+	Limits []PlannedLimit `json:"limits"`
+
+	// MapIndex Index of a mapped task; -1 for a task that is not mapped.
+	MapIndex MapIndex `json:"map_index"`
+
+	// MemoryBytes Peak memory of each step, at most 480.
+	MemoryBytes []int64 `json:"memory_bytes"`
+
+	// Phases Phase of each step; empty before phases are found.
+	Phases []int `json:"phases"`
+
+	// RunID 1 to 250 characters except control characters.
+	//
+	// Example: scheduled__2020-01-03T00:00:00+00:00
+	RunID RunID `json:"run_id"`
+
+	// StaticBytes The static grant; null if unknown.
+	StaticBytes *int64  `json:"static_bytes"`
+	StepSeconds float64 `json:"step_seconds"`
+
+	// TryNumber Airflow's try number.
+	TryNumber TryNumber `json:"try_number"`
+}
+
+// PhasesMode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+// the CPU request, the memory request and the memory limit follow it.
+type PhasesMode string
+
+// Plan Amounts that grow during the run, for callers that can resize a pod. It is absent unless the policy sets `phases`, and at least
+// three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that does not
+// resize, or can no longer do so, uses it.
+type Plan struct {
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+	// the CPU request, the memory request and the memory limit follow it.
+	Mode PhasesMode `json:"mode"`
+
+	// PollSeconds Time between two reads of the usage that the plan assumes.
+	PollSeconds float64 `json:"poll_seconds"`
+
+	// Promised Probability that the first try is killed if it follows the plan up to its end; null if unknown.
+	Promised *float64 `json:"promised"`
+
+	// ReactionSeconds Time from a read of the usage until a new limit is in force that the plan assumes.
+	ReactionSeconds float64 `json:"reaction_seconds"`
+
+	// Start The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
+	Start PlanStart `json:"start"`
+
+	// StaticBytes Bytes; at most 8Pi.
+	StaticBytes MemoryBytes `json:"static_bytes"`
+
+	// Steps The expected limits, in order of time. `POST /phase` adapts them to the usage of the run; without it, a caller that follows them ignores that the run may grow sooner.
+	Steps []PlanStep `json:"steps"`
+
+	// Version Version of what was learned about the runs of the task.
+	Version int `json:"version"`
+}
+
+// PlanCPUSavings The CPU requests of the plans; null without runs with CPU in their series and a CPU request.
+type PlanCPUSavings struct {
+	PlanCoreHours float64 `json:"plan_core_hours"`
+	Runs          int     `json:"runs"`
+
+	// ShortPercent Percentage of the time in which the use exceeded the planned request.
+	ShortPercent    float64 `json:"short_percent"`
+	StaticCoreHours float64 `json:"static_core_hours"`
+}
+
+// PlanSavings defines model for PlanSavings.
+type PlanSavings struct {
+	// CPU The CPU requests of the plans; null without runs with CPU in their series and a CPU request.
+	CPU *PlanCPUSavings `json:"cpu"`
+
+	// PlanGbh Memory limits of the plans.
+	PlanGbh float64 `json:"plan_gbh"`
+
+	// PlanKilled Runs that exceeded their planned limit.
+	PlanKilled int `json:"plan_killed"`
+
+	// Runs Replayed runs: those after the first.
+	Runs int `json:"runs"`
+
+	// ShareOfStatic `plan_gbh` divided by `static_gbh`; null without runs.
+	ShareOfStatic *float64 `json:"share_of_static"`
+
+	// StaticGbh Memory limits of the static grants, in GB (1e9 bytes) times hours, including repeated tries.
+	StaticGbh float64 `json:"static_gbh"`
+
+	// StaticKilled Runs that exceeded the static grant.
+	StaticKilled int `json:"static_killed"`
+}
+
+// PlanStart The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
+type PlanStart struct {
+	// CPUMillicores CPU request; null if the prediction has no CPU.
+	CPUMillicores *int `json:"cpu_millicores"`
+
+	// MemoryBytes Bytes; at most 8Pi.
+	MemoryBytes MemoryBytes `json:"memory_bytes"`
+}
+
+// PlanStep defines model for PlanStep.
+type PlanStep struct {
+	// AfterSeconds Time since the start of the try from which the limit must be in force.
+	AfterSeconds float64 `json:"after_seconds"`
+
+	// AskBySeconds Latest time since the start of the try to ask for the limit.
+	AskBySeconds float64 `json:"ask_by_seconds"`
+
+	// LevelBytes Largest memory up to `ask_by_seconds` that the step assumes.
+	LevelBytes int64 `json:"level_bytes"`
+
+	// MemoryBytes Bytes; at most 8Pi.
+	MemoryBytes MemoryBytes `json:"memory_bytes"`
+}
+
+// PlannedLimit defines model for PlannedLimit.
+type PlannedLimit struct {
+	// MemoryBytes Bytes; at most 8Pi.
+	MemoryBytes MemoryBytes `json:"memory_bytes"`
+
+	// Seconds Time since the start of the try at which the limit is in force.
+	Seconds float64 `json:"seconds"`
+}
+
 // Policy defines model for Policy.
 type Policy struct {
 	BinEdgesBytes []int64 `json:"bin_edges_bytes"`
@@ -1148,9 +1502,13 @@ type Policy struct {
 	MaxLifts      int     `json:"max_lifts"`
 
 	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
-	Mode                Mode    `json:"mode"`
-	NeverAboveRequested bool    `json:"never_above_requested"`
-	RiskTarget          float64 `json:"risk_target"`
+	Mode                Mode `json:"mode"`
+	NeverAboveRequested bool `json:"never_above_requested"`
+
+	// Phases `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+	// the CPU request, the memory request and the memory limit follow it.
+	Phases     PhasesMode `json:"phases"`
+	RiskTarget float64    `json:"risk_target"`
 }
 
 // PolicyRequest The settings of an operator for a task.
@@ -1183,6 +1541,9 @@ type PolicyRequest struct {
 
 	// NeverAboveRequested Limits the allocation of a first try to the static request.
 	NeverAboveRequested *bool `json:"never_above_requested,omitempty"`
+
+	// Phases Whether the amounts may change during a run: `off` (the default), `observe` (the plan is only recorded), `cpu` or `memory`.
+	Phases *PhasesMode `json:"phases,omitempty"`
 
 	// RiskTarget Accepted probability of an OOM kill of a first try; 0.015 if omitted.
 	RiskTarget *float64 `json:"risk_target,omitempty"`
@@ -1291,6 +1652,11 @@ type Prediction struct {
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
+
+	// Plan Amounts that grow during the run, for callers that can resize a pod. It is absent unless the policy sets `phases`, and at least
+	// three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that does not
+	// resize, or can no longer do so, uses it.
+	Plan *Plan `json:"plan,omitempty"`
 
 	// PredictionID `prediction_id` of a prediction.
 	PredictionID PredictionID `json:"prediction_id"`
@@ -1819,6 +2185,83 @@ type TaskPage struct {
 	// NextCursor Opaque; null on the last page.
 	NextCursor *string       `json:"next_cursor"`
 	Tasks      []TaskSummary `json:"tasks"`
+}
+
+// TaskPhase defines model for TaskPhase.
+type TaskPhase struct {
+	CPUMaxCores *float64 `json:"cpu_max_cores"`
+
+	// CPUMeanCores Null without CPU in the series.
+	CPUMeanCores *float64 `json:"cpu_mean_cores"`
+	CPUSdCores   *float64 `json:"cpu_sd_cores"`
+
+	// Dwell Duration of the visits to a phase; null without visits.
+	Dwell           *DwellTime `json:"dwell"`
+	ID              int        `json:"id"`
+	MemoryMaxBytes  float64    `json:"memory_max_bytes"`
+	MemoryMeanBytes float64    `json:"memory_mean_bytes"`
+
+	// MemorySdBytes Standard deviation.
+	MemorySdBytes float64 `json:"memory_sd_bytes"`
+
+	// Next What follows the phase, most probable first.
+	Next []PhaseTransition `json:"next"`
+
+	// Share Share of the time of the runs.
+	Share float64 `json:"share"`
+
+	// Visits Number of uninterrupted stays in the phase.
+	Visits int `json:"visits"`
+}
+
+// TaskPhases defines model for TaskPhases.
+type TaskPhases struct {
+	// Coverage Share of the runs that follow one of the prototypes.
+	Coverage float64 `json:"coverage"`
+
+	// DagID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	DagID     ID        `json:"dag_id"`
+	LearnedAt time.Time `json:"learned_at"`
+
+	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
+	// the CPU request, the memory request and the memory limit follow it.
+	Mode PhasesMode `json:"mode"`
+
+	// Namespace 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	Namespace ID `json:"namespace"`
+
+	// NewestRuns Oldest first.
+	NewestRuns []PhasedRun `json:"newest_runs"`
+	Phases     []TaskPhase `json:"phases"`
+
+	// Plan The plan of a run with the static grant of the newest run; null before three runs of ten minutes or more.
+	Plan *NextPlan `json:"plan"`
+
+	// Prototypes The six most frequent sequences of phases.
+	Prototypes []PhasePrototype `json:"prototypes"`
+
+	// Runs Learned runs.
+	Runs    int         `json:"runs"`
+	Savings PlanSavings `json:"savings"`
+
+	// Silhouette How distinct the phases are; 0 for one phase.
+	Silhouette float64 `json:"silhouette"`
+
+	// Starts Probability that a run starts in each phase.
+	Starts []float64 `json:"starts"`
+
+	// StepSeconds Width of the steps in which phases are found; 0 before they are found.
+	StepSeconds float64 `json:"step_seconds"`
+
+	// TaskID 1 to 250 characters except control characters and '/'.
+	//
+	// Example: predict_demand
+	TaskID  ID  `json:"task_id"`
+	Version int `json:"version"`
 }
 
 // TaskProfile defines model for TaskProfile.
@@ -2566,6 +3009,15 @@ type ActivateModelParams struct {
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
+// GetTaskPhasesParams defines parameters for GetTaskPhases.
+type GetTaskPhasesParams struct {
+	// Runs Number of newest runs whose usage and replayed limits are in the answer.
+	Runs *int `form:"runs,omitempty" json:"runs,omitempty"`
+
+	// Namespace `default` if omitted.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
 // UnpinModelParams defines parameters for UnpinModel.
 type UnpinModelParams struct {
 	// Namespace `default` if omitted.
@@ -2675,6 +3127,9 @@ type ObserveBatchJSONRequestBody = ObserveBatchRequest
 // VoidObservationJSONRequestBody defines body for VoidObservation for application/json ContentType.
 type VoidObservationJSONRequestBody = Try
 
+// AskPhaseJSONRequestBody defines body for AskPhase for application/json ContentType.
+type AskPhaseJSONRequestBody = PhaseRequest
+
 // PredictJSONRequestBody defines body for Predict for application/json ContentType.
 type PredictJSONRequestBody = PredictRequest
 
@@ -2770,6 +3225,9 @@ type ServerInterface interface {
 	// Spec Get this document
 	// (GET /openapi.yaml)
 	Spec(w http.ResponseWriter, r *http.Request)
+	// AskPhase Ask what a running try needs now and next
+	// (POST /phase)
+	AskPhase(w http.ResponseWriter, r *http.Request)
 	// PredictByQuery Predict the allocation from query parameters
 	// (GET /predict)
 	PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams)
@@ -2818,6 +3276,9 @@ type ServerInterface interface {
 	// ActivateModel Activate and pin a stored version (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams)
+	// GetTaskPhases Describe the phases of a task, its plan, and what plans would save
+	// (GET /tasks/{dag_id}/{task_id}/phases)
+	GetTaskPhases(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskPhasesParams)
 	// UnpinModel Unpin the active version
 	// (DELETE /tasks/{dag_id}/{task_id}/pin)
 	UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams)
@@ -3007,6 +3468,12 @@ func (_ Unimplemented) Spec(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// AskPhase Ask what a running try needs now and next
+// (POST /phase)
+func (_ Unimplemented) AskPhase(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // PredictByQuery Predict the allocation from query parameters
 // (GET /predict)
 func (_ Unimplemented) PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams) {
@@ -3100,6 +3567,12 @@ func (_ Unimplemented) ListModels(w http.ResponseWriter, r *http.Request, dagID 
 // ActivateModel Activate and pin a stored version (rollback)
 // (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 func (_ Unimplemented) ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetTaskPhases Describe the phases of a task, its plan, and what plans would save
+// (GET /tasks/{dag_id}/{task_id}/phases)
+func (_ Unimplemented) GetTaskPhases(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskPhasesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3968,6 +4441,20 @@ func (siw *ServerInterfaceWrapper) Spec(w http.ResponseWriter, r *http.Request) 
 	handler.ServeHTTP(w, r)
 }
 
+// AskPhase operation middleware
+func (siw *ServerInterfaceWrapper) AskPhase(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AskPhase(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // PredictByQuery operation middleware
 func (siw *ServerInterfaceWrapper) PredictByQuery(w http.ResponseWriter, r *http.Request) {
 
@@ -4782,6 +5269,70 @@ func (siw *ServerInterfaceWrapper) ActivateModel(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetTaskPhases operation middleware
+func (siw *ServerInterfaceWrapper) GetTaskPhases(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "task_id" -------------
+	var taskID TaskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "task_id", chi.URLParam(r, "task_id"), &taskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetTaskPhasesParams
+
+	// ------------- Optional query parameter "runs" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "runs", r.URL.Query(), &params.Runs, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "runs"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runs", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetTaskPhases(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // UnpinModel operation middleware
 func (siw *ServerInterfaceWrapper) UnpinModel(w http.ResponseWriter, r *http.Request) {
 
@@ -5505,6 +6056,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/observe/void", wrapper.VoidObservation)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/phase", wrapper.AskPhase)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/retry-lift", wrapper.RetryLift)
 	})
 	r.Group(func(r chi.Router) {
@@ -5587,6 +6141,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/runtime/whatif", wrapper.GetTaskRunTimeWhatIf)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/phases", wrapper.GetTaskPhases)
 	})
 	r.Group(func(r chi.Router) {
 		r.Put(options.BaseURL+"/dags/{dag_id}/structure", wrapper.PutDagStructure)
@@ -7278,6 +7835,62 @@ func (response Spec200ApplicationYamlResponse) VisitSpecResponse(w http.Response
 	return err
 }
 
+type AskPhaseRequestObject struct {
+	Body *AskPhaseJSONRequestBody
+}
+
+type AskPhaseResponseObject interface {
+	VisitAskPhaseResponse(w http.ResponseWriter) error
+}
+
+type AskPhase200JSONResponse PhaseAnswer
+
+func (response AskPhase200JSONResponse) VisitAskPhaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AskPhase4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AskPhase4XXApplicationProblemPlusJSONResponse) VisitAskPhaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AskPhasedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AskPhasedefaultApplicationProblemPlusJSONResponse) VisitAskPhaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PredictByQueryRequestObject struct {
 	Params PredictByQueryParams
 }
@@ -8333,6 +8946,80 @@ func (response ActivateModeldefaultApplicationProblemPlusJSONResponse) VisitActi
 	return err
 }
 
+type GetTaskPhasesRequestObject struct {
+	DagID  DagID  `json:"dag_id"`
+	TaskID TaskID `json:"task_id"`
+	Params GetTaskPhasesParams
+}
+
+type GetTaskPhasesResponseObject interface {
+	VisitGetTaskPhasesResponse(w http.ResponseWriter) error
+}
+
+type GetTaskPhases200JSONResponse TaskPhases
+
+func (response GetTaskPhases200JSONResponse) VisitGetTaskPhasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskPhases404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetTaskPhases404ApplicationProblemPlusJSONResponse) VisitGetTaskPhasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskPhases4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskPhases4XXApplicationProblemPlusJSONResponse) VisitGetTaskPhasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTaskPhasesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTaskPhasesdefaultApplicationProblemPlusJSONResponse) VisitGetTaskPhasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UnpinModelRequestObject struct {
 	DagID  DagID  `json:"dag_id"`
 	TaskID TaskID `json:"task_id"`
@@ -9232,6 +9919,9 @@ type StrictServerInterface interface {
 	// Spec Get this document
 	// (GET /openapi.yaml)
 	Spec(ctx context.Context, request SpecRequestObject) (SpecResponseObject, error)
+	// AskPhase Ask what a running try needs now and next
+	// (POST /phase)
+	AskPhase(ctx context.Context, request AskPhaseRequestObject) (AskPhaseResponseObject, error)
 	// PredictByQuery Predict the allocation from query parameters
 	// (GET /predict)
 	PredictByQuery(ctx context.Context, request PredictByQueryRequestObject) (PredictByQueryResponseObject, error)
@@ -9280,6 +9970,9 @@ type StrictServerInterface interface {
 	// ActivateModel Activate and pin a stored version (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(ctx context.Context, request ActivateModelRequestObject) (ActivateModelResponseObject, error)
+	// GetTaskPhases Describe the phases of a task, its plan, and what plans would save
+	// (GET /tasks/{dag_id}/{task_id}/phases)
+	GetTaskPhases(ctx context.Context, request GetTaskPhasesRequestObject) (GetTaskPhasesResponseObject, error)
 	// UnpinModel Unpin the active version
 	// (DELETE /tasks/{dag_id}/{task_id}/pin)
 	UnpinModel(ctx context.Context, request UnpinModelRequestObject) (UnpinModelResponseObject, error)
@@ -9722,6 +10415,23 @@ func (sh *strictHandler) Spec(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// AskPhase reads the request, calls, and writes the answer.
+func (sh *strictHandler) AskPhase(w http.ResponseWriter, r *http.Request) {
+	var request AskPhaseRequestObject
+	request.Body = new(AskPhaseJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.AskPhase(r.Context(), request)
+	if err == nil {
+		err = response.VisitAskPhaseResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
 // PredictByQuery reads the request, calls, and writes the answer.
 func (sh *strictHandler) PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams) {
 	var request PredictByQueryRequestObject
@@ -9945,6 +10655,21 @@ func (sh *strictHandler) ActivateModel(w http.ResponseWriter, r *http.Request, d
 	response, err := sh.ssi.ActivateModel(r.Context(), request)
 	if err == nil {
 		err = response.VisitActivateModelResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetTaskPhases reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetTaskPhases(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskPhasesParams) {
+	var request GetTaskPhasesRequestObject
+	request.DagID = dagID
+	request.TaskID = taskID
+	request.Params = params
+	response, err := sh.ssi.GetTaskPhases(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetTaskPhasesResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"internal/cohort":    {"internal/sizing", "internal/ml/…"},
 
 	"internal/usageprofile": {"internal/sizing", "internal/ml/density"},
+	"internal/taskplan":     {"internal/sizing", "internal/ml/phase", "internal/ml/plan"},
 
 	"internal/campaign":         {"internal/sizing"},
 	"internal/campaign/suggest": {"internal/sizing", "internal/campaign", "internal/source/file"},
@@ -71,9 +72,9 @@ var mayImport = map[string][]string{
 
 	"internal/insight/report": {"internal/sizing", "internal/store", "internal/insight/savings"},
 
-	"internal/trainer":            {"internal/sizing", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/ml/sequential", "internal/insight/groups"},
+	"internal/trainer":            {"internal/sizing", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/taskplan", "internal/ml/plan", "internal/ml/sequential", "internal/insight/groups"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
-	"internal/service":            {"internal/sizing", "internal/campaign", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox", "internal/insight/groups", "internal/insight/forecast", "internal/insight/placement"},
+	"internal/service":            {"internal/sizing", "internal/campaign", "internal/store", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/taskplan", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox", "internal/insight/groups", "internal/insight/forecast", "internal/insight/placement"},
 	"internal/service/packed":     {"internal/sizing"},
 	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/packed"},
 	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
@@ -106,7 +107,7 @@ var mayImport = map[string][]string{
 	"api/docspage":        {}, // go generate ./api runs it
 	"api/compress":        {}, // go generate ./api runs it
 	"testdata/demo":       {},
-	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/insight/…", "internal/sizing", "internal/campaign", "internal/store", "internal/service", "internal/trainer", "internal/usageprofile"},
+	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/insight/…", "internal/sizing", "internal/campaign", "internal/store", "internal/service", "internal/trainer", "internal/usageprofile", "internal/taskplan"},
 	"cmd/loadaware":       {"api", "migrations", "internal/…"},
 
 	"internal/cli":             {"internal/client", "internal/config", "internal/httpserver", "internal/importer", "internal/render", "internal/sizing"},

@@ -35,7 +35,7 @@ func subcommands() []cli.Subcommand {
 		{Name: "train", Summary: "train a task now; without a task run the trainer process of serve", Run: train},
 		{Name: "import", Summary: "send history to a server, or into its database", Run: importHistory},
 		{Name: "backtest", Summary: "replay history and compare loadaware with other policies", Run: backtestHistory},
-		{Name: "phases", Summary: "replay series of usage and compare limits that grow during a run", Run: replayPhases},
+		{Name: "phases", Summary: "describe the phases and the plan of a task, or replay limits that grow during a run", Run: runPhases},
 		{Name: "experiment", Summary: "evaluate binnings and model families on a history", Run: experiments.Run},
 		{Name: "campaign", Summary: "reproduce archived runs in a sandbox to learn their usage", Run: campaigns.Run},
 		{Name: "migrate", Summary: "migrate the tables of the database up or down", Run: migrate},

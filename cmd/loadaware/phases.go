@@ -2,22 +2,30 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/backtest/growth"
 	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/ml/plan"
 	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-const phasesUsage = `replay [flags] SERIES.csv
+const phasesUsage = `DAG TASK [flags]
+       loadaware phases replay [flags] SERIES.csv
 
-Replays runs sample by sample, and compares limits that grow during a run with the static
+DAG TASK describes the phases of a task of a running server, its next plan, and what limits that
+grow during a run would have saved on the learned runs.
+
+replay replays runs sample by sample, and compares limits that grow during a run with the static
 grant that loadaware would have given. SERIES.csv has the columns dag_id, task_id, run_id,
 seconds, memory_bytes and cpu_cores, plain or gzip; the rows of a run are in order of time,
 and the runs of a task in order of their start. - is standard input. Every policy plans a run
@@ -27,12 +35,14 @@ A run that uses more than its limit is killed: its policy pays for the try and s
 The first run of a task has no plan; it is learned and not counted, unless --request-gb gives
 its request.
 
+  loadaware phases pricing train
   loadaware phases replay series.csv
   loadaware phases replay -o json --poll 15 --reaction 30 series.csv.gz`
 
-// replayPhases runs the commands about phases.
-func replayPhases(ctx context.Context, con cli.Console, args []string) error {
-	cmd := cli.New("phases", phasesUsage)
+// runPhases runs the commands about phases.
+func runPhases(ctx context.Context, con cli.Console, args []string) error {
+	cmd := cli.New("phases", phasesUsage, "url", "token")
+	namespace := cmd.NamespaceFlag()
 	poll := cmd.Float64("poll", 5, "seconds between two reads of the usage, 1 to 600")
 	reaction := cmd.Float64("reaction", 10, "seconds from a read until a new limit is in force, 1 to 600")
 	request := cmd.Float64("request-gb", 0, "static request in GB (1e9 bytes) of the first run of each task, which then counts; 0: it does not count")
@@ -41,9 +51,12 @@ func replayPhases(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(rest) > 0 && rest[0] != "replay" {
+		return taskPhases(ctx, con, cmd, *namespace, *format, rest)
+	}
 	switch {
-	case len(rest) == 0 || rest[0] != "replay":
-		return cli.UsageErrorf("use loadaware phases replay SERIES.csv; see loadaware phases --help")
+	case len(rest) == 0:
+		return cli.UsageErrorf("use loadaware phases DAG TASK, or loadaware phases replay SERIES.csv; see loadaware phases --help")
 	case len(rest) != 2:
 		return cli.UsageErrorf("name one file of series to replay, or - for standard input; see loadaware phases --help")
 	case !(*poll >= 1 && *poll <= 600):
@@ -74,6 +87,29 @@ func replayPhases(ctx context.Context, con cli.Console, args []string) error {
 		return render.JSON(con.Out, report)
 	}
 	return render.Growth(con.Out, report, *format)
+}
+
+// taskPhases prints GET /tasks/{dag_id}/{task_id}/phases.
+func taskPhases(ctx context.Context, con cli.Console, cmd *cli.Command, namespace, format string, args []string) error {
+	key, more, err := cli.TaskArgument("phases", namespace, args)
+	if err != nil {
+		return err
+	}
+	if len(more) > 0 {
+		return cli.UsageErrorf("unexpected argument %q; see loadaware phases --help", more[0])
+	}
+	var answer json.RawMessage
+	if err := cmd.Server().Call(ctx, http.MethodGet, client.TaskPath(key, "phases"), nil, &answer); err != nil {
+		return cli.ExplainNotFound(err)
+	}
+	if format == "json" {
+		return render.JSON(con.Out, answer)
+	}
+	var phases api.TaskPhases
+	if err := json.Unmarshal(answer, &phases); err != nil {
+		return err
+	}
+	return render.TaskPhases(con.Out, &phases, format)
 }
 
 // readSeries reads a file, or standard input if name is a hyphen.

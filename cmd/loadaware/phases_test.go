@@ -50,7 +50,7 @@ func TestPhasesErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		"no command":         {[]string{"phases"}, 2, "use loadaware phases replay SERIES.csv"},
+		"no command":         {[]string{"phases"}, 2, "use loadaware phases DAG TASK, or loadaware phases replay SERIES.csv"},
 		"no file":            {[]string{"phases", "replay"}, 2, "name one file of series"},
 		"a missing file":     {[]string{"phases", "replay", "absent.csv"}, 1, "open the series: open absent.csv"},
 		"an invalid format":  {[]string{"phases", "replay", "-", "-o", "xml"}, 2, `-o must be table, json or markdown, not "xml"`},

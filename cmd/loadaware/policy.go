@@ -24,6 +24,7 @@ set and reset need a token with the role admin.`
 type policyFlags struct {
 	*cli.Command
 	mode, floor, cap, grid, edges *string
+	phases                        *string
 	risk, ratio                   *float64
 	lifts                         *int
 	neverAbove, cpuUnmanaged      *bool
@@ -42,6 +43,7 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 		cpuUnmanaged: cmd.Bool("cpu-unmanaged", false, "return the requested CPU unchanged"),
 		grid:         cmd.String("grid", "", "grid of the grants: fine or bins"),
 		edges:        cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
+		phases:       cmd.String("phases", "", "amounts that change during a run: off, observe, cpu or memory"),
 	}
 }
 
@@ -126,6 +128,7 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 		"never-above-requested": func() error { r.NeverAboveRequested = f.neverAbove; return nil },
 		"cpu-unmanaged":         func() error { r.CPUUnmanaged = f.cpuUnmanaged; return nil },
 		"grid":                  func() error { grid := api.Grid(*f.grid); r.Grid = &grid; return nil },
+		"phases":                func() error { phases := api.PhasesMode(*f.phases); r.Phases = &phases; return nil },
 		"bin-edges":             func() (err error) { r.BinEdgesBytes, err = f.binEdges(); return err },
 	} {
 		if !f.Given(name) {

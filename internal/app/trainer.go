@@ -49,12 +49,15 @@ func (t *Trainer) Run(ctx context.Context) error {
 	defer st.Close()
 	pipe := subprocess.NewPipe(t.In, t.Out)
 	return pipe.Serve(ctx, trainer.New(st, trainer.Config{
-		SearchEvery: t.SearchEvery, ShapesEvery: shapesEvery, ProfilesEvery: profilesEvery, OnlyOrders: !t.Background, NoCohorts: !t.Similar, Ended: pipe.Ended,
+		SearchEvery: t.SearchEvery, ShapesEvery: shapesEvery, ProfilesEvery: profilesEvery, PlansEvery: plansEvery, OnlyOrders: !t.Background, NoCohorts: !t.Similar, Ended: pipe.Ended,
 	}, log))
 }
 
 // shapesEvery is the interval at which the trainer learns the shapes of run times.
 const shapesEvery = time.Hour
+
+// plansEvery is the interval at which the trainer learns plans. Without new series it costs one query.
+const plansEvery = 10 * time.Minute
 
 // profilesEvery is the interval between searches for usage profiles.
 const profilesEvery = time.Hour

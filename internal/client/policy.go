@@ -25,6 +25,9 @@ func NewPolicyRequest(p *api.Policy) api.PolicyRequest {
 	if p.Grid != api.Grid(defaults.Grid) {
 		r.Grid = &p.Grid
 	}
+	if p.Phases != "" && p.Phases != api.PhasesMode(defaults.Phases) { // older servers have no phases
+		r.Phases = &p.Phases
+	}
 	if p.NeverAboveRequested {
 		r.NeverAboveRequested = &p.NeverAboveRequested
 	}

@@ -25,7 +25,10 @@ func (d *Dashboard) functions() template.FuncMap {
 		},
 		"bytes": memory, "gbh": amount, "share": share, "percent": percent, "num": number, "day": day, "time": clock, "exact": exact,
 		"duration": duration, "plural": plural, "add": func(a, b int) int { return a + b }, "addf": func(a, b float64) float64 { return a + b }, "seconds": seconds, "text": text, "nonzero": nonzero, "choice": newChoice,
-		"modes":       func() []sizing.Mode { return []sizing.Mode{sizing.Enforce, sizing.Shadow, sizing.Off} },
+		"modes": func() []sizing.Mode { return []sizing.Mode{sizing.Enforce, sizing.Shadow, sizing.Off} },
+		"phasesmodes": func() []sizing.PhasesMode {
+			return []sizing.PhasesMode{sizing.NoPhases, sizing.ObservePhases, sizing.ResizeCPU, sizing.ResizeMemory}
+		},
 		"grids":       func() []sizing.Grid { return []sizing.Grid{sizing.Fine, sizing.OnBins} },
 		"savingskeys": func() []store.SavingsKey { return []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner} },
 	}

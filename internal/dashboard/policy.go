@@ -22,6 +22,7 @@ type PolicyForm struct {
 	CPUUnmanaged bool   `json:"cpu_unmanaged"`
 	Grid         string `json:"grid"`
 	Edges        string `json:"bin_edges"`
+	Phases       string `json:"phases"`
 }
 
 // newPolicyForm returns a policy as a person would type it.
@@ -31,7 +32,7 @@ func newPolicyForm(p sizing.Policy) PolicyForm {
 		edges[i] = e.String()
 	}
 	f := PolicyForm{Mode: string(p.WithDefaults().Mode), Floor: exact(p.Floor), Cap: exact(p.Cap), NeverAbove: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged,
-		Grid: string(p.WithDefaults().Grid), Edges: strings.Join(edges, " ")}
+		Grid: string(p.WithDefaults().Grid), Edges: strings.Join(edges, " "), Phases: string(p.WithDefaults().Phases)}
 	if p.RiskTarget > 0 {
 		f.RiskPercent = strconv.FormatFloat(p.RiskTarget*100, 'g', 6, 64)
 	}
@@ -47,13 +48,13 @@ func newPolicyForm(p sizing.Policy) PolicyForm {
 func readPolicyForm(q url.Values) PolicyForm {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	return PolicyForm{Mode: get("mode"), Floor: get("floor"), Cap: get("cap"), RiskPercent: get("risk_percent"), MaxLifts: get("max_lifts"), LimitRatio: get("limit_ratio"),
-		NeverAbove: get("never_above") != "", CPUUnmanaged: get("cpu_unmanaged") != "", Grid: get("grid"), Edges: get("edges")}
+		NeverAbove: get("never_above") != "", CPUUnmanaged: get("cpu_unmanaged") != "", Grid: get("grid"), Edges: get("edges"), Phases: get("phases")}
 }
 
 // params returns the form as query parameters.
 func (f *PolicyForm) params() []string {
 	return []string{"mode", f.Mode, "floor", f.Floor, "cap", f.Cap, "risk_percent", f.RiskPercent, "max_lifts", f.MaxLifts, "limit_ratio", f.LimitRatio,
-		"never_above", checkboxValue(f.NeverAbove), "cpu_unmanaged", checkboxValue(f.CPUUnmanaged), "grid", f.Grid, "edges", f.Edges}
+		"never_above", checkboxValue(f.NeverAbove), "cpu_unmanaged", checkboxValue(f.CPUUnmanaged), "grid", f.Grid, "edges", f.Edges, "phases", f.Phases}
 }
 
 func checkboxValue(on bool) string {
@@ -86,12 +87,15 @@ func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 		return n
 	}
 	p = sizing.Policy{Mode: sizing.Mode(f.Mode), Floor: amount("floor", f.Floor), Cap: amount("cap", f.Cap), RiskTarget: number("risk", f.RiskPercent) / 100,
-		LimitRatio: number("limit ratio", f.LimitRatio), NeverAbove: f.NeverAbove, CPUUnmanaged: f.CPUUnmanaged, Grid: sizing.Grid(f.Grid)}
+		LimitRatio: number("limit ratio", f.LimitRatio), NeverAbove: f.NeverAbove, CPUUnmanaged: f.CPUUnmanaged, Grid: sizing.Grid(f.Grid), Phases: sizing.PhasesMode(f.Phases)}
 	if p.Mode == sizing.Enforce {
 		p.Mode = "" // the default; an unchanged form must give the unchanged policy
 	}
 	if p.Grid == sizing.Fine {
 		p.Grid = ""
+	}
+	if p.Phases == sizing.NoPhases {
+		p.Phases = ""
 	}
 	if f.MaxLifts != "" {
 		n, err := strconv.Atoi(f.MaxLifts)

@@ -40,6 +40,9 @@ func (e *testEnv) prepareExamples() (predictionID, whatIfID string) {
 	e.reportHistory(60)
 	e.reportUsage("default")
 	require.NoError(e.t, e.trainer.FindProfiles(e.t.Context(), time.Now()))
+	e.post("/observe", `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "detailed", "outcome": "success", "memory_max_bytes": 4194304000,
+		"allocated": {"memory": "9Gi"}, "detailed_series": {"step_seconds": 15, "memory_bytes": [4194304, 4194304000]}}`)
+	require.NoError(e.t, e.trainer.LearnPlans(e.t.Context(), time.Now()))
 	e.post("/experiments", `{}`)
 	e.post("/campaigns", `{"name": "first", "dag_id": "pricing", "pool": "sandbox"}`)
 	e.post("/campaigns/1/runs", `{"runs": [{"scenario": "first", "execution_date": "2020-01-02T00:00:00Z"}]}`)

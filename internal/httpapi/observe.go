@@ -112,9 +112,13 @@ func readObservation(ctx context.Context, body *api.Observation) (decodedReport,
 		Features:      f.features(body.Features),
 		PredictionID:  f.id("prediction_id", body.PredictionID),
 		Series:        readSeries(body.UsageSeries),
+		Executed:      readExecutedPlan(body.ExecutedPlan),
 		Metadata:      f.metadata(body.Metadata),
 		Usage:         api.UsageValues(body.Usage),
 		Placement:     sizing.Placement{NodeType: valueOr(body.NodeType, ""), ClusterLoad: body.ClusterLoad},
+	}
+	if s := body.DetailedSeries; s != nil {
+		o.Detailed = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}
 	if err := f.err(o.Validate); err != nil {
 		return decodedReport{Observation: o}, err
@@ -144,6 +148,22 @@ func readSeries(s *api.UsageSeries) *sizing.Series {
 		return nil
 	}
 	return sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
+}
+
+// readExecutedPlan converts an executed plan; the service validates it.
+func readExecutedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
+	if b == nil {
+		return nil
+	}
+	p := &sizing.ExecutedPlan{
+		Version: b.Version, Mode: sizing.PhasesMode(b.Mode), Followed: b.Followed, Start: sizing.Bytes(valueOr(b.StartBytes, 0)), Fallback: valueOr(b.Fallback, ""),
+	}
+	for _, r := range b.Resizes {
+		p.Resizes = append(p.Resizes, sizing.ExecutedResize{
+			Seconds: r.Seconds, Memory: sizing.Bytes(valueOr(r.MemoryBytes, 0)), CPUMillicores: valueOr(r.CPUMillicores, 0), Result: r.Result, InForce: r.InForceSeconds,
+		})
+	}
+	return p
 }
 
 // GetSeries returns the usage series of one try.

@@ -54,6 +54,7 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 		NeverAbove:   valueOr(b.NeverAboveRequested, false),
 		CPUUnmanaged: valueOr(b.CPUUnmanaged, false),
 		Grid:         sizing.Grid(valueOr(b.Grid, "")),
+		Phases:       sizing.PhasesMode(valueOr(b.Phases, "")),
 	}
 	for _, edge := range valueOr(b.BinEdgesBytes, nil) {
 		p.Edges = append(p.Edges, sizing.Bytes(edge))
@@ -75,7 +76,7 @@ func policyAnswer(p sizing.Policy) api.Policy {
 	p = p.WithDefaults()
 	answer := api.Policy{
 		Mode: api.Mode(p.Mode), RiskTarget: p.RiskTarget, MaxLifts: *p.MaxLifts, LimitRatio: p.LimitRatio,
-		NeverAboveRequested: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged, Grid: api.Grid(p.Grid),
+		NeverAboveRequested: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged, Grid: api.Grid(p.Grid), Phases: api.PhasesMode(p.Phases),
 	}
 	for _, edge := range p.Edges {
 		answer.BinEdgesBytes = append(answer.BinEdgesBytes, int64(edge))

@@ -152,7 +152,7 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 		PredictionID: a.PredictionID, Namespace: a.Task.Namespace, DagID: a.Task.DAG, TaskID: a.Task.Task,
 		Memory: memoryAnswer(&a.Memory), Shadow: memoryAnswer(a.Shadow), Risk: api.Risk{Promised: a.Risk.Promised, Target: a.Risk.Target},
 		Source: api.Source(a.Source), Mode: api.Mode(a.Mode), Model: modelAnswer(a.Model), Reason: a.Reason, LadderBytes: int64s(a.Ladder),
-		Warnings: warnings("", a.Warnings),
+		Warnings: warnings("", a.Warnings), Plan: planAnswer(a.Plan),
 	}
 	if a.CPU > 0 {
 		p.CPU = &api.CPU{RequestCores: float64(a.CPU), Request: a.CPU.String()}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 // PolicyFields returns the names of the fields of a policy in the order of Policy. Flags of
 // loadaware policy set have the same names.
 func PolicyFields() []string {
-	return []string{"mode", "floor", "cap", "risk-target", "max-lifts", "limit-ratio", "never-above-requested", "cpu-unmanaged", "grid", "bin-edges"}
+	return []string{"mode", "floor", "cap", "risk-target", "max-lifts", "limit-ratio", "never-above-requested", "cpu-unmanaged", "grid", "bin-edges", "phases"}
 }
 
 // Policy prints a policy as text with the names of PolicyFields.
@@ -36,7 +37,7 @@ func Policy(w io.Writer, key sizing.TaskKey, p *api.Policy) {
 	fmt.Fprintf(w, "%s\n", key)
 	for i, value := range []string{
 		string(p.Mode), none(p.Floor), none(p.Cap), strconv.FormatFloat(p.RiskTarget, 'f', -1, 64), strconv.Itoa(p.MaxLifts),
-		strconv.FormatFloat(p.LimitRatio, 'f', -1, 64), strconv.FormatBool(p.NeverAboveRequested), strconv.FormatBool(p.CPUUnmanaged), string(p.Grid), edges,
+		strconv.FormatFloat(p.LimitRatio, 'f', -1, 64), strconv.FormatBool(p.NeverAboveRequested), strconv.FormatBool(p.CPUUnmanaged), string(p.Grid), edges, cmp.Or(string(p.Phases), "off"),
 	} {
 		fmt.Fprintf(w, "  %-21s  %s\n", names[i], value)
 	}

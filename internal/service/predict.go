@@ -31,9 +31,12 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	if ask.Timeout > 0 {
 		task.SetTimeout(ask.Timeout)
 	}
-	isDecoded := s.allocate(task, ask, &run, a, now)
+	policy, isDecoded := s.allocate(task, ask, &run, a, now)
 	if a.Memory.Limit == 0 {
 		return nil, noAllocation(ask.Try.TaskKey, isDecoded)
+	}
+	if policy.Phases != sizing.NoPhases && len(run.Killed) == 0 {
+		s.addPlan(ctx, a, &policy)
 	}
 	if !isDecoded {
 		a.Reason = "the model of this task is not loaded yet; " + a.Reason
@@ -52,13 +55,14 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 // what-if, uses fewer processors while the number grows.
 func (s *Service) Predictions() uint64 { return s.predictions.Load() }
 
-// allocate computes a from the task's model, and reports whether the model is decoded.
-func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (isDecoded bool) {
+// allocate computes a from the task's model. It returns the policy of the task, and reports whether the
+// model is decoded.
+func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock() // deferred, so that a panic of one call does not block the task
 	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
 	alloc.allocate(ask, run, a)
-	return task.IsDecoded()
+	return alloc.policy, task.IsDecoded()
 }
 
 // noAllocation returns the error for a task without a usable model and an ask without a request.

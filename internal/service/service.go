@@ -76,6 +76,7 @@ type Service struct {
 	predictions atomic.Uint64
 	profileSets profileSets
 	placements  placements
+	planners    planners
 }
 
 // New returns a Service. Run starts its background work.

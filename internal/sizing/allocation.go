@@ -61,6 +61,7 @@ type Allocation struct {
 	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
 	Model        *ModelRef
 	Reason       string
+	Plan         *Plan        `json:",omitempty"` // nil without a plan
 	Guard        Guard        // the model's safety margins at the time of the answer
 	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored
 }

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -186,7 +187,7 @@ func (o *Observation) BoundContext() []FieldError {
 	o.Metadata, metadata = o.Metadata.Bounded()
 	o.Placement, placement = o.Placement.Bounded()
 	o.Usage, usage = o.Usage.bounded()
-	if s := o.Series; s != nil {
+	if s := cmp.Or(o.Series, o.Detailed); s != nil {
 		if len(s.Memory) > 0 && math.IsNaN(o.Usage.Get(MemoryMean)) {
 			o.Usage = o.Usage.Set(MemoryMean, mean(s.Memory))
 		}

@@ -67,7 +67,9 @@ type Observation struct {
 	Requested     Resources // the static request of the DAG
 	Features      Features  // nil: the features of the prediction for the same try
 	PredictionID  string
-	Series        *Series // nil if unknown
+	Series        *Series       // nil if unknown
+	Detailed      *Series       // the usage in short steps, from which plans are learned; nil if unknown
+	Executed      *ExecutedPlan // nil if the try had no plan
 	Metadata      Metadata
 	Usage         MeanUsage
 	Placement     Placement
@@ -116,6 +118,8 @@ func (o *Observation) Validate() []FieldError {
 		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of the peak")
 	}
 	bad = append(bad, o.Series.Validate()...)
+	bad = append(bad, o.Detailed.CheckDetailed()...)
+	bad = append(bad, o.Executed.Validate()...)
 	return append(bad, o.Features.Validate()...)
 }
 

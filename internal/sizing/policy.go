@@ -34,18 +34,36 @@ const (
 	OnBins Grid = "bins"
 )
 
+// PhasesMode decides which amounts may change during a run.
+type PhasesMode string
+
+// NoPhases makes no plans. ObservePhases makes plans that no caller follows. ResizeCPU changes the CPU
+// request during a run. ResizeMemory changes the memory as well.
+const (
+	NoPhases      PhasesMode = "off"
+	ObservePhases PhasesMode = "observe"
+	ResizeCPU     PhasesMode = "cpu"
+	ResizeMemory  PhasesMode = "memory"
+)
+
+// IsValid reports whether m is one of the modes.
+func (m PhasesMode) IsValid() bool {
+	return m == NoPhases || m == ObservePhases || m == ResizeCPU || m == ResizeMemory
+}
+
 // Policy holds the settings of a task. The zero Policy means the defaults.
 type Policy struct {
-	Mode         Mode    // Enforce if empty
-	Floor        Bytes   // smallest grant; zero: none
-	Cap          Bytes   // largest grant; zero: four times the larger of request and largest peak
-	RiskTarget   float64 // DefaultRiskTarget if zero
-	MaxLifts     *int    // DefaultMaxLifts if nil; zero disables lifts
-	LimitRatio   float64 // limit / request; 1 (Guaranteed) if zero
-	NeverAbove   bool    // the grant of a first try is at most the static request
-	CPUUnmanaged bool    // the CPU answer is the requested CPU
-	Grid         Grid    // Fine if empty
-	Edges        Bins    // bins for OnBins; empty: the result of the bin search
+	Mode         Mode       // Enforce if empty
+	Floor        Bytes      // smallest grant; zero: none
+	Cap          Bytes      // largest grant; zero: four times the larger of request and largest peak
+	RiskTarget   float64    // DefaultRiskTarget if zero
+	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
+	LimitRatio   float64    // limit / request; 1 (Guaranteed) if zero
+	NeverAbove   bool       // the grant of a first try is at most the static request
+	CPUUnmanaged bool       // the CPU answer is the requested CPU
+	Grid         Grid       // Fine if empty
+	Edges        Bins       // bins for OnBins; empty: the result of the bin search
+	Phases       PhasesMode `json:",omitempty"` // NoPhases if empty
 }
 
 // Validate returns an error for each invalid field.
@@ -81,6 +99,9 @@ func (p Policy) Validate() []FieldError {
 	if len(p.Edges) > 0 && (!p.Edges.Valid() || p.Edges[len(p.Edges)-1] > MaxBytes || len(p.Edges) > MaxEdges) {
 		add("bin_edges_bytes", "must be 1 to %d ascending amounts, 1 byte to 8Pi", MaxEdges)
 	}
+	if p.Phases != "" && !p.Phases.IsValid() {
+		add("phases", "must be off, observe, cpu or memory")
+	}
 	return bad
 }
 
@@ -94,6 +115,7 @@ func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 func (p Policy) WithDefaults() Policy {
 	p.Mode = cmp.Or(p.Mode, Enforce)
 	p.Grid = cmp.Or(p.Grid, Fine)
+	p.Phases = cmp.Or(p.Phases, NoPhases)
 	p.RiskTarget = cmp.Or(p.RiskTarget, DefaultRiskTarget)
 	p.LimitRatio = cmp.Or(p.LimitRatio, 1)
 	if p.MaxLifts == nil {

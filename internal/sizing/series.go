@@ -31,18 +31,23 @@ func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 
 // Validate returns an error for each invalid field. A nil series is valid and means unknown.
 func (s *Series) Validate() []FieldError {
+	return s.check("usage_series.", MinStep, MaxDuration, MaxPoints)
+}
+
+// check returns an error for each field outside the bounds. prefix is the path of the fields.
+func (s *Series) check(prefix string, minStep, maxStep time.Duration, maxPoints int) []FieldError {
 	var bad []FieldError
 	add := func(field, format string, args ...any) {
-		bad = append(bad, FieldError{"usage_series." + field, fmt.Sprintf(format, args...)})
+		bad = append(bad, FieldError{prefix + field, fmt.Sprintf(format, args...)})
 	}
 	if s == nil {
 		return nil
 	}
-	if s.Step < MinStep || s.Step > MaxDuration {
-		add("step_seconds", "must be %g to %.0f", MinStep.Seconds(), MaxDuration.Seconds())
+	if s.Step < minStep || s.Step > maxStep {
+		add("step_seconds", "must be %g to %.0f", minStep.Seconds(), maxStep.Seconds())
 	}
-	if n := len(s.Memory); n < 1 || n > MaxPoints {
-		add("memory_bytes", "must have 1 to %d entries, not %d", MaxPoints, n)
+	if n := len(s.Memory); n < 1 || n > maxPoints {
+		add("memory_bytes", "must have 1 to %d entries, not %d", maxPoints, n)
 	}
 	for i, b := range s.Memory {
 		if b < 0 || b > int64(MaxBytes) {

@@ -33,6 +33,7 @@ type Store interface {
 	Campaigns
 	RunTimes
 	Usage
+	Plans
 
 	// Ping checks that the database answers.
 	Ping(context.Context) error

@@ -42,6 +42,7 @@ type Config struct {
 	NoCohorts   bool          // whether no cohorts are trained
 
 	ProfilesEvery time.Duration // interval between searches for usage profiles; never if zero
+	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
 	Ended func(Ended) // called after every training and search of a known task; may be nil
 }
@@ -89,9 +90,9 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks, searches every Config.SearchEvery, learns shapes every Config.ShapesEvery,
-// and finds usage profiles every Config.ProfilesEvery, until ctx ends. With Config.OnlyOrders it
-// only waits.
+// Run trains due tasks, searches every Config.SearchEvery, learns shapes every Config.ShapesEvery and
+// plans every Config.PlansEvery, and finds usage profiles every Config.ProfilesEvery, until ctx ends.
+// With Config.OnlyOrders it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyOrders {
 		<-ctx.Done()
@@ -101,6 +102,7 @@ func (t *Trainer) Run(ctx context.Context) {
 	loops.Go(func() { t.runSearches(ctx) })
 	loops.Go(func() { t.runShapes(ctx) })
 	loops.Go(func() { t.runProfiles(ctx) })
+	loops.Go(func() { t.runPlans(ctx) })
 	defer loops.Wait()
 	tick := time.NewTicker(t.cfg.Every)
 	defer tick.Stop()

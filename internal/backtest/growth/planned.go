@@ -42,11 +42,7 @@ func (o *planPolicy) observe(r *Run, tries []try) {
 }
 
 func (o *planPolicy) learn(r *Run, g grant) {
-	samples := make([]plan.Sample, len(r.Seconds))
-	for i, s := range r.Seconds {
-		samples[i] = plan.Sample{Seconds: s, Memory: r.Memory[i]}
-	}
-	o.task(r.Task).Learn(&o.pool, plan.NewCurve(samples), g.memory, o.timing)
+	o.task(r.Task).Learn(&o.pool, plan.NewCurve(planSamples(r)), g.memory, o.timing)
 }
 
 // plannedLimit sets the limits of one run by a plan. It polls the usage, and a new limit is in force
@@ -57,30 +53,17 @@ type plannedLimit struct {
 }
 
 func (g *plannedLimit) limits(r *Run) []float64 {
-	all := make([]float64, len(r.Memory))
-	limit, pending := g.plan.Start(), []resize(nil)
-	level, next := 0.0, g.timing.Poll
-	seen := 0
-	for i, now := range r.Seconds {
-		for ; next <= now; next += g.timing.Poll {
-			for ; seen < len(r.Seconds) && r.Seconds[seen] <= next; seen++ {
-				level = max(level, r.Memory[seen])
-			}
-			if need := g.plan.Need(next, level); need > limit && (len(pending) == 0 || need > pending[len(pending)-1].limit) {
-				pending = append(pending, resize{next + g.timing.Reaction, need})
-			}
-		}
-		for len(pending) > 0 && pending[0].at <= now {
-			limit = plan.Grow(limit, pending[0].limit)
-			pending = pending[1:]
-		}
-		all[i] = limit
-	}
-	return all
+	return g.plan.Follow(planSamples(r), 0, g.timing)
 }
 
-// resize is a new limit that takes effect at a time in seconds.
-type resize struct{ at, limit float64 }
+// planSamples returns the memory of a run.
+func planSamples(r *Run) []plan.Sample {
+	samples := make([]plan.Sample, len(r.Seconds))
+	for i, s := range r.Seconds {
+		samples[i] = plan.Sample{Seconds: s, Memory: r.Memory[i]}
+	}
+	return samples
+}
 
 // lift returns a limit that starts as a static limit and still grows with the usage.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {

@@ -137,6 +137,7 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.model(p.Model)
 	w.Raw(`,"namespace":`)
 	w.Text(p.Namespace)
+	w.plan(p.Plan)
 	w.Raw(`,"prediction_id":`)
 	w.Text(p.PredictionID)
 	w.Raw(`,"reason":`)
@@ -157,6 +158,20 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.Text(p.TaskID)
 	w.warnings(p.Warnings)
 	w.Raw("}")
+}
+
+// plan writes a plan by encoding/json, because few answers have one. It is absent if there is none.
+func (w *PredictionResponse) plan(p *api.Plan) {
+	if p == nil {
+		return
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		w.Infinite = true // the only values that it rejects
+		return
+	}
+	w.Raw(`,"plan":`)
+	w.B = append(w.B, text...)
 }
 
 // warnings writes the warnings, which are absent if there are none.

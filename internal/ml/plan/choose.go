@@ -4,10 +4,11 @@ import "math"
 
 // Plan sets the limit of one run.
 type Plan struct {
-	Static float64   // the static grant
-	Risk   float64   // expected number of kills of the run
-	rule   *rule     // the chosen rule
-	known  *envelope // earlier runs
+	Static float64    // the static grant
+	Risk   float64    // expected number of kills of the run
+	rule   *rule      // the chosen rule
+	known  *envelope  // earlier runs
+	ascent []forecast // of Planner; nil if unknown
 }
 
 // The values gave the best results on the synthetic tasks of plantest. Estimates are shrunk: the
@@ -24,20 +25,7 @@ const (
 // expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
 // The first rule, the static grant with headroom, is always a candidate.
 func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
-	p := &Plan{Static: grant, rule: &rules[0], known: newEnvelope(l.Curves, t.withDefaults())}
-	if len(l.Curves) == 0 {
-		return p
-	}
-	shared, caution := pool.class(l), pool.caution(l)
-	least := 0.0
-	for i := range rules {
-		risk, cost := l.expect(i, shared)
-		total := cost + priceOfKill*caution*risk
-		if i == 0 || risk <= maxRisk/caution && total < least {
-			p.rule, p.Risk, least = &rules[i], risk, total
-		}
-	}
-	return p
+	return newPlanner(l, pool, t).Plan(grant)
 }
 
 // expect returns the expected kills and cost of rule i for the next run. The unit of the cost is
@@ -111,10 +99,18 @@ func (p *Plan) Steps() []Step {
 	limit := p.Start()
 	for k, level := range p.known.highest {
 		seconds := float64(k+1) * curveStep
-		if need := Grow(limit, p.Need(seconds, level)); need > limit {
+		if need := Grow(limit, p.rule.limit(p.Static, level, p.ascentAt(k))); need > limit {
 			steps = append(steps, Step{seconds, level, need})
 			limit = need
 		}
 	}
 	return steps
+}
+
+// ascentAt returns the forecast at the end of step k of such a run.
+func (p *Plan) ascentAt(k int) forecast {
+	if p.ascent == nil {
+		return p.known.forecast(float64(k+1)*curveStep, p.known.highest[k])
+	}
+	return p.ascent[k]
 }

@@ -122,3 +122,26 @@ func (r *coreRule) requests(samples []CoreSample, grant float64, t Timing) []flo
 	}
 	return all
 }
+
+// Next returns the request to ask for after the newest sample, if current is the request in force.
+func (q CoreRequests) Next(samples []CoreSample, current float64) float64 {
+	if q.rule.window == 0 || len(samples) == 0 {
+		return q.static
+	}
+	most, newest := 0.0, samples[len(samples)-1].Seconds
+	for _, s := range samples {
+		if s.Seconds >= newest-q.rule.window {
+			most = math.Max(most, s.Cores)
+		}
+	}
+	if need := math.Max(minCores, most*q.rule.factor); need > current || need < coreShrink*current {
+		return need
+	}
+	return current
+}
+
+// Window returns the seconds of samples that Next reads.
+func (q CoreRequests) Window() float64 { return q.rule.window }
+
+// IsUsable reports whether decoded requests fit the rules of this release.
+func (c *Cores) IsUsable() bool { return len(c.Rules) == 0 || len(c.Rules) == len(coreRules) }

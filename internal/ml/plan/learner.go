@@ -40,7 +40,7 @@ const (
 // Observe learns whether a first try that followed a plan of the task was killed. The caller calls
 // it before Learn.
 func (p *Pool) Observe(l *Learner, killed bool) {
-	c := &p.Caution[durationClass(l.duration())]
+	c := &p.Caution[durationClass(l.Duration())]
 	change := -targetKills
 	if killed {
 		change++
@@ -50,7 +50,7 @@ func (p *Pool) Observe(l *Learner, killed bool) {
 
 // caution returns the factor on the price of a kill for the next run of a task.
 func (p *Pool) caution(l *Learner) float64 {
-	return math.Exp(initialCaution + p.Caution[durationClass(l.duration())])
+	return math.Exp(initialCaution + p.Caution[durationClass(l.Duration())])
 }
 
 const (
@@ -150,15 +150,27 @@ func nearKill(o outcome) float64 {
 
 // class returns the tallies for the class of a task, by rule.
 func (p *Pool) class(l *Learner) []tally {
-	class := &p.Classes[durationClass(l.duration())][ageClass(len(l.Curves))]
+	class := &p.Classes[durationClass(l.Duration())][ageClass(len(l.Curves))]
 	if len(*class) == 0 {
 		*class = make([]tally, len(rules))
 	}
 	return *class
 }
 
-// duration returns the median duration of the runs.
-func (l *Learner) duration() float64 {
+// tallies returns class without changing the pool.
+func (p *Pool) tallies(l *Learner) []tally {
+	class := p.Classes[durationClass(l.Duration())][ageClass(len(l.Curves))]
+	if len(class) == 0 {
+		return noTallies
+	}
+	return class
+}
+
+// noTallies are the tallies of a class without runs; read only.
+var noTallies = make([]tally, len(rules))
+
+// Duration returns the median duration of the runs in seconds.
+func (l *Learner) Duration() float64 {
 	if len(l.Curves) == 0 {
 		return 0
 	}
@@ -168,4 +180,26 @@ func (l *Learner) duration() float64 {
 	}
 	slices.Sort(all)
 	return all[len(all)/2]
+}
+
+// IsUsable reports whether a decoded learner fits the rules of this release.
+func (l *Learner) IsUsable() bool {
+	for i := range l.Curves {
+		if !(l.Curves[i].Step > 0) || len(l.Curves[i].Peak) == 0 || len(l.Curves[i].Peak) > maxPoints {
+			return false
+		}
+	}
+	return len(l.Rules) == 0 || len(l.Rules) == len(rules)
+}
+
+// IsUsable reports whether a decoded pool fits the rules of this release.
+func (p *Pool) IsUsable() bool {
+	for _, ages := range p.Classes {
+		for _, class := range ages {
+			if len(class) != 0 && len(class) != len(rules) {
+				return false
+			}
+		}
+	}
+	return true
 }

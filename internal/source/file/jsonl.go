@@ -103,6 +103,10 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 	if s := b.UsageSeries; s != nil {
 		o.Series = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}
+	if s := b.DetailedSeries; s != nil {
+		o.Detailed = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
+	}
+	o.Executed = executedPlan(b.ExecutedPlan)
 	metadata, wrong := api.ReadMetadata(b.Metadata) // the server ignores other entries of the wrong type
 	if slices.Contains(wrong, "") {
 		t.add("metadata", "must be an object of strings and lists of strings")
@@ -116,6 +120,18 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 	o.StartedAt, o.EndedAt = o.StartedAt.UTC().Truncate(time.Microsecond), o.EndedAt.UTC().Truncate(time.Microsecond) // the precision of the store
 	maps.DeleteFunc(o.Features, func(_ string, v sizing.Value) bool { return v.Kind == sizing.Missing })
 	return o, bad
+}
+
+// executedPlan converts an executed plan, which has the same JSON in both types.
+func executedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
+	if b == nil {
+		return nil
+	}
+	p := new(sizing.ExecutedPlan)
+	if text, err := json.Marshal(b); err == nil { // its numbers are finite, because they were decoded
+		_ = json.Unmarshal(text, p)
+	}
+	return p
 }
 
 // memory converts field_bytes or the quantity in field. If both are given, they must agree.

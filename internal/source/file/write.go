@@ -74,28 +74,30 @@ func metadataNames(observations []sizing.Observation) []string {
 
 // body is a body of POST /observe. Its numbers are formatted like CSV cells.
 type body struct {
-	Namespace       string             `json:"namespace,omitempty"`
-	DAGID           string             `json:"dag_id"`
-	TaskID          string             `json:"task_id"`
-	RunID           string             `json:"run_id"`
-	MapIndex        json.Number        `json:"map_index,omitempty"`
-	TryNumber       json.Number        `json:"try_number,omitempty"`
-	Outcome         string             `json:"outcome"`
-	MemoryMaxBytes  json.Number        `json:"memory_max_bytes,omitempty"`
-	MemorySampled   json.Number        `json:"memory_sampled_bytes,omitempty"`
-	CPUMaxCores     json.Number        `json:"cpu_max_cores,omitempty"`
-	DurationSeconds json.Number        `json:"duration_seconds,omitempty"`
-	StartedAt       string             `json:"started_at,omitempty"`
-	EndedAt         string             `json:"ended_at,omitempty"`
-	Allocated       *resources         `json:"allocated,omitempty"`
-	Requested       *resources         `json:"requested,omitempty"`
-	Features        map[string]any     `json:"features,omitzero"`
-	PredictionID    string             `json:"prediction_id,omitempty"`
-	UsageSeries     *series            `json:"usage_series,omitempty"`
-	Metadata        sizing.Metadata    `json:"metadata,omitempty"`
-	Usage           map[string]float64 `json:"usage,omitempty"`
-	NodeType        string             `json:"node_type,omitempty"`
-	ClusterLoad     *float64           `json:"cluster_load,omitempty"`
+	Namespace       string               `json:"namespace,omitempty"`
+	DAGID           string               `json:"dag_id"`
+	TaskID          string               `json:"task_id"`
+	RunID           string               `json:"run_id"`
+	MapIndex        json.Number          `json:"map_index,omitempty"`
+	TryNumber       json.Number          `json:"try_number,omitempty"`
+	Outcome         string               `json:"outcome"`
+	MemoryMaxBytes  json.Number          `json:"memory_max_bytes,omitempty"`
+	MemorySampled   json.Number          `json:"memory_sampled_bytes,omitempty"`
+	CPUMaxCores     json.Number          `json:"cpu_max_cores,omitempty"`
+	DurationSeconds json.Number          `json:"duration_seconds,omitempty"`
+	StartedAt       string               `json:"started_at,omitempty"`
+	EndedAt         string               `json:"ended_at,omitempty"`
+	Allocated       *resources           `json:"allocated,omitempty"`
+	Requested       *resources           `json:"requested,omitempty"`
+	Features        map[string]any       `json:"features,omitzero"`
+	PredictionID    string               `json:"prediction_id,omitempty"`
+	UsageSeries     *series              `json:"usage_series,omitempty"`
+	DetailedSeries  *series              `json:"detailed_series,omitempty"`
+	ExecutedPlan    *sizing.ExecutedPlan `json:"executed_plan,omitempty"`
+	Metadata        sizing.Metadata      `json:"metadata,omitempty"`
+	Usage           map[string]float64   `json:"usage,omitempty"`
+	NodeType        string               `json:"node_type,omitempty"`
+	ClusterLoad     *float64             `json:"cluster_load,omitempty"`
 }
 
 // series is the usage over time, which CSV cannot represent.
@@ -145,6 +147,10 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 	if s := o.Series; s != nil {
 		b.UsageSeries = &series{StepSeconds: s.Step.Seconds(), MemoryBytes: s.Memory, CPUCores: s.CPU}
 	}
+	if s := o.Detailed; s != nil {
+		b.DetailedSeries = &series{StepSeconds: s.Step.Seconds(), MemoryBytes: s.Memory, CPUCores: s.CPU}
+	}
+	b.ExecutedPlan = o.Executed
 	b.Metadata, b.NodeType, b.ClusterLoad = o.Metadata, o.Placement.NodeType, o.Placement.ClusterLoad
 	for i, name := range sizing.UsageNames {
 		if v := o.Usage.Get(i); !math.IsNaN(v) {

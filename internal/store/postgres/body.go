@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -127,9 +128,24 @@ func (w *bodyWriter) allocation(a *sizing.Allocation) {
 	w.model(a.Model)
 	w.Raw(`,"Reason":`)
 	w.Text(a.Reason)
+	w.plan(a.Plan)
 	w.Raw(`,"Guard":{"Version":`)
 	w.Whole(a.Guard.Version)
 	w.Raw(`,"Params":null}}`) // stored in a column, because JSON has no infinity
+}
+
+// plan encodes a plan by encoding/json, because few receipts have one.
+func (w *bodyWriter) plan(p *sizing.Plan) {
+	if p == nil {
+		return
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		w.Infinite = true // the only values that it rejects
+		return
+	}
+	w.Raw(`,"Plan":`)
+	w.B = append(w.B, text...)
 }
 
 func (w *bodyWriter) grant(g *sizing.Grant) {

@@ -43,7 +43,7 @@ type compactWriter struct {
 // encode appends the compact form of r; ok is false if it cannot hold r.
 func (w *compactWriter) encode(r *sizing.Receipt) (ok bool) {
 	a := &r.Allocation
-	w.bits, w.isLossy = w.bits[:0], a.Task != r.Ask.Try.TaskKey
+	w.bits, w.isLossy = w.bits[:0], a.Task != r.Ask.Try.TaskKey || a.Plan != nil
 	w.b = append(w.b, compactFormat)
 	w.uint(uint64(r.At.Nanosecond() % 1000))
 	w.features(r.Ask.Features)

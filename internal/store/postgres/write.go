@@ -20,7 +20,7 @@ import (
 // deleted. After an error nothing is written.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
-	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil || r.HasContext() }) {
+	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
 		return s.writeAny(ctx, reports)
 	}
 	recorded := make([]sizing.RecordResult, len(reports))
@@ -70,9 +70,17 @@ func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Record
 		if err := insertSeries(ctx, tx, reports, recorded); err != nil {
 			return err
 		}
+		if err := insertPlans(ctx, tx, reports, recorded); err != nil {
+			return err
+		}
 		return insertContext(ctx, tx, reports, recorded)
 	})
 	return recorded, err
+}
+
+// hasMore reports whether the report has a part outside the table observation.
+func (r *report) hasMore() bool {
+	return r.Series != nil || r.Detailed != nil || r.Executed != nil || r.HasContext()
 }
 
 // splitByTry returns the indexes of the first report of each try, and of all other reports.

@@ -39,7 +39,11 @@ from .dag_forecast import DagForecast
 from .dag_structure import DagStructure
 from .dag_task import DagTask
 from .dag_task_forecast import DagTaskForecast
+from .detailed_series_type_0 import DetailedSeriesType0
 from .duration_type_0 import DurationType0
+from .dwell_time_type_0 import DwellTimeType0
+from .executed_plan_type_0 import ExecutedPlanType0
+from .executed_resize import ExecutedResize
 from .experiment import Experiment
 from .experiment_model import ExperimentModel
 from .experiment_model_request import ExperimentModelRequest
@@ -82,12 +86,30 @@ from .model_type_0 import ModelType0
 from .model_version import ModelVersion
 from .model_version_exam_type_0 import ModelVersionExamType0
 from .newest_run import NewestRun
+from .next_phase import NextPhase
+from .next_plan_type_0 import NextPlanType0
 from .observation import Observation
 from .observe_batch_answer import ObserveBatchAnswer
 from .observe_batch_request import ObserveBatchRequest
 from .outcome import Outcome
+from .phase_answer import PhaseAnswer
+from .phase_prototype import PhasePrototype
+from .phase_request import PhaseRequest
+from .phase_sample import PhaseSample
+from .phase_transition import PhaseTransition
+from .phased_run import PhasedRun
+from .phases_mode import PhasesMode
+from .plan import Plan
+from .plan_cpu_savings_type_0 import PlanCPUSavingsType0
+from .plan_savings import PlanSavings
+from .plan_start import PlanStart
+from .plan_step import PlanStep
+from .planned_limit import PlannedLimit
 from .policy import Policy
 from .policy_request import PolicyRequest
+from .policy_request_phases_type_1 import PolicyRequestPhasesType1
+from .policy_request_phases_type_2_type_1 import PolicyRequestPhasesType2Type1
+from .policy_request_phases_type_3_type_1 import PolicyRequestPhasesType3Type1
 from .predict_batch_answer import PredictBatchAnswer
 from .predict_batch_request import PredictBatchRequest
 from .predict_request import PredictRequest
@@ -108,6 +130,8 @@ from .risk import Risk
 from .risk_record import RiskRecord
 from .run_time import RunTime
 from .run_time_histogram import RunTimeHistogram
+from .run_time_quantiles import RunTimeQuantiles
+from .run_time_what_if import RunTimeWhatIf
 from .savings import Savings
 from .savings_by import SavingsBy
 from .savings_row import SavingsRow
@@ -120,6 +144,8 @@ from .static_request import StaticRequest
 from .suggested_timeout import SuggestedTimeout
 from .task_key import TaskKey
 from .task_page import TaskPage
+from .task_phase import TaskPhase
+from .task_phases import TaskPhases
 from .task_profile import TaskProfile
 from .task_profile_exam_type_0 import TaskProfileExamType0
 from .task_report import TaskReport
@@ -188,7 +214,11 @@ __all__ = (
     "DagStructure",
     "DagTask",
     "DagTaskForecast",
+    "DetailedSeriesType0",
     "DurationType0",
+    "DwellTimeType0",
+    "ExecutedPlanType0",
+    "ExecutedResize",
     "Experiment",
     "ExperimentModel",
     "ExperimentModelRequest",
@@ -231,12 +261,30 @@ __all__ = (
     "ModelVersion",
     "ModelVersionExamType0",
     "NewestRun",
+    "NextPhase",
+    "NextPlanType0",
     "Observation",
     "ObserveBatchAnswer",
     "ObserveBatchRequest",
     "Outcome",
+    "PhaseAnswer",
+    "PhasedRun",
+    "PhasePrototype",
+    "PhaseRequest",
+    "PhaseSample",
+    "PhasesMode",
+    "PhaseTransition",
+    "Plan",
+    "PlanCPUSavingsType0",
+    "PlannedLimit",
+    "PlanSavings",
+    "PlanStart",
+    "PlanStep",
     "Policy",
     "PolicyRequest",
+    "PolicyRequestPhasesType1",
+    "PolicyRequestPhasesType2Type1",
+    "PolicyRequestPhasesType3Type1",
     "PredictBatchAnswer",
     "PredictBatchRequest",
     "Prediction",
@@ -257,6 +305,8 @@ __all__ = (
     "RiskRecord",
     "RunTime",
     "RunTimeHistogram",
+    "RunTimeQuantiles",
+    "RunTimeWhatIf",
     "Savings",
     "SavingsBy",
     "SavingsRow",
@@ -269,6 +319,8 @@ __all__ = (
     "SuggestedTimeout",
     "TaskKey",
     "TaskPage",
+    "TaskPhase",
+    "TaskPhases",
     "TaskProfile",
     "TaskProfileExamType0",
     "TaskReport",

@@ -11,6 +11,8 @@ from ..models.outcome import Outcome
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
+    from ..models.detailed_series_type_0 import DetailedSeriesType0
+    from ..models.executed_plan_type_0 import ExecutedPlanType0
     from ..models.features_type_0 import FeaturesType0
     from ..models.metadata_type_0 import MetadataType0
     from ..models.resources_type_0 import ResourcesType0
@@ -63,6 +65,13 @@ class Observation:
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report and does not learn from it yet.
+        detailed_series (DetailedSeriesType0 | None | Unset): The usage of a try in short equal steps from its start,
+            from which phases and plans are learned. Use steps of at most 15
+            seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server
+            keeps the
+            newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
+        executed_plan (ExecutedPlanType0 | None | Unset): How the caller executed the plan of a prediction. The outcome
+            of a followed plan of memory corrects the risk of later plans.
         usage (None | Unset | UsageType0): The usage of the try apart from its peaks. A value out of range is ignored
             with a warning. Example: {'memory_mean_bytes': 2147483648, 'cpu_mean_cores': 0.8}.
         metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,
@@ -97,12 +106,16 @@ class Observation:
     features: FeaturesType0 | None | Unset = UNSET
     prediction_id: None | str | Unset = UNSET
     usage_series: None | Unset | UsageSeriesType0 = UNSET
+    detailed_series: DetailedSeriesType0 | None | Unset = UNSET
+    executed_plan: ExecutedPlanType0 | None | Unset = UNSET
     usage: None | Unset | UsageType0 = UNSET
     metadata: MetadataType0 | None | Unset = UNSET
     node_type: None | str | Unset = UNSET
     cluster_load: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.detailed_series_type_0 import DetailedSeriesType0
+        from ..models.executed_plan_type_0 import ExecutedPlanType0
         from ..models.features_type_0 import FeaturesType0
         from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
@@ -219,6 +232,22 @@ class Observation:
         else:
             usage_series = self.usage_series
 
+        detailed_series: dict[str, Any] | None | Unset
+        if isinstance(self.detailed_series, Unset):
+            detailed_series = UNSET
+        elif isinstance(self.detailed_series, DetailedSeriesType0):
+            detailed_series = self.detailed_series.to_dict()
+        else:
+            detailed_series = self.detailed_series
+
+        executed_plan: dict[str, Any] | None | Unset
+        if isinstance(self.executed_plan, Unset):
+            executed_plan = UNSET
+        elif isinstance(self.executed_plan, ExecutedPlanType0):
+            executed_plan = self.executed_plan.to_dict()
+        else:
+            executed_plan = self.executed_plan
+
         usage: dict[str, Any] | None | Unset
         if isinstance(self.usage, Unset):
             usage = UNSET
@@ -287,6 +316,10 @@ class Observation:
             field_dict["prediction_id"] = prediction_id
         if usage_series is not UNSET:
             field_dict["usage_series"] = usage_series
+        if detailed_series is not UNSET:
+            field_dict["detailed_series"] = detailed_series
+        if executed_plan is not UNSET:
+            field_dict["executed_plan"] = executed_plan
         if usage is not UNSET:
             field_dict["usage"] = usage
         if metadata is not UNSET:
@@ -300,6 +333,8 @@ class Observation:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.detailed_series_type_0 import DetailedSeriesType0
+        from ..models.executed_plan_type_0 import ExecutedPlanType0
         from ..models.features_type_0 import FeaturesType0
         from ..models.metadata_type_0 import MetadataType0
         from ..models.resources_type_0 import ResourcesType0
@@ -498,6 +533,40 @@ class Observation:
 
         usage_series = _parse_usage_series(d.pop("usage_series", UNSET))
 
+        def _parse_detailed_series(data: object) -> DetailedSeriesType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_detailed_series_type_0 = DetailedSeriesType0.from_dict(data)
+
+                return componentsschemas_detailed_series_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(DetailedSeriesType0 | None | Unset, data)
+
+        detailed_series = _parse_detailed_series(d.pop("detailed_series", UNSET))
+
+        def _parse_executed_plan(data: object) -> ExecutedPlanType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_executed_plan_type_0 = ExecutedPlanType0.from_dict(data)
+
+                return componentsschemas_executed_plan_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ExecutedPlanType0 | None | Unset, data)
+
+        executed_plan = _parse_executed_plan(d.pop("executed_plan", UNSET))
+
         def _parse_usage(data: object) -> None | Unset | UsageType0:
             if data is None:
                 return data
@@ -570,6 +639,8 @@ class Observation:
             features=features,
             prediction_id=prediction_id,
             usage_series=usage_series,
+            detailed_series=detailed_series,
+            executed_plan=executed_plan,
             usage=usage,
             metadata=metadata,
             node_type=node_type,

@@ -7,6 +7,7 @@ from attrs import define as _attrs_define
 
 from ..models.grid import Grid
 from ..models.mode import Mode
+from ..models.phases_mode import PhasesMode
 
 T = TypeVar("T", bound="Policy")
 
@@ -28,6 +29,9 @@ class Policy:
         cpu_unmanaged (bool):
         grid (Grid):
         bin_edges_bytes (list[int] | None):
+        phases (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
+            request follows the plan. `memory`:
+            the CPU request, the memory request and the memory limit follow it.
     """
 
     mode: Mode
@@ -42,6 +46,7 @@ class Policy:
     cpu_unmanaged: bool
     grid: Grid
     bin_edges_bytes: list[int] | None
+    phases: PhasesMode
 
     def to_dict(self) -> dict[str, Any]:
         mode = self.mode.value
@@ -77,6 +82,8 @@ class Policy:
         else:
             bin_edges_bytes = self.bin_edges_bytes
 
+        phases = self.phases.value
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -93,6 +100,7 @@ class Policy:
                 "cpu_unmanaged": cpu_unmanaged,
                 "grid": grid,
                 "bin_edges_bytes": bin_edges_bytes,
+                "phases": phases,
             }
         )
 
@@ -158,6 +166,8 @@ class Policy:
 
         bin_edges_bytes = _parse_bin_edges_bytes(d.pop("bin_edges_bytes"))
 
+        phases = PhasesMode(d.pop("phases"))
+
         policy = cls(
             mode=mode,
             floor_bytes=floor_bytes,
@@ -171,6 +181,7 @@ class Policy:
             cpu_unmanaged=cpu_unmanaged,
             grid=grid,
             bin_edges_bytes=bin_edges_bytes,
+            phases=phases,
         )
 
         return policy

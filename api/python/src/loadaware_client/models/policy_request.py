@@ -7,6 +7,9 @@ from attrs import define as _attrs_define
 
 from ..models.grid import Grid
 from ..models.mode import Mode
+from ..models.policy_request_phases_type_1 import PolicyRequestPhasesType1
+from ..models.policy_request_phases_type_2_type_1 import PolicyRequestPhasesType2Type1
+from ..models.policy_request_phases_type_3_type_1 import PolicyRequestPhasesType3Type1
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="PolicyRequest")
@@ -34,6 +37,9 @@ class PolicyRequest:
         grid (Grid | None | Unset): Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins`
             (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
         bin_edges_bytes (list[int] | None | Unset): Ascending upper edges for the grid `bins`.
+        phases (None | PolicyRequestPhasesType1 | PolicyRequestPhasesType2Type1 | PolicyRequestPhasesType3Type1 |
+            Unset): Whether the amounts may change during a run: `off` (the default), `observe` (the plan is only recorded),
+            `cpu` or `memory`.
     """
 
     mode: Mode | None | Unset = UNSET
@@ -48,6 +54,9 @@ class PolicyRequest:
     cpu_unmanaged: bool | None | Unset = UNSET
     grid: Grid | None | Unset = UNSET
     bin_edges_bytes: list[int] | None | Unset = UNSET
+    phases: None | PolicyRequestPhasesType1 | PolicyRequestPhasesType2Type1 | PolicyRequestPhasesType3Type1 | Unset = (
+        UNSET
+    )
 
     def to_dict(self) -> dict[str, Any]:
         mode: None | str | Unset
@@ -129,6 +138,18 @@ class PolicyRequest:
         else:
             bin_edges_bytes = self.bin_edges_bytes
 
+        phases: None | str | Unset
+        if isinstance(self.phases, Unset):
+            phases = UNSET
+        elif isinstance(self.phases, PolicyRequestPhasesType1):
+            phases = self.phases.value
+        elif isinstance(self.phases, PolicyRequestPhasesType2Type1):
+            phases = self.phases.value
+        elif isinstance(self.phases, PolicyRequestPhasesType3Type1):
+            phases = self.phases.value
+        else:
+            phases = self.phases
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({})
@@ -156,6 +177,8 @@ class PolicyRequest:
             field_dict["grid"] = grid
         if bin_edges_bytes is not UNSET:
             field_dict["bin_edges_bytes"] = bin_edges_bytes
+        if phases is not UNSET:
+            field_dict["phases"] = phases
 
         return field_dict
 
@@ -295,6 +318,44 @@ class PolicyRequest:
 
         bin_edges_bytes = _parse_bin_edges_bytes(d.pop("bin_edges_bytes", UNSET))
 
+        def _parse_phases(
+            data: object,
+        ) -> None | PolicyRequestPhasesType1 | PolicyRequestPhasesType2Type1 | PolicyRequestPhasesType3Type1 | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                phases_type_1 = PolicyRequestPhasesType1(data)
+
+                return phases_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                phases_type_2_type_1 = PolicyRequestPhasesType2Type1(data)
+
+                return phases_type_2_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                phases_type_3_type_1 = PolicyRequestPhasesType3Type1(data)
+
+                return phases_type_3_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(
+                None | PolicyRequestPhasesType1 | PolicyRequestPhasesType2Type1 | PolicyRequestPhasesType3Type1 | Unset,
+                data,
+            )
+
+        phases = _parse_phases(d.pop("phases", UNSET))
+
         policy_request = cls(
             mode=mode,
             floor_bytes=floor_bytes,
@@ -308,6 +369,7 @@ class PolicyRequest:
             cpu_unmanaged=cpu_unmanaged,
             grid=grid,
             bin_edges_bytes=bin_edges_bytes,
+            phases=phases,
         )
 
         return policy_request

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..models.duration_type_0 import DurationType0
     from ..models.memory_type_0 import MemoryType0
     from ..models.model_type_0 import ModelType0
+    from ..models.plan import Plan
     from ..models.risk import Risk
     from ..models.warning import Warning_
 
@@ -47,6 +48,11 @@ class Prediction:
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): Explanation of the allocation for operators.
+        plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. It is absent unless
+            the policy sets `phases`, and at least
+            three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that
+            does not
+            resize, or can no longer do so, uses it.
         warnings (list[Warning_] | Unset): Parts of the request that were ignored; absent if there are none.
     """
 
@@ -65,6 +71,7 @@ class Prediction:
     mode: Mode
     model: ModelType0 | None
     reason: str
+    plan: Plan | Unset = UNSET
     warnings: list[Warning_] | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,6 +140,10 @@ class Prediction:
 
         reason = self.reason
 
+        plan: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.plan, Unset):
+            plan = self.plan.to_dict()
+
         warnings: list[dict[str, Any]] | Unset = UNSET
         if not isinstance(self.warnings, Unset):
             warnings = []
@@ -161,6 +172,8 @@ class Prediction:
                 "reason": reason,
             }
         )
+        if plan is not UNSET:
+            field_dict["plan"] = plan
         if warnings is not UNSET:
             field_dict["warnings"] = warnings
 
@@ -173,6 +186,7 @@ class Prediction:
         from ..models.duration_type_0 import DurationType0
         from ..models.memory_type_0 import MemoryType0
         from ..models.model_type_0 import ModelType0
+        from ..models.plan import Plan
         from ..models.risk import Risk
         from ..models.warning import Warning_
 
@@ -298,6 +312,13 @@ class Prediction:
 
         reason = d.pop("reason")
 
+        _plan = d.pop("plan", UNSET)
+        plan: Plan | Unset
+        if isinstance(_plan, Unset):
+            plan = UNSET
+        else:
+            plan = Plan.from_dict(_plan)
+
         _warnings = d.pop("warnings", UNSET)
         warnings: list[Warning_] | Unset = UNSET
         if _warnings is not UNSET:
@@ -323,6 +344,7 @@ class Prediction:
             mode=mode,
             model=model,
             reason=reason,
+            plan=plan,
             warnings=warnings,
         )
 

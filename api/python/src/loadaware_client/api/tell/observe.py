@@ -74,9 +74,9 @@ def sync_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
-    add one
-    (`amended`) but does not contradict or replace it.
+    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
+    and `executed_plan`:
+    a later report may add one (`amended`) but does not contradict or replace it.
 
     The server stores a report with implausible values, and the answer contains warnings. A peak that is
     too far from
@@ -119,9 +119,9 @@ def sync(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
-    add one
-    (`amended`) but does not contradict or replace it.
+    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
+    and `executed_plan`:
+    a later report may add one (`amended`) but does not contradict or replace it.
 
     The server stores a report with implausible values, and the answer contains warnings. A peak that is
     too far from
@@ -159,9 +159,9 @@ async def asyncio_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
-    add one
-    (`amended`) but does not contradict or replace it.
+    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
+    and `executed_plan`:
+    a later report may add one (`amended`) but does not contradict or replace it.
 
     The server stores a report with implausible values, and the answer contains warnings. A peak that is
     too far from
@@ -202,9 +202,9 @@ async def asyncio(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
-    add one
-    (`amended`) but does not contradict or replace it.
+    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
+    and `executed_plan`:
+    a later report may add one (`amended`) but does not contradict or replace it.
 
     The server stores a report with implausible values, and the answer contains warnings. A peak that is
     too far from

@@ -1,0 +1,248 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.task_phases import TaskPhases
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    task_id: str,
+    *,
+    runs: int | Unset = 4,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["runs"] = runs
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/tasks/{dag_id}/{task_id}/phases".format(
+            dag_id=quote(str(dag_id), safe=""),
+            task_id=quote(str(task_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | TaskPhases:
+    if response.status_code == 200:
+        response_200 = TaskPhases.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | TaskPhases]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    runs: int | Unset = 4,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | TaskPhases]:
+    """Describe the phases of a task, its plan, and what plans would save
+
+     Phases and plans are learned from the `detailed_series` of successes, within an hour of their
+    reports. `savings` compares
+    plans with the static grant on these runs: each run was planned before its series was learned,
+    whether or not its limit
+    followed a plan. The answer is 404 before the first run is learned.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        runs (int | Unset):  Default: 4.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskPhases]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        runs=runs,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    runs: int | Unset = 4,
+    namespace: str | Unset = UNSET,
+) -> Problem | TaskPhases | None:
+    """Describe the phases of a task, its plan, and what plans would save
+
+     Phases and plans are learned from the `detailed_series` of successes, within an hour of their
+    reports. `savings` compares
+    plans with the static grant on these runs: each run was planned before its series was learned,
+    whether or not its limit
+    followed a plan. The answer is 404 before the first run is learned.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        runs (int | Unset):  Default: 4.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskPhases
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        task_id=task_id,
+        client=client,
+        runs=runs,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    runs: int | Unset = 4,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | TaskPhases]:
+    """Describe the phases of a task, its plan, and what plans would save
+
+     Phases and plans are learned from the `detailed_series` of successes, within an hour of their
+    reports. `savings` compares
+    plans with the static grant on these runs: each run was planned before its series was learned,
+    whether or not its limit
+    followed a plan. The answer is 404 before the first run is learned.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        runs (int | Unset):  Default: 4.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskPhases]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        runs=runs,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    runs: int | Unset = 4,
+    namespace: str | Unset = UNSET,
+) -> Problem | TaskPhases | None:
+    """Describe the phases of a task, its plan, and what plans would save
+
+     Phases and plans are learned from the `detailed_series` of successes, within an hour of their
+    reports. `savings` compares
+    plans with the static grant on these runs: each run was planned before its series was learned,
+    whether or not its limit
+    followed a plan. The answer is 404 before the first run is learned.
+
+    Args:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+        runs (int | Unset):  Default: 4.
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskPhases
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            task_id=task_id,
+            client=client,
+            runs=runs,
+            namespace=namespace,
+        )
+    ).parsed

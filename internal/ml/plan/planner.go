@@ -1,0 +1,43 @@
+package plan
+
+// Planner plans the runs of one task. It does not change, and is safe for concurrent use as long as
+// the learner does not learn.
+type Planner struct {
+	known  *envelope
+	rule   *rule
+	risk   float64
+	ascent []forecast // at the end of each step of a run that uses the largest memory of the earlier runs
+}
+
+// NewPlanner chooses the rule for the next runs of a task.
+func NewPlanner(l *Learner, pool *Pool, t Timing) *Planner {
+	p := newPlanner(l, pool, t)
+	p.ascent = make([]forecast, len(p.known.highest))
+	for k, level := range p.known.highest {
+		p.ascent[k] = p.known.forecast(float64(k+1)*curveStep, level)
+	}
+	return p
+}
+
+// newPlanner returns a planner without ascent, for plans whose steps are not needed.
+func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
+	p := &Planner{rule: &rules[0], known: newEnvelope(l.Curves, t.withDefaults())}
+	if len(l.Curves) == 0 {
+		return p
+	}
+	shared, caution := pool.tallies(l), pool.caution(l)
+	least := 0.0
+	for i := range rules {
+		risk, cost := l.expect(i, shared)
+		total := cost + priceOfKill*caution*risk
+		if i == 0 || risk <= maxRisk/caution && total < least {
+			p.rule, p.risk, least = &rules[i], risk, total
+		}
+	}
+	return p
+}
+
+// Plan returns the plan of a run with a static grant.
+func (p *Planner) Plan(grant float64) *Plan {
+	return &Plan{Static: grant, Risk: p.risk, rule: p.rule, known: p.known, ascent: p.ascent}
+}

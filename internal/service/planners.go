@@ -1,0 +1,132 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskplan"
+)
+
+// TaskPlanner is what was learned about the runs of a task.
+type TaskPlanner struct {
+	*taskplan.Planner
+	Version   int
+	LearnedAt time.Time
+}
+
+// maxPlanners bounds the planners in memory. A planner has at most 0.7 MB.
+const maxPlanners = 256
+
+// plannerRetry is the time after a failed read until the next one.
+const plannerRetry = 2 * time.Second
+
+// planners holds the planners that were used last.
+type planners struct {
+	mu   sync.Mutex
+	used []*plannerEntry // the least recently used first
+}
+
+// plannerEntry is the planner of one task, or the fact that there is none.
+type plannerEntry struct {
+	task        sizing.TaskKey
+	planner     *TaskPlanner // nil if nothing was learned
+	pool        int          // version of the pool of planner
+	checkedAt   time.Time    // when the store was last read
+	isRefreshed bool         // whether a caller reads the store now
+}
+
+// find returns a copy of the entry of a task, and whether the caller must refresh it.
+func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration) (found plannerEntry, mustRefresh bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var entry *plannerEntry
+	for i, e := range p.used {
+		if e.task == task {
+			entry = e
+			copy(p.used[i:], p.used[i+1:])
+			p.used[len(p.used)-1] = e
+			break
+		}
+	}
+	if entry == nil {
+		entry = &plannerEntry{task: task}
+		if len(p.used) >= maxPlanners {
+			p.used = append(p.used[:0], p.used[1:]...)
+		}
+		p.used = append(p.used, entry)
+	}
+	if !entry.isRefreshed && now.Sub(entry.checkedAt) >= maxAge {
+		entry.isRefreshed, mustRefresh = true, true
+	}
+	return *entry, mustRefresh
+}
+
+// update stores a refreshed entry.
+func (p *planners) update(next plannerEntry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.used {
+		if e.task == next.task {
+			*e = next
+			e.isRefreshed = false
+			return
+		}
+	}
+}
+
+// planner returns what was learned about the runs of a task, at most Config.PollInterval ago, or nil if
+// nothing is known. The first call for a task, and one call per interval, wait for the store for at most
+// Config.ReadTimeout.
+func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner {
+	now := s.cfg.Now()
+	entry, mustRefresh := s.planners.find(task, now, s.cfg.PollInterval)
+	if !mustRefresh {
+		return entry.planner
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	next, err := s.readPlanner(ctx, entry)
+	next.checkedAt = now
+	if err != nil {
+		s.log.WarnContext(ctx, "failed to read a plan; the plan in memory stays in use", "task", task.String(), "err", err)
+		next = entry
+		next.checkedAt = now.Add(min(0, plannerRetry-s.cfg.PollInterval))
+	}
+	s.planners.update(next)
+	return next.planner
+}
+
+// readPlanner reads the parts of an entry that changed.
+func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {
+	known := 0
+	if entry.planner != nil {
+		known = entry.planner.Version
+	}
+	stored, err := s.store.TaskPlan(ctx, entry.task, known)
+	if sizing.KindOf(err) == sizing.NotFound || err == nil && stored.Version != known && stored.Format != taskplan.Format {
+		entry.planner = nil
+		return entry, nil
+	}
+	if err != nil {
+		return entry, err
+	}
+	pool, err := s.store.PlanPool(ctx, entry.task.Namespace, 0)
+	if err != nil || stored.Version == known && pool.Version == entry.pool {
+		return entry, err
+	}
+	shared, err := taskplan.DecodePool(pool.Format, pool.Content)
+	if err != nil {
+		return entry, err
+	}
+	var state *taskplan.State
+	if stored.Version == known {
+		state = entry.planner.State
+	} else if state, err = taskplan.Decode(stored.Format, stored.Content); err != nil {
+		return entry, err
+	}
+	entry.planner = &TaskPlanner{taskplan.NewPlanner(state, shared), stored.Version, stored.LearnedAt}
+	entry.pool = pool.Version
+	return entry, nil
+}

@@ -1,0 +1,117 @@
+package sizing
+
+import (
+	"fmt"
+	"time"
+)
+
+// Plan sets amounts that change during a run, for callers that can resize a pod.
+type Plan struct {
+	Version  int // of what was learned about the runs of the task
+	Mode     PhasesMode
+	Start    Bytes // memory limit at the start
+	StartCPU Cores // CPU request at the start; zero if unknown
+	Static   Bytes // the static grant
+	Steps    []PlanStep
+	Promised *float64      // P(the first try is killed if it follows the plan); nil if unknown
+	Poll     time.Duration // time between two reads of the usage
+	Reaction time.Duration // time from a read until a new limit is in force
+}
+
+// PlanStep is one increase of the memory limit. The times count from the start of the try.
+type PlanStep struct {
+	AskBy time.Duration // latest time to ask for the limit
+	After time.Duration // time from which the limit must be in force
+	Level Bytes         // largest memory up to AskBy
+	Limit Bytes
+}
+
+// ExecutedPlan says how a caller executed the plan of a try. The outcome of a followed plan of memory
+// corrects the risk of later plans.
+type ExecutedPlan struct {
+	Version  int              `json:"version"`
+	Mode     PhasesMode       `json:"mode"`
+	Followed bool             `json:"followed"`              // every amount was in force in time until the try ended
+	Start    Bytes            `json:"start_bytes,omitempty"` // memory limit at the start; zero if unknown
+	Fallback string           `json:"fallback,omitempty"`    // why the caller fell back to the static grant
+	Resizes  []ExecutedResize `json:"resizes,omitempty"`
+}
+
+// ExecutedResize is one resize of a pod. Zero amounts are unchanged.
+type ExecutedResize struct {
+	Seconds       float64  `json:"seconds"` // time since the start of the try at which it was asked for
+	Memory        Bytes    `json:"memory_bytes,omitempty"`
+	CPUMillicores int      `json:"cpu_millicores,omitempty"`
+	Result        string   `json:"result"`
+	InForce       *float64 `json:"in_force_seconds,omitempty"` // time since the start of the try; nil if unknown
+}
+
+// Bounds of an ExecutedPlan.
+const (
+	MaxResizes  = 200
+	maxFallback = 500
+	maxResult   = 60
+)
+
+// Validate returns an error for each invalid field. A nil plan is valid and means that no plan was
+// executed.
+func (p *ExecutedPlan) Validate() []FieldError {
+	if p == nil {
+		return nil
+	}
+	var bad []FieldError
+	add := func(field, format string, args ...any) {
+		bad = append(bad, FieldError{"executed_plan." + field, fmt.Sprintf(format, args...)})
+	}
+	if p.Version < 1 || p.Version > 1<<31-1 {
+		add("version", "must be 1 to %d", 1<<31-1)
+	}
+	if !p.Mode.IsValid() {
+		add("mode", "must be off, observe, cpu or memory")
+	}
+	if p.Start < 0 || p.Start > MaxBytes {
+		add("start_bytes", "must be 1 byte to 8Pi")
+	}
+	if len(p.Fallback) > maxFallback {
+		add("fallback", "must have at most %d bytes", maxFallback)
+	}
+	if len(p.Resizes) > MaxResizes {
+		add("resizes", "must have at most %d entries, not %d", MaxResizes, len(p.Resizes))
+	}
+	for i := range p.Resizes {
+		if detail := p.Resizes[i].check(); detail != "" {
+			add(fmt.Sprintf("resizes[%d]", i), "%s", detail)
+			break
+		}
+	}
+	return bad
+}
+
+// check returns what is wrong with the resize, or "".
+func (r *ExecutedResize) check() string {
+	isTime := func(seconds float64) bool { return seconds >= 0 && seconds <= MaxDuration.Seconds() }
+	switch {
+	case !isTime(r.Seconds) || r.InForce != nil && !isTime(*r.InForce):
+		return fmt.Sprintf("its times must be 0 to %.0f seconds", MaxDuration.Seconds())
+	case r.Memory < 0 || r.Memory > MaxBytes:
+		return "memory_bytes must be 1 byte to 8Pi"
+	case r.CPUMillicores < 0 || r.CPUMillicores > int(MaxCores)*1000:
+		return "cpu_millicores must be 1 to 1048576000"
+	case r.Result == "" || len(r.Result) > maxResult:
+		return fmt.Sprintf("result must have 1 to %d bytes", maxResult)
+	}
+	return ""
+}
+
+// CheckDetailed returns an error for each invalid field of a detailed series. A nil series is valid
+// and means unknown.
+func (s *Series) CheckDetailed() []FieldError {
+	return s.check("detailed_series.", MinDetailedStep, MaxDetailedStep, MaxDetailedPoints)
+}
+
+// Bounds of a detailed series, which is a Series in short steps.
+const (
+	MaxDetailedPoints = 8192
+	MinDetailedStep   = 500 * time.Millisecond
+	MaxDetailedStep   = 10 * time.Minute
+)

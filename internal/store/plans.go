@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// TaskPlan is what was learned about the runs of one task. Only package taskplan interprets Content.
+type TaskPlan struct {
+	Task      sizing.TaskKey
+	Version   int   // 1, 2, …: assigned by SavePlan
+	Format    int   // of Content
+	Series    int64 // ID of the newest learned DetailedRun
+	Plans     int64 // ID of the newest learned PlanOutcome
+	LearnedAt time.Time
+	Content   []byte
+}
+
+// PlanPool is what the tasks of a namespace share. Only package taskplan interprets Content.
+type PlanPool struct {
+	Namespace string
+	Version   int // 1, 2, …: assigned by SavePlan
+	Format    int // of Content
+	Content   []byte
+}
+
+// MaxPlan bounds the content of a TaskPlan and of a PlanPool.
+const MaxPlan = 2 << 20
+
+// MaxDetailedRuns and MaxExecutedPlans bound the stored series and executed plans of a task: the newest
+// stay.
+const (
+	MaxDetailedRuns  = 64
+	MaxExecutedPlans = 256
+)
+
+// DetailedRun is a success with a detailed series.
+type DetailedRun struct {
+	ID       int64 // in order of arrival
+	RunID    string
+	MapIndex int
+	Try      int
+	Series   sizing.Series
+	// Static is the static grant: the newest limit that the first try was granted, or else the
+	// allocation or the request of this try. Its CPU is the allocation or the request.
+	Static sizing.Resources
+}
+
+// PlanOutcome is the end of a try that followed a plan of memory.
+type PlanOutcome struct {
+	ID     int64 // in order of arrival
+	Killed bool
+}
+
+// Plans stores what limits that grow during a run are learned from, and the result. Record stores the
+// series and the executed plan of a report: the first ones of a try stay. Voiding, removing, deleting
+// and renaming work as for reports.
+type Plans interface {
+	// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, and those
+	// whose plan has another format, by name.
+	PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error)
+	// DetailedRuns returns the stored runs of a task with an ID above after, oldest first.
+	DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]DetailedRun, error)
+	// PlanOutcomes returns the outcomes of a task with an ID above after, oldest first.
+	PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]PlanOutcome, error)
+
+	// SavePlan replaces the plan of a task and the pool of its namespace together, provided that both
+	// versions are still the given ones (0: none); otherwise it returns Conflict. Both get the next
+	// version. It returns NotFound if the task is unknown.
+	SavePlan(ctx context.Context, p TaskPlan, pool PlanPool) error
+	// TaskPlan returns the plan of a task; NotFound if there is none. Content is nil if its version is
+	// the known one.
+	TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (TaskPlan, error)
+	// PlanPool returns the pool of a namespace; the zero pool if there is none. Content is nil if its
+	// version is the known one.
+	PlanPool(ctx context.Context, namespace string, known int) (PlanPool, error)
+}

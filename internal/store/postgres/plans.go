@@ -1,0 +1,236 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const insertDetailedSQL = `
+	INSERT INTO detailed_series (task, seq, step_us, content) VALUES ($1, $2, $3, $4)
+	ON CONFLICT DO NOTHING`
+
+const insertExecutedSQL = `
+	INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT DO NOTHING`
+
+// pruneDetailedSQL and pruneExecutedSQL delete all but the newest $2 rows of a task.
+const pruneDetailedSQL = `
+	DELETE FROM detailed_series
+	WHERE task = $1 AND id <= (SELECT id FROM detailed_series WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
+
+const pruneExecutedSQL = `
+	DELETE FROM executed_plan
+	WHERE task = $1 AND id <= (SELECT id FROM executed_plan WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
+
+// insertPlans stores the detailed series and the executed plans of tries without stored ones. It does
+// not make the task due, because its training reads neither.
+func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
+	batch := &pgx.Batch{}
+	pruned := map[int64]bool{}
+	for i := range reports {
+		r, result := &reports[i], &recorded[i]
+		if result.Err != nil || result.Seq == 0 || r.Detailed == nil && r.Executed == nil {
+			continue
+		}
+		amend := func(tag pgconn.CommandTag) error {
+			if result.Duplicate && tag.RowsAffected() > 0 {
+				result.Duplicate, result.Amended = false, true
+			}
+			return nil
+		}
+		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries is not whole
+			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s)).Exec(amend)
+		}
+		if p := r.Executed; p != nil {
+			batch.Queue(insertExecutedSQL, r.task.id, result.Seq, p.Version, string(p.Mode), p.Followed, p).Exec(amend)
+		}
+		pruned[r.task.id] = true
+	}
+	for task := range pruned {
+		batch.Queue(pruneDetailedSQL, task, store.MaxDetailedRuns)
+		batch.Queue(pruneExecutedSQL, task, store.MaxExecutedPlans)
+	}
+	if batch.Len() == 0 {
+		return nil
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+const plannableSQL = `
+	SELECT namespace, dag_id, task_id
+	FROM task LEFT JOIN task_plan ON task_plan.task = task.id
+	WHERE task.id IN (SELECT task FROM detailed_series UNION SELECT task FROM executed_plan)
+		AND (task_plan.format IS DISTINCT FROM $1
+			OR EXISTS (SELECT FROM detailed_series AS s WHERE s.task = task.id AND s.id > task_plan.series)
+			OR EXISTS (
+				SELECT FROM executed_plan AS p
+				JOIN observation ON observation.task = p.task AND observation.seq = p.seq
+				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
+	ORDER BY namespace, dag_id, task_id`
+
+// PlannableTasks lists the tasks with series or outcomes that are newer than their plan.
+func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error) {
+	rows, err := s.pool.Query(ctx, plannableSQL, format)
+	if err != nil {
+		return nil, wrapError("list tasks to plan", err)
+	}
+	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k sizing.TaskKey, err error) {
+		return k, row.Scan(&k.Namespace, &k.DAG, &k.Task)
+	})
+	return keys, wrapError("list tasks to plan", err)
+}
+
+// grantedToFirst is the newest limit that the first try of a run was granted; null without a receipt.
+const grantedToFirst = `(SELECT task_limit FROM (
+			(SELECT task_limit, receipt.at FROM receipt
+			WHERE namespace = $2 AND dag_id = $3 AND task_id = $4
+				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
+				AND receipt.map_index = observation.map_index AND receipt.try_number = 1)
+			UNION ALL
+			(SELECT task_limit, receipt.at FROM receipt_compact AS receipt
+			WHERE receipt.name = ` + nameOfHistory + ` AND hashtext(receipt.run_id) # receipt.map_index
+					BETWEEN hashtext(observation.run_id) # observation.map_index AND hashtext(observation.run_id) # observation.map_index
+				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
+				AND receipt.map_index = observation.map_index AND receipt.try_number = 1)) AS granted
+		ORDER BY at DESC LIMIT 1)`
+
+const detailedRunsSQL = `
+	SELECT s.id, run_id, map_index, try_number, step_us, content,
+		coalesce(` + grantedToFirst + `, allocated_memory, requested_memory, 0), coalesce(allocated_cpu, requested_cpu, 0)
+	FROM detailed_series AS s
+	JOIN observation ON observation.task = s.task AND observation.seq = s.seq
+	WHERE s.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND s.id > $1 AND outcome = 1
+	ORDER BY s.id`
+
+// DetailedRuns returns the successes with a detailed series, oldest first.
+func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]store.DetailedRun, error) {
+	rows, err := s.pool.Query(ctx, detailedRunsSQL, after, task.Namespace, task.DAG, task.Task)
+	if err != nil {
+		return nil, wrapError("read detailed series", err)
+	}
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.DetailedRun, err error) {
+		var micros int64
+		var content []byte
+		if err = row.Scan(&r.ID, &r.RunID, &r.MapIndex, &r.Try, &micros, &content, &r.Static.Memory, &r.Static.CPU); err != nil {
+			return r, err
+		}
+		r.Series, err = decodeSeries(time.Duration(micros)*time.Microsecond, content)
+		return r, err
+	})
+	return runs, wrapError("read detailed series", err)
+}
+
+// countedPlan selects the tries that followed a plan of memory up to a success or an OOM kill.
+const countedPlan = `
+		AND followed AND mode = 'memory' AND outcome IN (1, 2, 3)`
+
+const planOutcomesSQL = `
+	SELECT p.id, outcome IN (2, 3)
+	FROM executed_plan AS p
+	JOIN observation ON observation.task = p.task AND observation.seq = p.seq
+	WHERE p.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND p.id > $1
+` + countedPlan + `
+	ORDER BY p.id`
+
+// PlanOutcomes returns the ends of tries that followed a plan of memory, oldest first.
+func (s *Store) PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]store.PlanOutcome, error) {
+	rows, err := s.pool.Query(ctx, planOutcomesSQL, after, task.Namespace, task.DAG, task.Task)
+	if err != nil {
+		return nil, wrapError("read the outcomes of plans", err)
+	}
+	outcomes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o store.PlanOutcome, err error) {
+		return o, row.Scan(&o.ID, &o.Killed)
+	})
+	return outcomes, wrapError("read the outcomes of plans", err)
+}
+
+const insertPlanSQL = `
+	INSERT INTO task_plan (task, version, format, series, plans, learned_at, content) VALUES ($1, 1, $2, $3, $4, $5, $6)
+	ON CONFLICT DO NOTHING`
+
+const updatePlanSQL = `
+	UPDATE task_plan SET version = version + 1, format = $2, series = $3, plans = $4, learned_at = $5, content = $6
+	WHERE task = $1 AND version = $7`
+
+const insertPoolSQL = `
+	INSERT INTO plan_pool (namespace, version, format, content) VALUES ($1, 1, $2, $3)
+	ON CONFLICT DO NOTHING`
+
+const updatePoolSQL = `
+	UPDATE plan_pool SET version = version + 1, format = $2, content = $3
+	WHERE namespace = $1 AND version = $4`
+
+const plannedTaskSQL = `
+	SELECT id FROM task
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+	FOR KEY SHARE`
+
+// SavePlan replaces the plan of a task and the pool of its namespace, if neither has changed.
+func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanPool) error {
+	return s.inTx(ctx, "save a plan", readWrite, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, plannedTaskSQL, p.Task.Namespace, p.Task.DAG, p.Task.Task).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return unknownTask(p.Task)
+		}
+		if err != nil {
+			return err
+		}
+		query, args := insertPlanSQL, []any{id, p.Format, p.Series, p.Plans, p.LearnedAt, p.Content}
+		if p.Version > 0 {
+			query, args = updatePlanSQL, append(args, p.Version)
+		}
+		if err := replaceOne(ctx, tx, "plan", p.Task.String(), p.Version, query, args); err != nil {
+			return err
+		}
+		query, args = insertPoolSQL, []any{pool.Namespace, pool.Format, pool.Content}
+		if pool.Version > 0 {
+			query, args = updatePoolSQL, append(args, pool.Version)
+		}
+		return replaceOne(ctx, tx, "pool of plans", pool.Namespace, pool.Version, query, args)
+	})
+}
+
+// replaceOne executes a statement that writes one row, or none if the version is not the newest.
+func replaceOne(ctx context.Context, tx pgx.Tx, what, name string, version int, query string, args []any) error {
+	tag, err := tx.Exec(ctx, query, args...)
+	if err == nil && tag.RowsAffected() == 0 {
+		return sizing.Errorf(sizing.Conflict, "save a plan: version %d of the %s of %s is not the newest", version, what, name)
+	}
+	return err
+}
+
+const taskPlanSQL = `
+	SELECT version, format, series, plans, learned_at, CASE WHEN version <> $4 THEN content END
+	FROM task JOIN task_plan ON task_plan.task = task.id
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+// TaskPlan returns the plan of a task, without content if the version is known.
+func (s *Store) TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (store.TaskPlan, error) {
+	p := store.TaskPlan{Task: task}
+	err := s.pool.QueryRow(ctx, taskPlanSQL, task.Namespace, task.DAG, task.Task, known).
+		Scan(&p.Version, &p.Format, &p.Series, &p.Plans, &p.LearnedAt, &p.Content)
+	p.LearnedAt = p.LearnedAt.UTC()
+	return p, orNotFound("read a plan", err, "nothing was learned about the runs of %s yet: report detailed_series with its successes", task)
+}
+
+const planPoolSQL = `
+	SELECT version, format, CASE WHEN version <> $2 THEN content END
+	FROM plan_pool WHERE namespace = $1`
+
+// PlanPool returns the pool of a namespace, without content if the version is known.
+func (s *Store) PlanPool(ctx context.Context, namespace string, known int) (store.PlanPool, error) {
+	p := store.PlanPool{Namespace: namespace}
+	err := s.pool.QueryRow(ctx, planPoolSQL, namespace, known).Scan(&p.Version, &p.Format, &p.Content)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, nil
+	}
+	return p, wrapError("read the pool of plans", err)
+}

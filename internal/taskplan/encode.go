@@ -1,0 +1,117 @@
+package taskplan
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+)
+
+// Format is the version of the encoding of a State and of a Pool. What has another format is learned
+// again from the stored series.
+const Format = 1
+
+// MaxSize bounds an encoded state, in bytes.
+const MaxSize = 2 << 20
+
+// ErrFormat reports bytes that cannot be decoded.
+var ErrFormat = errors.New("the state of plans cannot be decoded")
+
+// Encode encodes a state for the store. Equal states have equal bytes.
+func Encode(s *State) ([]byte, error) { return encode(s) }
+
+// EncodePool encodes the pool of a namespace.
+func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
+
+// encode writes CBOR and compresses it, because running maxima repeat their values.
+func encode(v any) ([]byte, error) {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	content, err := mode.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode the state of plans: %w", err)
+	}
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(content)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("compress the state of plans: %w", err)
+	}
+	if b.Len() > MaxSize {
+		return nil, fmt.Errorf("encode the state of plans: it has %d bytes, more than %d", b.Len(), MaxSize)
+	}
+	return b.Bytes(), nil
+}
+
+// Decode decodes the output of Encode.
+func Decode(format int, b []byte) (*State, error) {
+	s := new(State)
+	if err := decode(format, b, s); err != nil {
+		return nil, err
+	}
+	if !s.isUsable() {
+		return nil, fmt.Errorf("%w: its lists do not fit together", ErrFormat)
+	}
+	return s, nil
+}
+
+// DecodePool decodes the output of EncodePool.
+func DecodePool(format int, b []byte) (*plan.Pool, error) {
+	p := new(plan.Pool)
+	err := decode(format, b, p)
+	if err == nil && !p.IsUsable() {
+		err = fmt.Errorf("%w: the pool has other rules", ErrFormat)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// maxDecoded bounds the memory that a damaged state may need.
+const maxDecoded = 16 << 20
+
+func decode(format int, b []byte, v any) error {
+	if format != Format {
+		return fmt.Errorf("%w: it has the format %d, not %d", ErrFormat, format, Format)
+	}
+	content, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxDecoded))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if err := cbor.Unmarshal(content, v); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return nil
+}
+
+// isUsable reports whether the lists of a decoded state have the lengths that the methods rely on.
+func (s *State) isUsable() bool {
+	if !s.Learner.IsUsable() || !s.Cores.IsUsable() {
+		return false
+	}
+	p := s.Phases
+	if p == nil {
+		return true
+	}
+	n := len(p.IDs)
+	if n == 0 || p.Model == nil || p.Model.Clusters == nil || len(p.Model.Phases) != n || len(p.Next) != n || len(p.Dwell) != n || len(p.Visits) != n || !(p.Step > 0) {
+		return false
+	}
+	for i, id := range p.IDs {
+		if id < 0 || id >= n || len(p.Next[i]) != n+1 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,160 @@
+package taskplan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/phase"
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Sample is a measurement of a running try.
+type Sample struct {
+	Seconds float64 // since the start of the try
+	Memory  sizing.Bytes
+	CPU     *float64 // cores since the previous sample; nil if unknown
+}
+
+// Progress is the state of a running try.
+type Progress struct {
+	Elapsed   float64 // seconds since the start
+	Limit     sizing.Bytes
+	Static    sizing.Bytes // the static grant
+	Largest   sizing.Bytes // largest memory so far; zero if the samples have it
+	Most      sizing.Bytes // largest possible limit; zero if unknown
+	CPU       sizing.Cores // request in force; zero if unknown
+	StaticCPU sizing.Cores // request at the start; CPU if zero
+	Samples   []Sample     // in order of time
+}
+
+// Need is what a running try needs.
+type Need struct {
+	Memory    sizing.Bytes // limit; never below Progress.Limit
+	CPU       sizing.Cores // request; zero: unchanged
+	By        float64      // time since the start in seconds by which they should be in force
+	AskAgain  float64      // seconds until the next question
+	Remaining *Remaining   // nil if no earlier run took longer
+	Place     *Place       // nil if the phase is unknown
+}
+
+// Remaining is the remaining time of a run in seconds, by the earlier runs that took longer.
+type Remaining struct{ Median, P95 float64 }
+
+// Place is the current phase and what may follow.
+type Place struct {
+	Phase   int
+	Seconds float64 // in the phase so far, as far as the samples show
+	Next    []NextPhase
+}
+
+// NextPhase is a phase that may follow, or the end of the run (Phase < 0).
+type NextPhase struct {
+	Phase       int
+	Probability float64
+	In          float64 // median seconds until then
+}
+
+// Follow returns what a try needs next. The planner has a plan and the static grant is known.
+func (p *Planner) Follow(q *Progress) Need {
+	level := q.Largest
+	for i := range q.Samples {
+		level = max(level, q.Samples[i].Memory)
+	}
+	planned := p.planner.Plan(float64(q.Static))
+	need := Need{Memory: q.Limit, By: q.Elapsed, AskAgain: Timing.Poll, Remaining: p.remaining(q.Elapsed), Place: p.place(q.Samples)}
+	if grown := plan.Grow(float64(q.Limit), planned.Need(q.Elapsed, float64(level))); grown > float64(q.Limit) {
+		need.Memory = wholeMiB(grown)
+		if q.Most > 0 {
+			need.Memory = max(q.Limit, min(need.Memory, q.Most))
+		}
+	}
+	if need.CPU = p.cores(q); need.Memory > q.Limit || need.CPU > 0 {
+		need.By += Timing.Reaction
+	}
+	if need.Memory == q.Limit && isSafe(q, level) {
+		need.AskAgain = safePoll
+	}
+	return need
+}
+
+// A try that has its static grant, and uses little of it, needs no close watch: only a limit above the
+// static grant could be needed next.
+const (
+	safePoll  = 60
+	safeShare = 0.7
+)
+
+func isSafe(q *Progress, level sizing.Bytes) bool {
+	return q.Limit >= q.Static && float64(level) < safeShare*float64(q.Limit)
+}
+
+// leastCPU is the least change of a CPU request, in cores, that is worth a resize.
+const leastCPU = 0.001
+
+// cores returns the CPU request that a try should have, or zero if it should not change.
+func (p *Planner) cores(q *Progress) sizing.Cores {
+	if q.CPU <= 0 || len(q.Samples) == 0 {
+		return 0
+	}
+	rule := p.State.Cores.Choose(float64(cmp.Or(q.StaticCPU, q.CPU)), Timing)
+	newest := q.Samples[len(q.Samples)-1].Seconds
+	if oldest := q.Samples[0].Seconds; oldest > Timing.Poll && newest-oldest < rule.Window() {
+		return 0 // the samples do not reach back far enough
+	}
+	var known []plan.CoreSample
+	for _, s := range q.Samples {
+		if s.CPU != nil {
+			known = append(known, plan.CoreSample{Seconds: s.Seconds, Cores: *s.CPU})
+		}
+	}
+	if len(known) == 0 {
+		return 0
+	}
+	next := rule.Next(known, float64(q.CPU))
+	if diff := next - float64(q.CPU); diff < leastCPU && diff > -leastCPU {
+		return 0
+	}
+	return sizing.Cores(next)
+}
+
+// remaining returns the remaining time after some seconds.
+func (p *Planner) remaining(elapsed float64) *Remaining {
+	longer, _ := slices.BinarySearch(p.durations, elapsed)
+	rest := p.durations[longer:]
+	if len(rest) == 0 {
+		return nil
+	}
+	return &Remaining{Median: quantile(rest, .5) - elapsed, P95: quantile(rest, .95) - elapsed}
+}
+
+// place returns the phase of the newest sample, or nil if it is unknown.
+func (p *Planner) place(samples []Sample) *Place {
+	phases := p.State.Phases
+	if phases == nil || len(samples) == 0 {
+		return nil
+	}
+	converted := make([]phase.Sample, len(samples))
+	for i, s := range samples {
+		values := []float64{float64(s.Memory) / gibibyte}
+		if phases.HasCPU {
+			if s.CPU == nil {
+				return nil
+			}
+			values = append(values, *s.CPU)
+		}
+		converted[i] = phase.Sample{Seconds: s.Seconds - samples[0].Seconds, Values: values}
+	}
+	labels := phases.label(phase.Resample(converted, phases.Step))
+	now, steps := labels[len(labels)-1], 0
+	for i := len(labels) - 1; i >= 0 && labels[i] == now; i-- {
+		steps++
+	}
+	place := &Place{Phase: now, Seconds: float64(steps) * phases.Step}
+	in := phases.remainingDwell(now, steps)
+	place.Next = phases.Transitions(now)
+	for i := range place.Next {
+		place.Next[i].In = in
+	}
+	return place
+}

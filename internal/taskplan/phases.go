@@ -1,0 +1,198 @@
+package taskplan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/phase"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Phases are the phases of a task. Their ids are 0, 1, … by mean memory.
+type Phases struct {
+	Step       float64 // seconds of a step
+	Runs       int     // number of learned runs when the phases were found
+	HasCPU     bool    // whether phases differ by CPU too
+	IDs        []int   // by label of Model
+	Model      *phase.Model
+	Starts     []float64   // probability that a run starts in a phase
+	Next       [][]float64 // probability of the next phase; the last column is the end of the run
+	Dwell      [][]int     // numbers of steps of the visits, ascending, at most maxDwell
+	Visits     []int       // number of visits
+	Prototypes []phase.Prototype
+	Coverage   float64 // share of the runs that follow a prototype
+}
+
+// Bounds of the phases.
+const (
+	phaseStep     = 15  // seconds; the resolution of the published study
+	phaseSteps    = 240 // steps of a run of median duration; longer runs get wider steps
+	phaseRuns     = 32  // newest runs in which phases are found
+	phaseWindows  = 2000
+	maxPrototypes = 6
+	maxDwell      = 200 // visits per phase, evenly spaced by duration
+	phaseGrowth   = 1.5 // growth of the number of runs after which phases are found again
+)
+
+// NeedsPhases reports whether phases are missing, or the runs have grown enough to find them again.
+func (s *State) NeedsPhases() bool {
+	if !s.isPlannable() {
+		return false
+	}
+	return s.Phases == nil || float64(s.Learner.Runs) >= phaseGrowth*float64(s.Phases.Runs)
+}
+
+// FindPhases finds the phases of the newest runs, oldest first.
+func (s *State) FindPhases(runs []Run) error {
+	runs = runs[max(0, len(runs)-phaseRuns):]
+	p := &Phases{Step: max(phaseStep, s.Learner.Duration()/phaseSteps), Runs: s.Learner.Runs, HasCPU: true}
+	for i := range runs {
+		p.HasCPU = p.HasCPU && runs[i].Series.CPU != nil
+	}
+	var all []phase.Series
+	for i := range runs {
+		if series := p.resample(&runs[i].Series); len(series) > 0 {
+			all = append(all, series)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	model, err := phase.Discover(all, phase.Config{Windows: phaseWindows})
+	if err != nil {
+		return fmt.Errorf("find phases: %w", err)
+	}
+	model.Clusters.Labels = nil // of the windows; not needed any more
+	p.Model = model
+	p.IDs = idsByMemory(model)
+	visits := make([][]phase.Visit, len(all))
+	for i, series := range all {
+		visits[i] = phase.Visits(p.label(series))
+	}
+	p.count(phase.NewGraph(visits, len(p.IDs)))
+	s.Phases = p
+	return nil
+}
+
+// idsByMemory numbers the labels of a model by their mean memory.
+func idsByMemory(model *phase.Model) []int {
+	labels := make([]int, len(model.Phases))
+	for i := range labels {
+		labels[i] = i
+	}
+	slices.SortStableFunc(labels, func(a, b int) int { return cmp.Compare(model.Phases[a].Mean[0], model.Phases[b].Mean[0]) })
+	ids := make([]int, len(labels))
+	for id, label := range labels {
+		ids[label] = id
+	}
+	return ids
+}
+
+// count sets the transitions and the dwell times.
+func (p *Phases) count(g *phase.Graph) {
+	p.Starts, p.Next, p.Coverage = g.Starts, g.Next, g.Coverage(maxPrototypes)
+	for _, dwell := range g.Dwell {
+		p.Visits = append(p.Visits, len(dwell))
+		p.Dwell = append(p.Dwell, thin(dwell, maxDwell))
+	}
+	for _, prototype := range g.Prototypes[:min(maxPrototypes, len(g.Prototypes))] {
+		p.Prototypes = append(p.Prototypes, *prototype)
+	}
+}
+
+// thin returns at most n elements, evenly spaced, with the first and the last one.
+func thin(list []int, n int) []int {
+	if len(list) <= n {
+		return list
+	}
+	thinned := make([]int, n)
+	for i := range thinned {
+		thinned[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return thinned
+}
+
+const gibibyte = 1 << 30
+
+// resample converts a series to the steps and channels of the phases.
+func (p *Phases) resample(s *sizing.Series) phase.Series {
+	samples := make([]phase.Sample, len(s.Memory))
+	for i, m := range s.Memory {
+		values := []float64{float64(m) / gibibyte}
+		if p.HasCPU {
+			cores := 0.0
+			if s.CPU != nil {
+				cores = s.CPU[i]
+			}
+			values = append(values, cores)
+		}
+		samples[i] = phase.Sample{Seconds: float64(i) * s.Step.Seconds(), Values: values}
+	}
+	return phase.Resample(samples, p.Step)
+}
+
+// label returns the phase of each step.
+func (p *Phases) label(series phase.Series) []int {
+	labels := p.Model.Label(series)
+	for i, label := range labels {
+		labels[i] = p.IDs[label]
+	}
+	return labels
+}
+
+// Label returns the phase of each of n equal parts of a series.
+func (p *Phases) Label(s *sizing.Series, n int) []int {
+	labels := p.label(p.resample(s))
+	parts := make([]int, n)
+	for i := range parts {
+		seconds := (float64(i) + .5) * s.Step.Seconds() * float64(len(s.Memory)) / float64(n)
+		parts[i] = labels[min(len(labels)-1, int(seconds/p.Step))]
+	}
+	return parts
+}
+
+// Statistics returns the statistics of a phase by its id.
+func (p *Phases) Statistics(id int) *phase.Statistics {
+	return &p.Model.Phases[slices.Index(p.IDs, id)]
+}
+
+// Transitions lists what follows a phase, most probable first.
+func (p *Phases) Transitions(id int) (all []NextPhase) {
+	for next, probability := range p.Next[id] {
+		if probability == 0 {
+			continue
+		}
+		if next == len(p.IDs) {
+			next = -1
+		}
+		all = append(all, NextPhase{Phase: next, Probability: probability})
+	}
+	slices.SortStableFunc(all, func(a, b NextPhase) int { return cmp.Compare(b.Probability, a.Probability) })
+	return all
+}
+
+// DwellQuantile returns the q quantile of the duration of the visits to a phase in seconds; 0 without
+// visits.
+func (p *Phases) DwellQuantile(id int, q float64) float64 {
+	return quantile(p.Dwell[id], q) * p.Step
+}
+
+// remainingDwell returns the median time in seconds that a visit lasts after it has lasted for some
+// steps.
+func (p *Phases) remainingDwell(id, steps int) float64 {
+	longer, _ := slices.BinarySearch(p.Dwell[id], steps+1)
+	rest := p.Dwell[id][longer:]
+	if len(rest) == 0 {
+		return 0
+	}
+	return (quantile(rest, .5) - float64(steps)) * p.Step
+}
+
+// quantile returns an element of an ascending list, or 0 if it is empty.
+func quantile[T int | float64](list []T, q float64) float64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return float64(list[min(len(list)-1, int(q*float64(len(list))))])
+}

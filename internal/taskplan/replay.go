@@ -1,0 +1,151 @@
+package taskplan
+
+import (
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// timingOf returns the timing of a replay. Samples are maxima of steps, so that a level is known one
+// step later than it may have been reached.
+func timingOf(s *sizing.Series) plan.Timing {
+	t := Timing
+	t.Reaction += s.Step.Seconds()
+	return t
+}
+
+// samplesOf returns the memory of a series. A maximum counts from the start of its step on.
+func samplesOf(s *sizing.Series) []plan.Sample {
+	samples := make([]plan.Sample, len(s.Memory))
+	for i, m := range s.Memory {
+		samples[i] = plan.Sample{Seconds: float64(i) * s.Step.Seconds(), Memory: float64(m)}
+	}
+	return samples
+}
+
+// coresOf returns the CPU of a series, or nil if it is unknown.
+func coresOf(s *sizing.Series) []plan.CoreSample {
+	if s.CPU == nil {
+		return nil
+	}
+	samples := make([]plan.CoreSample, len(s.CPU))
+	for i, c := range s.CPU {
+		samples[i] = plan.CoreSample{Seconds: float64(i+1) * s.Step.Seconds(), Cores: c}
+	}
+	return samples
+}
+
+// replay adds the run to Replays and, if there are earlier runs and a static grant, to Savings.
+func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing plan.Timing) {
+	r := Replay{RunID: run.RunID, MapIndex: run.MapIndex, Try: run.Try, Static: run.Static.Memory}
+	if grant := float64(run.Static.Memory); grant > 0 && s.Learner.Runs > 0 {
+		p := s.Learner.Plan(pool, grant, timing)
+		if !s.isPlannable() {
+			p = staticPlan(grant, timing)
+		}
+		first := p.Follow(samples, 0, timing) // timing has the width of the step
+		at := exceeded(samples, first)
+		r.Limits, r.Killed = changes(samples, first, at), at >= 0
+		s.Savings.add(samples, run.Series.Step.Seconds(), p, timing, grant)
+	}
+	s.Replays = append(s.Replays, r)
+	if n := len(s.Replays); n > maxReplays {
+		s.Replays = slices.Delete(s.Replays, 0, n-maxReplays)
+	}
+}
+
+// staticPlan returns the plan of a task without earlier runs: the static grant.
+func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
+	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
+}
+
+// add adds the tries of one run. static is the static grant.
+func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
+	s.Runs++
+	cost, kills := tries(samples, width, p, timing)
+	s.PlanCost += cost
+	s.PlanKilled += min(kills, 1)
+	cost, kills = staticTries(samples, width, static)
+	s.StaticCost += cost
+	s.StaticKilled += min(kills, 1)
+}
+
+// maxTries bounds the replayed tries of one run.
+const maxTries = 20
+
+// tries returns the byte-seconds and the kills of a run that follows a plan until it succeeds.
+func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing) (cost float64, kills int) {
+	for range maxTries {
+		limits := p.Follow(samples, 0, timing)
+		at := exceeded(samples, limits)
+		for i, limit := range limits {
+			if at < 0 || i <= at {
+				cost += limit * width
+			}
+		}
+		if at < 0 {
+			break
+		}
+		kills++
+		p = p.Lift(limits[at])
+	}
+	return cost, kills
+}
+
+// lift is the ratio of the limit of a retry to the killed limit, as in package plan.
+const lift = 1.5
+
+// staticTries returns the byte-seconds and the kills of a run with constant limits.
+func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kills int) {
+	for range maxTries {
+		at := slices.IndexFunc(samples, func(m plan.Sample) bool { return m.Memory > limit })
+		if at < 0 {
+			return cost + limit*width*float64(len(samples)), kills
+		}
+		kills++
+		cost += limit * width * float64(at+1)
+		limit *= lift
+	}
+	return cost, kills
+}
+
+// exceeded returns the first sample above its limit, or −1.
+func exceeded(samples []plan.Sample, limits []float64) int {
+	for i := range samples {
+		if samples[i].Memory > limits[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// changes returns the limits of a try where they change, up to sample end, or all if end is negative.
+func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
+	for i, limit := range limits {
+		if end >= 0 && i > end {
+			break
+		}
+		if i == 0 || limit != limits[i-1] {
+			all = append(all, Limit{samples[i].Seconds, sizing.Bytes(limit)})
+		}
+	}
+	return all
+}
+
+// replayCores adds the CPU requests of one run to Savings.
+func (s *State) replayCores(cores []plan.CoreSample, run *Run, timing plan.Timing) {
+	if s.Learner.Runs < 2 {
+		return // the run is the first one
+	}
+	width, static := run.Series.Step.Seconds(), float64(run.Static.CPU)
+	s.Savings.CPURuns++
+	for i, request := range s.Cores.Choose(static, timing).At(cores) {
+		s.Savings.StaticCPU += static * width
+		s.Savings.PlanCPU += request * width
+		s.Savings.CPUTotals += width
+		if cores[i].Cores > request {
+			s.Savings.ShortCPU += width
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package taskplan learns how the memory and CPU of one task change during its runs, from the
+// detailed series of the store. It plans the amounts of the next run and follows a running one.
+//
+//	runs ─▶ State.Learn ─▶ curves, outcomes of rules, replayed savings ─┐
+//	     └▶ State.FindPhases ─▶ phases, transitions, dwell times ───────┴▶ Planner ─▶ plan, next amounts
+//
+// It converts between the types of package sizing and the algorithms of internal/ml/plan and
+// internal/ml/phase. It knows no store, clock or HTTP. The same runs give the same state.
+package taskplan
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Timing is the speed of a caller that every plan assumes: a read of the usage every ten seconds, and
+// twenty seconds until the kubelet has resized a pod, which usually takes less than five.
+var Timing = plan.Timing{Poll: 10, Reaction: 20}
+
+// MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
+// task with a plan. Shorter runs hold little of the memory-time.
+const (
+	MinRuns    = 3
+	MinSeconds = 600
+)
+
+// Run is an ended success with its usage.
+type Run struct {
+	RunID    string
+	MapIndex int
+	Try      int
+	Series   sizing.Series
+	Static   sizing.Resources // the static grant of the first try; zero fields are unknown
+}
+
+// State is what is learned about the runs of one task. The zero value is usable.
+type State struct {
+	Learner plan.Learner
+	Cores   plan.Cores
+	Static  sizing.Resources // the newest known static grant
+	Savings Savings
+	Replays []Replay // of the newest runs, oldest first
+	Phases  *Phases  // nil before they are found
+}
+
+// Savings compares plans with static grants on the learned runs. Each run was planned before it was
+// learned.
+type Savings struct {
+	Runs                     int // replayed runs
+	StaticKilled, PlanKilled int
+	StaticCost, PlanCost     float64 // byte-seconds of the limits of all tries
+
+	CPURuns             int     // replayed runs with CPU in their series and a CPU request
+	StaticCPU, PlanCPU  float64 // core-seconds of the requests
+	ShortCPU, CPUTotals float64 // seconds with a use above the planned request; all seconds
+}
+
+// Replay is the plan of one run that was made before the run was learned.
+type Replay struct {
+	RunID    string
+	MapIndex int
+	Try      int
+	Static   sizing.Bytes // 0: unknown, so that there was no plan
+	Limits   []Limit      // of the first try, in order of time
+	Killed   bool         // of the first try
+}
+
+// Limit is a memory limit from a time in seconds on.
+type Limit struct {
+	Seconds float64
+	Limit   sizing.Bytes
+}
+
+// maxReplays bounds State.Replays, for the pages that show runs beside their limits.
+const maxReplays = 16
+
+// Learn replays the plan of a run and then learns the run. pool is shared by the tasks of a
+// namespace.
+func (s *State) Learn(pool *plan.Pool, run *Run) {
+	samples := samplesOf(&run.Series)
+	if len(samples) == 0 {
+		return
+	}
+	if run.Static.Memory == 0 {
+		run.Static.Memory = s.Static.Memory
+	}
+	if run.Static.CPU == 0 {
+		run.Static.CPU = s.Static.CPU
+	}
+	timing := timingOf(&run.Series)
+	s.replay(pool, run, samples, timing)
+	s.Learner.Learn(pool, plan.NewCurve(samples), float64(run.Static.Memory), timing)
+	if cores := coresOf(&run.Series); cores != nil && run.Static.CPU > 0 {
+		s.replayCores(cores, run, timing)
+		s.Cores.Learn(cores, float64(run.Static.CPU), timing)
+	}
+	s.Static = run.Static
+}
+
+// isPlannable reports whether the next run gets a plan.
+func (s *State) isPlannable() bool {
+	return len(s.Learner.Curves) >= MinRuns && s.Learner.Duration() >= MinSeconds
+}

@@ -1,0 +1,165 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskplan"
+)
+
+// One replica at a time learns plans. Its lease outlasts the work on one task, and is renewed for each.
+const (
+	plansLease    = "plans"
+	plansLeaseFor = 5 * time.Minute
+)
+
+// runPlans learns plans every Config.PlansEvery until ctx ends.
+func (t *Trainer) runPlans(ctx context.Context) {
+	if t.cfg.PlansEvery <= 0 {
+		return
+	}
+	for wait := min(shapesDelay, t.cfg.PlansEvery); ; wait = t.cfg.PlansEvery {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		if err := t.LearnPlans(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			t.log.ErrorContext(ctx, "failed to learn plans", "err", err)
+		}
+	}
+}
+
+// LearnPlans learns the new series and outcomes of plans of every task, at the lowest priority. It does
+// nothing while another replica does so.
+func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
+	tasks, err := t.store.PlannableTasks(ctx, taskplan.Format)
+	if err != nil {
+		return fmt.Errorf("list tasks to plan: %w", err)
+	}
+	var failed []error                                                          // an error of one task must not stop the others
+	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends it; it expires anyway
+	for _, task := range tasks {
+		acquired, err := t.store.AcquireLease(ctx, plansLease, t.owner, plansLeaseFor)
+		if err != nil || !acquired {
+			return errors.Join(append(failed, err)...)
+		}
+		err = t.learnPlan(ctx, task, now)
+		switch kind := sizing.KindOf(err); {
+		case err == nil, kind == sizing.Conflict, kind == sizing.NotFound: // another replica was faster, or the task was deleted
+		default:
+			failed = append(failed, fmt.Errorf("learn the plan of %s: %w", task, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// planned is what is known about a task and its namespace, with what arrived since then.
+type planned struct {
+	stored     store.TaskPlan
+	storedPool store.PlanPool
+	state      *taskplan.State
+	pool       *plan.Pool
+	outcomes   []store.PlanOutcome
+	runs       []store.DetailedRun
+}
+
+// learnPlan learns the new runs and outcomes of one task.
+func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.Time) error {
+	p, err := t.readPlan(ctx, task)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var runs []taskplan.Run // all stored ones, in which phases are found
+	for i := range p.runs {
+		runs = append(runs, runOf(&p.runs[i]))
+		p.stored.Series = p.runs[i].ID
+	}
+	err = runAtLowestPriority(func() error {
+		p.learn(runs)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.state.NeedsPhases() {
+		all, err := t.store.DetailedRuns(ctx, task, 0)
+		if err != nil {
+			return err
+		}
+		runs = runs[:0]
+		for i := range all {
+			runs = append(runs, runOf(&all[i]))
+		}
+		if err := runAtLowestPriority(func() error { return p.state.FindPhases(runs) }); err != nil {
+			return err
+		}
+	}
+	err = t.savePlan(ctx, p, now)
+	if err == nil {
+		t.log.InfoContext(ctx, "learned a plan", "task", task.String(), "version", p.stored.Version+1, "new_runs", len(p.runs), "runs", p.state.Learner.Runs, "took", time.Since(began))
+	}
+	return err
+}
+
+// learn learns the outcomes before the runs, because the class of a task depends on its runs.
+func (p *planned) learn(runs []taskplan.Run) {
+	for _, o := range p.outcomes {
+		p.pool.Observe(&p.state.Learner, o.Killed)
+		p.stored.Plans = o.ID
+	}
+	for i := range runs {
+		p.state.Learn(p.pool, &runs[i])
+	}
+}
+
+func runOf(r *store.DetailedRun) taskplan.Run {
+	return taskplan.Run{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: r.Series, Static: r.Static}
+}
+
+// readPlan reads the state of a task. What cannot be decoded is learned again from the stored series.
+func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planned, error) {
+	p := &planned{state: new(taskplan.State), pool: new(plan.Pool)}
+	var err error
+	if p.stored, err = t.store.TaskPlan(ctx, task, 0); err != nil && sizing.KindOf(err) != sizing.NotFound {
+		return nil, err
+	}
+	if p.storedPool, err = t.store.PlanPool(ctx, task.Namespace, 0); err != nil {
+		return nil, err
+	}
+	if p.storedPool.Version > 0 {
+		if p.pool, err = taskplan.DecodePool(p.storedPool.Format, p.storedPool.Content); err != nil {
+			t.log.WarnContext(ctx, "the stored pool of plans cannot be decoded; it is learned again", "namespace", task.Namespace, "err", err)
+			p.pool = new(plan.Pool)
+		}
+	}
+	if p.stored.Version > 0 {
+		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
+			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again", "task", task.String(), "err", err)
+			p.state, p.stored.Series, p.stored.Plans = new(taskplan.State), 0, 0
+		}
+	}
+	if p.outcomes, err = t.store.PlanOutcomes(ctx, task, p.stored.Plans); err != nil {
+		return nil, err
+	}
+	p.runs, err = t.store.DetailedRuns(ctx, task, p.stored.Series)
+	return p, err
+}
+
+func (t *Trainer) savePlan(ctx context.Context, p *planned, now time.Time) (err error) {
+	next, pool := p.stored, p.storedPool
+	next.Format, next.LearnedAt, pool.Format = taskplan.Format, now, taskplan.Format
+	if next.Content, err = taskplan.Encode(p.state); err != nil {
+		return err
+	}
+	if pool.Content, err = taskplan.EncodePool(p.pool); err != nil {
+		return err
+	}
+	return t.store.SavePlan(ctx, next, pool)
+}
