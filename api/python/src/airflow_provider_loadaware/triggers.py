@@ -72,6 +72,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
             if waiting.done():
                 yield _with(await waiting, execution)
                 return
+            await _cancel(waiting)
             self._fired_event = True  # Airflow's trigger deletes the pod of a trigger that ends without an event
             event = {"status": HELP, "name": self.pod_name, "namespace": self.pod_namespace}
             yield _with(TriggerEvent({**event, "message": execution.refusal}), execution)
@@ -129,6 +130,13 @@ async def _first(events: AsyncIterator[TriggerEvent]) -> TriggerEvent | None:
     async for event in events:
         return event
     return None
+
+
+async def _cancel(task: asyncio.Future[Any]) -> None:
+    """Cancel a task until it ends: Airflow's trigger ignores a cancellation while it stops watching events."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
 
 
 def _with(event: TriggerEvent | None, execution: Execution) -> TriggerEvent:

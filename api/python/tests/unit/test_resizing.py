@@ -323,3 +323,20 @@ def test_an_unknown_execution_is_reported_as_not_followed(fake: Fake, planned: S
         operator.cleanup(operator.pod, operator.pod)
     (report,) = planned.of("/observe")
     assert report["executed_plan"]["followed"] is False
+
+
+def test_a_kill_is_reported_with_the_limit_in_force(fake: Fake, planned: ScriptedServer) -> None:
+    planned.answers["/retry-lift"] = (404, {"detail": "no"})
+    memory = ((0.0, MIB), (0.5, 300 * MIB))  # more than the limit at the start, before a resize is in force
+    script = Script(seconds=60, memory=memory, resize_seconds=3600)
+    operator = fake.operator(script=script)
+    planned.answers["/phase"] = lambda body: (200, full_answer(body, GROWN))
+    context = fake.create(operator)
+    fake.wait("Failed")
+    assert fake.pod.limit_in_force(60.0) == START
+    with contextlib.suppress(Exception):
+        operator._try_context = context
+        operator.cleanup(operator.pod, operator.pod)
+    (report,) = planned.of("/observe")
+    assert report["outcome"] == "oom_killed"
+    assert report["allocated"]["memory_bytes"] == START

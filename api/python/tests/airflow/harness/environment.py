@@ -34,7 +34,9 @@ FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     "outage": {},
     "no_pod": {},
     "phased": {},
+    "phased_restart": {},
 }
+SYNCHRONOUS = {task_id for task_id, case in PHASED_CASES.items() if not case.deferrable}
 TRAINED_TASKS = [
     ("sized", "work"),
     ("sized_deferrable", "work"),
@@ -161,7 +163,7 @@ def environment() -> Iterator[Environment]:
         )
         deferrals = Deferrals(home / "scheduler.out")
         cluster.is_released = has_deferred(deferrals)
-        planner.may_grow = lambda key: not PHASED_CASES[key["task_id"]].deferrable or is_deferred(deferrals, key)
+        planner.may_grow = lambda key: key["task_id"] in SYNCHRONOUS or is_deferred(deferrals, key)
         stack.callback(airflow.stop)
         airflow.start()
         try:
