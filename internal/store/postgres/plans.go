@@ -45,7 +45,7 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 			}
 			return nil
 		}
-		if s := r.Detailed; s != nil {
+		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries is not whole
 			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s)).Exec(amend)
 		}
 		if p := r.Executed; p != nil {
@@ -69,7 +69,10 @@ const plannableSQL = `
 	WHERE task.id IN (SELECT task FROM detailed_series UNION SELECT task FROM executed_plan)
 		AND (task_plan.format IS DISTINCT FROM $1
 			OR EXISTS (SELECT FROM detailed_series AS s WHERE s.task = task.id AND s.id > task_plan.series)
-			OR EXISTS (SELECT FROM executed_plan AS p WHERE p.task = task.id AND p.id > task_plan.plans))
+			OR EXISTS (
+				SELECT FROM executed_plan AS p
+				JOIN observation ON observation.task = p.task AND observation.seq = p.seq
+				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
 	ORDER BY namespace, dag_id, task_id`
 
 // PlannableTasks lists the tasks with series or outcomes that are newer than their plan.
@@ -124,12 +127,16 @@ func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int
 	return runs, wrapError("read detailed series", err)
 }
 
+// countedPlan selects the tries that followed a plan of memory up to a success or an OOM kill.
+const countedPlan = `
+		AND followed AND mode = 'memory' AND outcome IN (1, 2, 3)`
+
 const planOutcomesSQL = `
 	SELECT p.id, outcome IN (2, 3)
 	FROM executed_plan AS p
 	JOIN observation ON observation.task = p.task AND observation.seq = p.seq
 	WHERE p.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND p.id > $1
-		AND followed AND mode = 'memory' AND outcome IN (1, 2, 3)
+` + countedPlan + `
 	ORDER BY p.id`
 
 // PlanOutcomes returns the ends of tries that followed a plan of memory, oldest first.

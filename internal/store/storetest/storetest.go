@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Shapes":            testShapes,
 		"UsageProfiles":     testUsageProfiles,
 		"Structure":         testStructure,
+		"Plans":             testPlans,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

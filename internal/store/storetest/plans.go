@@ -1,0 +1,157 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// detailed returns a series with a step of 15 s whose values survive the rounding of the store.
+func detailed(points int) *sizing.Series {
+	s := &sizing.Series{Step: 15 * time.Second}
+	for i := range points {
+		s.Memory, s.CPU = append(s.Memory, int64((i*37)%100)*int64(sizing.MiB)), append(s.CPU, float64(i%5)/4)
+	}
+	return s
+}
+
+func testPlans(t *testing.T, open func(*testing.T) store.Store) {
+	t.Run("successes with a series are read in order of arrival", func(t *testing.T) { testDetailedRuns(t, open(t)) })
+	t.Run("a task keeps its newest series", func(t *testing.T) {
+		st, key := open(t), task("many")
+		obs := runs(key, store.MaxDetailedRuns+10)
+		for i := range obs {
+			obs[i].Detailed = detailed(1 + i)
+		}
+		recordNew(t, st, obs...)
+		kept, err := st.DetailedRuns(t.Context(), key, 0)
+		require.NoError(t, err)
+		require.Len(t, kept, store.MaxDetailedRuns)
+		require.Equal(t, obs[10].Try.RunID, kept[0].RunID)
+	})
+	t.Run("outcomes of followed plans of memory are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
+	t.Run("a plan replaces the known version only", func(t *testing.T) { testSavePlan(t, open(t)) })
+}
+
+func testDetailedRuns(t *testing.T, st store.Store) {
+	ctx, key := t.Context(), task("detailed")
+	tasks, err := st.PlannableTasks(ctx, 1)
+	require.NoError(t, err)
+	require.Empty(t, tasks)
+	obs := runs(key, 3)
+	obs[0].Detailed, obs[1].Detailed = detailed(4), detailed(200)
+	obs[1].Detailed.CPU = nil
+	obs[0].Requested = sizing.Resources{Memory: 8 * sizing.GiB, CPU: 2}
+	obs[1].Requested, obs[1].Allocated = obs[0].Requested, sizing.Resources{Memory: 3 * sizing.GiB, CPU: 1}
+	killed := kill(firstTry(key, "killed"), sizing.GiB)
+	killed.Detailed = detailed(2)
+	recordNew(t, st, append(obs, killed)...)
+	got, err := st.DetailedRuns(ctx, key, 0)
+	require.NoError(t, err)
+	require.Len(t, got, 2, "a killed run has no whole series")
+	require.Equal(t, *obs[0].Detailed, got[0].Series)
+	require.Equal(t, *obs[1].Detailed, got[1].Series)
+	require.Equal(t, obs[0].Requested, got[0].Static)
+	require.Equal(t, obs[1].Allocated, got[1].Static)
+	require.Equal(t, obs[1].Try.RunID, got[1].RunID)
+	require.Equal(t, sizing.NoMap, got[1].MapIndex)
+	require.Equal(t, 1, got[1].Try)
+	require.Greater(t, got[1].ID, got[0].ID)
+	tasks, err = st.PlannableTasks(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, []sizing.TaskKey{key}, tasks)
+
+	other := obs[0]
+	other.Detailed = detailed(9)
+	require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "the first series stays")
+	obs[2].Detailed = detailed(5)
+	require.Equal(t, amended, statusOf(record(t, st, obs[2])[0]))
+	got, err = st.DetailedRuns(ctx, key, got[1].ID)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, obs[2].Try.RunID, got[0].RunID)
+	require.NoError(t, st.Void(ctx, obs[2].Try))
+	got, err = st.DetailedRuns(ctx, key, 0)
+	require.NoError(t, err)
+	require.Len(t, got, 2, "voiding deletes the series")
+}
+
+func testPlanOutcomes(t *testing.T, st store.Store) {
+	ctx, key := t.Context(), task("outcomes")
+	obs := runs(key, 4)
+	inForce := 31.5
+	obs[0].Executed = &sizing.ExecutedPlan{Version: 3, Mode: sizing.ResizeMemory, Followed: true, Start: sizing.GiB,
+		Resizes: []sizing.ExecutedResize{{Seconds: 30, Memory: 2 * sizing.GiB, Result: "applied", InForce: &inForce}}}
+	obs[1].Executed = &sizing.ExecutedPlan{Version: 3, Mode: sizing.ResizeMemory, Fallback: "infeasible"}
+	obs[2].Executed = &sizing.ExecutedPlan{Version: 3, Mode: sizing.ResizeCPU, Followed: true}
+	killed := kill(firstTry(key, "killed"), sizing.GiB)
+	killed.Executed = obs[0].Executed
+	recordNew(t, st, append(obs, killed)...)
+	got, err := st.PlanOutcomes(ctx, key, 0)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.False(t, got[0].Killed)
+	require.True(t, got[1].Killed)
+	newer, err := st.PlanOutcomes(ctx, key, got[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, got[1:], newer)
+	tasks, err := st.PlannableTasks(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, []sizing.TaskKey{key}, tasks)
+}
+
+func testSavePlan(t *testing.T, st store.Store) {
+	ctx, key := t.Context(), task("planned")
+	_, err := st.TaskPlan(ctx, key, 0)
+	requireKind(t, sizing.NotFound, err)
+	pool, err := st.PlanPool(ctx, key.Namespace, 0)
+	require.NoError(t, err)
+	require.Equal(t, store.PlanPool{Namespace: key.Namespace}, pool)
+	first := store.TaskPlan{Task: key, Format: 1, LearnedAt: noon, Content: []byte{1, 2}}
+	pool.Format, pool.Content = 1, []byte{3}
+	requireKind(t, sizing.NotFound, st.SavePlan(ctx, first, pool))
+	o := runs(key, 1)[0]
+	o.Detailed = detailed(3)
+	recordNew(t, st, o)
+	stored, err := st.DetailedRuns(ctx, key, 0)
+	require.NoError(t, err)
+	first.Series = stored[0].ID
+	require.NoError(t, st.SavePlan(ctx, first, pool))
+	requireKind(t, sizing.Conflict, st.SavePlan(ctx, first, pool))
+	tasks, err := st.PlannableTasks(ctx, 1)
+	require.NoError(t, err)
+	require.Empty(t, tasks, "the plan has all series")
+	tasks, err = st.PlannableTasks(ctx, 2)
+	require.NoError(t, err)
+	require.Len(t, tasks, 1, "the plan has another format")
+
+	second, nextPool := first, pool
+	second.Version, second.Content = 1, []byte{4}
+	requireKind(t, sizing.Conflict, st.SavePlan(ctx, second, nextPool))
+	got, err := st.TaskPlan(ctx, key, 0)
+	require.NoError(t, err)
+	require.Equal(t, first.Content, got.Content, "a conflict of the pool changes no plan")
+	nextPool.Version = 1
+	require.NoError(t, st.SavePlan(ctx, second, nextPool))
+	got, err = st.TaskPlan(ctx, key, 1)
+	require.NoError(t, err)
+	second.Version = 2
+	require.Equal(t, second, got)
+	got, err = st.TaskPlan(ctx, key, 2)
+	require.NoError(t, err)
+	require.Nil(t, got.Content, "a known version has no content")
+	nextPool, err = st.PlanPool(ctx, key.Namespace, 1)
+	require.NoError(t, err)
+	require.Equal(t, store.PlanPool{Namespace: key.Namespace, Version: 2, Format: 1, Content: []byte{3}}, nextPool)
+
+	require.NoError(t, st.Rename(ctx, key, task("renamed")))
+	_, err = st.TaskPlan(ctx, task("renamed"), 0)
+	require.NoError(t, err)
+	require.NoError(t, st.DeleteTask(ctx, task("renamed")))
+	_, err = st.TaskPlan(ctx, task("renamed"), 0)
+	requireKind(t, sizing.NotFound, err)
+}
