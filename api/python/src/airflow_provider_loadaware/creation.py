@@ -1,7 +1,7 @@
 """Creation of a sized pod, for SizerMixin operators and for all others.
 
-    size ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
-                      └── 403 or 422 ──────────▶ restore the static request, create once more
+    size ──▶ plan ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
+                               └── 403 or 422 ──────────▶ restore the static request, create once more
 
 A worker crash, or a second execution of a try, leaves an ended pod behind. Airflow deletes that pod just
 before it creates the new one, so this is the last moment to read its outcome.
@@ -15,7 +15,7 @@ from typing import Any
 
 from kubernetes.client.exceptions import ApiException
 
-from airflow_provider_loadaware import links, pod_end, rendered
+from airflow_provider_loadaware import links, pod_end, rendered, resize_support, resizer
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.grant import Kill
 from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
@@ -34,6 +34,13 @@ class Creation:
 
     def create_pod(self, create: Callable[..., Any], request: Any, context: Any) -> Any:
         """Return the pod that `create`, Airflow's get_or_create_pod, creates or finds."""
+        pod = self._create_pod(create, request, context)
+        if not self._operator.deferrable:  # the trigger of a deferred task resizes its pod
+            with fail_open(self._operator.log, "resizing"):
+                resizer.start(self._operator, pod, self._sizing)
+        return pod
+
+    def _create_pod(self, create: Callable[..., Any], request: Any, context: Any) -> Any:
         with self._report_ended_pods():
             try:
                 return create(pod_request_obj=request, context=context)
@@ -50,6 +57,8 @@ class Creation:
     def _size(self, kill: Kill | None) -> Launch:
         operator, context = self._operator, self._sizing.context
         launch = self._sizing.launch(self._request, operator.base_container_name, kill)
+        with fail_open(operator.log, "planning"):
+            self._apply_plan(launch)
         if launch.granted:
             show_resources(operator, launch.resources, context)
         if launch.receipt_url is not None:
@@ -57,6 +66,18 @@ class Creation:
                 operator.loadaware_receipt_url = launch.receipt_url
                 context["ti"].xcom_push(key=links.RECEIPT_XCOM, value=launch.receipt_url)
         return launch
+
+    def _apply_plan(self, launch: Launch) -> None:
+        """Let the pod start with the amounts of its plan, if it can be resized later."""
+        plan, operator = launch.plan, self._operator
+        if plan is None:
+            return
+        problem = resize_support.problem(operator, self._request, plan)
+        if problem is not None:
+            operator.log.warning("loadaware: plan: keeping the static grant: %s", problem)
+            return
+        pods.start_with(self._request, operator.base_container_name, plan)
+        operator.log.info("loadaware: plan (%s): %s", plan.mode, plan.summary)
 
     @contextmanager
     def _report_ended_pods(self) -> Iterator[None]:

@@ -6,20 +6,24 @@ class SizedEksPodOperator(SizerMixin, EksPodOperator): ...
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.cncf.kubernetes.triggers.pod import KubernetesPodTrigger
 from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import features as feature_rules
-from airflow_provider_loadaware import links, pod_end, wrapper
+from airflow_provider_loadaware import links, pod_end, resizer, wrapper
+from airflow_provider_loadaware import plan as plans
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.creation import REJECTED, Creation, show_pod
 from airflow_provider_loadaware.peak import PeakSource
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
+from airflow_provider_loadaware.triggers import EXECUTION, HELP, ResizingPodTrigger
 
 
 class SizerMixin:
@@ -85,6 +89,8 @@ class SizerMixin:
         self._creation: Creation | None = None
         # Older providers do not pass the context to `cleanup`.
         self._try_context: Any = None
+        self.loadaware_execution: dict[str, Any] | None = None  # of a deferred try
+        self._has_static_grant = False  # this process returned the pod of a plan to the static grant
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if SizerMixin in cls.__bases__:
@@ -166,6 +172,9 @@ class SizerMixin:
     def trigger_reentry(self, context: Any, event: dict[str, Any]) -> Any:
         """Resume a deferred try. If its pod is gone, Airflow never calls `cleanup`."""
         self._try_context = context
+        self.loadaware_execution = event.get(EXECUTION)
+        if event.get("status") == HELP:
+            return self.loadaware_resume_static(context, event)
         try:
             result = super().trigger_reentry(context, event)  # type: ignore[misc]
         except Exception as error:
@@ -173,6 +182,46 @@ class SizerMixin:
             raise
         self._finish(context, None, None, gone=True, succeeded=event.get("status") == "success")
         return result
+
+    # ---- plan of a deferred try ----
+
+    def defer(self, *, trigger: Any, **kwargs: Any) -> None:
+        """Defer with a trigger that executes the plan of the pod, if it has one."""
+        try:
+            trigger = self._resizing_trigger(trigger)
+        except Exception as error:  # noqa: BLE001 - without the trigger, nothing would resize the pod
+            with fail_open(self.log, "resizing"):  # type: ignore[attr-defined]
+                self._return_to_static(f"{type(error).__name__}: {error}")
+        super().defer(trigger=trigger, **kwargs)  # type: ignore[misc]
+
+    def _resizing_trigger(self, trigger: Any) -> Any:
+        plan = plans.of_pod(self.pod) if self.sizing and self.pod is not None else None
+        if plan is None or type(trigger) is not KubernetesPodTrigger or self._has_static_grant:
+            return trigger
+        sizing = self.loadaware_sizing(self._try_context)
+        return ResizingPodTrigger.of(trigger, plan, sizing.try_key().body(), sizing.conn_id)
+
+    def loadaware_resume_static(self, context: Any, event: dict[str, Any]) -> Any:
+        """Set the static grant for a trigger that cannot, and defer again."""
+        try:
+            self.pod = self.hook.get_pod(event["name"], event["namespace"])  # type: ignore[attr-defined]
+        except ApiException:
+            return self.trigger_reentry(context, {**event, "status": "failed"})
+        with fail_open(self.log, "resizing"):  # type: ignore[attr-defined]
+            self._return_to_static(str(event.get("message")))
+        # Later events repeat these fields.
+        more = getattr(self, "trigger_kwargs", None)
+        self.trigger_kwargs = {**(more or {}), EXECUTION: self.loadaware_execution}
+        accepts_context = "context" in inspect.signature(self.invoke_defer_method).parameters  # type: ignore[attr-defined]
+        return self.invoke_defer_method(**({"context": context} if accepts_context else {}))  # type: ignore[attr-defined]
+
+    def _return_to_static(self, reason: str) -> None:
+        plan = plans.of_pod(self.pod)
+        if plan is not None:
+            resizing = resizer.of_operator(self, self.pod, plan, self.loadaware_sizing(self._try_context))
+            resizing.return_to_static(reason)
+            self._has_static_grant = True
+            self.loadaware_execution = self.loadaware_execution or resizing.execution.to_dict()
 
     def _finish(
         self,

@@ -13,7 +13,9 @@ from typing import Any
 
 from kubernetes.client import models as k8s
 
+from airflow_provider_loadaware import plan as plans
 from airflow_provider_loadaware.grant import Grant, Static
+from airflow_provider_loadaware.plan import Plan
 from airflow_provider_loadaware.quantity import MIB, format_bytes, parse_bytes, parse_cores
 
 PREDICTION_ID = "loadaware.io/prediction-id"
@@ -83,6 +85,24 @@ def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
     )
     annotate(pod, static, grant.prediction_id, {SOURCE: grant.source})
     set_memory_env(container, grant.memory_limit)
+
+
+def start_with(pod: Any, base: str, plan: Plan) -> None:
+    """Let a pod with the static grant start with the amounts of its plan.
+
+    The memory variables keep the static grant: the limit grows with a program that sizes itself by them.
+    """
+    plans.annotate(pod, plan)
+    container = base_container(pod, base)
+    requests, limits = dict(container.resources.requests), dict(container.resources.limits)
+    if plan.resizes_memory:
+        requests["memory"] = format_bytes(plan.request_of(plan.start_bytes))
+        limits["memory"] = format_bytes(plan.start_bytes)
+    if plan.resizes_cpu and plan.start_cpu is not None:
+        requests["cpu"] = f"{plan.bounded_cpu(plan.start_cpu)}m"
+    container.resources = k8s.V1ResourceRequirements(
+        requests=requests, limits=limits, claims=getattr(container.resources, "claims", None)
+    )
 
 
 def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[str, str] | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubernetes.client.exceptions import ApiException
 
+from airflow_provider_loadaware import resizer
 from airflow_provider_loadaware.report import End
 
 LOG_LINES, LOG_BYTES = 60, 1 << 20
@@ -22,6 +23,7 @@ def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
         launch_timed_out=_is_instance(error, "PodLaunchTimeoutException"),
         stopped=bool(getattr(operator, "_killed", False)),
         launched=pod is not None,
+        executed=resizer.executed(operator),
     )
 
 

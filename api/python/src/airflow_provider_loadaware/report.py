@@ -8,8 +8,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from airflow_provider_loadaware import outcome as outcomes
-from airflow_provider_loadaware import peak, pod
+from airflow_provider_loadaware import peak, plan, pod
+from airflow_provider_loadaware.grant import Static
 from airflow_provider_loadaware.outcome import Outcome
+from airflow_provider_loadaware.resize_requests import Execution
 from airflow_provider_loadaware.tries import Try
 
 _reported: set[str] = set()
@@ -39,16 +41,23 @@ class End:
     stopped: bool = False  # by a user or by Airflow
     succeeded: bool = False  # according to Airflow, although the pod is gone
     launched: bool = True  # False: no pod was created
+    executed: dict[str, Any] | None = None  # how the plan of the pod was executed, if this process knows it
 
     def __post_init__(self) -> None:
         self._end = outcomes.base_end(self.pod, self.base)
         known = self.pod or self.last
         self._static = pod.static_of(pod.base_container(known, self.base)) if known else None
+        self._plan = plan.of_pod(known) if known else None
+        if self._plan is not None:
+            self._static = self._in_force() or self._static
         self.prediction_id, self.requested = pod.read_annotations(known) if known else (None, None)
 
     @property
     def allocated_bytes(self) -> int | None:
-        """The memory limit in bytes that the pod was created with; without a limit, the request. None if unknown."""
+        """The memory limit in bytes; without a limit, the request. None if unknown.
+
+        It is the limit that the pod was created with, or, with a plan, the limit that was in force last.
+        """
         return self._static.enforced if self._static else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
@@ -93,6 +102,7 @@ class End:
             "cpu_max_cores": measured.cpu_cores,
             "usage_series": measured.series,
             "allocated": {k: v for k, v in allocated.items() if v} or None,
+            "executed_plan": self._executed_plan(),
             "requested": self.requested,
             "prediction_id": self.prediction_id,
         }
@@ -104,6 +114,18 @@ class End:
                 "duration_seconds": (ended - began).total_seconds(),
             }
         return {k: v for k, v in fields.items() if v is not None}
+
+    def _in_force(self) -> Static | None:
+        """Return the resources in force: those of the spec may wait for room on the node."""
+        statuses = getattr(getattr(self.pod or self.last, "status", None), "container_statuses", None) or ()
+        found = next((status for status in statuses if status.name == self.base), None)
+        in_force = pod.static_of(found) if getattr(found, "resources", None) else None
+        return in_force if in_force and in_force.enforced else None
+
+    def _executed_plan(self) -> dict[str, Any] | None:
+        if self._plan is None:
+            return None
+        return self.executed or Execution(self._plan, is_complete=False).to_dict()
 
 
 def _utc(moment: Any) -> datetime | None:

@@ -5,6 +5,7 @@ It wraps the generated `loadaware_client` and does not depend on Airflow.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import ssl
 import time
@@ -17,7 +18,7 @@ import httpx
 from airflow_provider_loadaware.breaker import OPEN_SECONDS, Breaker
 from airflow_provider_loadaware.transport import BoundedTransport, run_with_timeout
 from loadaware_client import Client
-from loadaware_client.api.ask import predict, predict_batch, retry_lift
+from loadaware_client.api.ask import ask_phase, predict, predict_batch, retry_lift
 from loadaware_client.api.service import ready
 from loadaware_client.api.tell import observe, observe_batch  # codespell:ignore tell
 from loadaware_client.models.lift import Lift
@@ -25,6 +26,8 @@ from loadaware_client.models.lift_request import LiftRequest
 from loadaware_client.models.observation import Observation
 from loadaware_client.models.observe_batch_answer import ObserveBatchAnswer
 from loadaware_client.models.observe_batch_request import ObserveBatchRequest
+from loadaware_client.models.phase_answer import PhaseAnswer
+from loadaware_client.models.phase_request import PhaseRequest
 from loadaware_client.models.predict_batch_request import PredictBatchRequest
 from loadaware_client.models.predict_request import PredictRequest
 from loadaware_client.models.prediction import Prediction
@@ -102,6 +105,12 @@ class Service:
         return self._call(
             self._predict_breaker, deadline, Prediction, lambda: predict.sync_detailed(client=self._client, body=body)
         )
+
+    def phase(self, request: dict[str, Any], deadline: Deadline) -> PhaseAnswer:
+        """Send POST /phase."""
+        body = PhaseRequest.from_dict(request)
+        send = functools.partial(ask_phase.sync_detailed, client=self._client, body=body)
+        return self._call(self._predict_breaker, deadline, PhaseAnswer, send)
 
     def lift(self, request: dict[str, Any], deadline: Deadline) -> Lift:
         """Send POST /retry-lift."""

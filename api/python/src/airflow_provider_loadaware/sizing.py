@@ -19,6 +19,7 @@ from airflow_provider_loadaware import features, grant, metadata, peak, pod, rep
 from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
+from airflow_provider_loadaware.plan import InvalidPlanError, Plan
 from airflow_provider_loadaware.quantity import display_bytes, parse_bytes
 from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.spool import Kills, Spool
@@ -56,6 +57,7 @@ class Launch:
     granted: bool = False
     prediction_id: str | None = None
     receipt_url: str | None = None
+    plan: Plan | None = None  # of the grant, not applied yet
 
     @property
     def resources(self) -> Any:
@@ -78,11 +80,15 @@ class Sizing:
     _hook: LoadawareHook | None = field(default=None, init=False)
 
     @property
+    def conn_id(self) -> str:
+        """The id of the connection of this task."""
+        return self.options.conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
+
+    @property
     def hook(self) -> LoadawareHook:
         """The connection of this task."""
         if self._hook is None:
-            default = settings.get("conn_id", LoadawareHook.default_conn_name)
-            self._hook = LoadawareHook(self.options.conn_id or default)
+            self._hook = LoadawareHook(self.conn_id)
         return self._hook
 
     def try_key(self) -> Try:
@@ -132,6 +138,8 @@ class Sizing:
                 given = grant.without_cpu(given)
             pod.apply(request, base, given, done.static)
             done.granted = True
+            if answer is not None and kill is None:  # after a kill, a try has its whole grant from the start
+                done.plan = self._plan(answer, given, done.static, bounds)
         else:
             pod.annotate(request, done.static, done.prediction_id)
         self._log_launch(done, answer, given, problem)
@@ -158,6 +166,13 @@ class Sizing:
             return service.predict(body, deadline), None
         except Exception as error:  # noqa: BLE001 - the task runs despite any error
             return None, f"{type(error).__name__}: {error}"
+
+    def _plan(self, answer: Prediction, given: Grant, static: Static, bounds: Bounds) -> Plan | None:
+        try:
+            return Plan.of_prediction(answer, given, static, bounds.maximum)
+        except InvalidPlanError as error:
+            self.log.warning("loadaware: plan: invalid (%s); keeping the static grant", error)
+            return None
 
     def _features(self) -> dict[str, features.Scalar] | None:
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from fake_kubernetes.script import SCRIPT_VARIABLE, Failure
+from fake_kubernetes.script import SCRIPT_VARIABLE, Failure, NodeRoom, Script
 
 MIB = 2**20
 GIB = 2**30
@@ -146,3 +146,60 @@ def history_runs(count: int) -> list[HistoryRun]:
         states = ("failed", "success") if number % 20 == 3 else ("failed",) if number % 50 == 9 else ("success",)
         generated.append(HistoryRun(number, conf, states))
     return generated
+
+
+# Tasks with plans. The pods start with PHASED_START, may grow to PHASED_GROWN, and have the static grant PHASED_STATIC.
+PHASED_START, PHASED_GROWN, PHASED_STATIC = 256 * MIB, 512 * MIB, GIB
+
+
+@dataclass(frozen=True)
+class PhasedCase:
+    """A task with a plan, whose pod runs until the limit `grows_to` is in force."""
+
+    grows_to: int
+    deferrable: bool = False
+    room: NodeRoom = NodeRoom.ENOUGH
+    refusals: int = 0  # resizes that Kubernetes refuses
+    status: int = 403  # of a refusal
+    outage: bool = False  # POST /phase is not answered
+    fallback: str = ""  # the expected text, if the plan is not followed
+    deferrals: int = 1
+
+    def script_env(self) -> dict[str, str]:
+        script = Script(
+            need=PHASED_START // 2,
+            seconds=0.5,
+            gated=self.deferrable,
+            grows_to=self.grows_to,
+            deferrals=self.deferrals,
+            room=self.room,
+            resize_refusals=self.refusals,
+            resize_status=self.status,
+        )
+        return {SCRIPT_VARIABLE: script.to_json()}
+
+
+# The triggerer restarts when the limit of this task is PHASED_GROWN.
+PHASED_RESTART = "memory_restarts"
+PHASED_RESTART_CASE = PhasedCase(PHASED_STATIC, deferrable=True)
+
+# A task id begins with the mode of its plan.
+PHASED_CASES: Mapping[str, PhasedCase] = {
+    "memory_grows": PhasedCase(PHASED_GROWN),
+    "memory_grows_deferrable": PhasedCase(PHASED_GROWN, deferrable=True),
+    "memory_deferred": PhasedCase(PHASED_STATIC, room=NodeRoom.LATER, fallback="Deferred"),
+    "memory_deferred_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, room=NodeRoom.LATER, fallback="Deferred"),
+    "memory_infeasible": PhasedCase(PHASED_STATIC, room=NodeRoom.NEVER, fallback="Infeasible"),
+    "memory_infeasible_deferrable": PhasedCase(
+        PHASED_STATIC, deferrable=True, room=NodeRoom.NEVER, fallback="Infeasible"
+    ),
+    # The first two refusals are those of the CPU request and of the limit.
+    "memory_refused": PhasedCase(PHASED_STATIC, refusals=2, fallback="403"),
+    "memory_unsupported": PhasedCase(PHASED_STATIC, refusals=2, status=405, fallback="405"),
+    # Here also the trigger's return to the static grant is refused, so that a worker does it.
+    "memory_refused_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, refusals=3, fallback="403", deferrals=2),
+    "memory_outage": PhasedCase(PHASED_STATIC, outage=True, fallback="/phase"),
+    "memory_outage_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, outage=True, fallback="/phase"),
+    "cpu_grows": PhasedCase(PHASED_STATIC),
+    "observe_grows_deferrable": PhasedCase(PHASED_STATIC, deferrable=True),
+}

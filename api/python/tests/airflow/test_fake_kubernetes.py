@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
-from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Failure, Script
+from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Failure, NodeRoom, Script
 
 NS = "jobs"
 MIB = 2**20
@@ -207,3 +207,151 @@ def test_a_script_round_trips_through_the_environment() -> None:
     script = Script(need=5, fails=Failure.EVICTED, log=("a", "b"), message="m", quota=7)
     assert Script.from_json(script.to_json()) == script
     assert Script.from_json("{}") == Script()
+
+
+def resizable(script: Script, memory: str = "100Mi", cpu: str = "100m", **more: Any) -> Any:
+    """Return a pod whose base container has requests, limits of memory, and the fields `more`."""
+    pod = manifest(script, memory)
+    (base, *_) = pod["spec"]["containers"]
+    base["resources"] = {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": memory}}
+    base |= more
+    return pod
+
+
+def resize(api: Any, limit: str | None = None, request: str | None = None, cpu: str | None = None) -> Any:
+    requests = {name: amount for name, amount in (("memory", request), ("cpu", cpu)) if amount}
+    resources = {"limits": {"memory": limit} if limit else {}, "requests": requests}
+    containers = [{"name": "base", "resources": resources}]
+    return api.patch_namespaced_pod_resize("p", NS, {"spec": {"containers": containers}})
+
+
+def status_of(pod: Any) -> tuple[Any, Any, list[tuple[str, str | None]]]:
+    """Return the memory limit in force, the allocated memory, and the conditions of a resize."""
+    base = next(s for s in pod.status.container_statuses if s.name == "base")
+    conditions = [(c.type, c.reason) for c in pod.status.conditions if c.type.startswith("PodResize")]
+    return base.resources.limits["memory"], base.allocated_resources["memory"], conditions
+
+
+def test_an_accepted_resize_is_in_progress_and_then_in_force(api: Any, cluster: Cluster) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    api.create_namespaced_pod(NS, resizable(Script(need=MIB, seconds=60, resize_seconds=2)))
+    now = 1.0
+    assert status_of(resize(api, "200Mi", "200Mi")) == ("100Mi", "200Mi", [("PodResizeInProgress", None)])
+    now = 3.5
+    pod = api.read_namespaced_pod("p", NS)
+    assert status_of(pod) == ("200Mi", "200Mi", [])
+    assert next(c for c in pod.spec.containers if c.name == "base").resources.requests["cpu"] == "100m"
+
+
+@pytest.mark.parametrize(("room", "reason"), [(NodeRoom.LATER, "Deferred"), (NodeRoom.NEVER, "Infeasible")])
+def test_a_node_without_room_accepts_only_a_larger_limit(
+    api: Any, cluster: Cluster, room: NodeRoom, reason: str
+) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    script = Script(need=MIB, seconds=60, room=room, deferred_seconds=10, resize_seconds=0)
+    api.create_namespaced_pod(NS, resizable(script))
+    now = 1.0
+    assert status_of(resize(api, "200Mi", "200Mi")) == ("100Mi", "100Mi", [("PodResizePending", reason)])
+    assert status_of(resize(api, "200Mi", "100Mi")) == ("200Mi", "100Mi", [])
+    resize(api, "300Mi", "300Mi")
+    now = 12.0
+    later = status_of(api.read_namespaced_pod("p", NS))
+    assert later == (
+        ("300Mi", "300Mi", []) if room is NodeRoom.LATER else ("200Mi", "100Mi", [("PodResizePending", reason)])
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "change", "code"),
+    [
+        ((1, 32), {"limit": "200Mi"}, 404),
+        ((1, 33), {"limit": "50Mi", "request": "50Mi"}, 422),
+        ((1, 34), {"limit": "50Mi", "request": "50Mi"}, 200),
+        ((1, 33), {"request": "200Mi"}, 422),
+        ((1, 33), {"limit": "200Mi"}, 200),
+    ],
+)
+def test_the_api_server_checks_a_resize(
+    api: Any, cluster: Cluster, version: tuple[int, int], change: dict[str, str], code: int
+) -> None:
+    cluster.version = version
+    api.create_namespaced_pod(NS, resizable(Script(need=MIB, seconds=60)))
+    try:
+        resize(api, **change)
+        answered = 200
+    except ApiException as error:
+        answered = error.status
+    assert answered == code
+
+
+def test_the_qos_class_cannot_change(api: Any) -> None:
+    pod = resizable(Script(need=MIB, seconds=60))
+    pod["spec"]["containers"] = pod["spec"]["containers"][:1]
+    resources = pod["spec"]["containers"][0]["resources"]
+    resources["limits"]["cpu"] = resources["requests"]["cpu"]
+    assert api.create_namespaced_pod(NS, pod).spec.containers[0].resources.limits["cpu"] == "100m"
+    with pytest.raises(ApiException, match="QOS") as caught:
+        resize(api, limit="200Mi")
+    assert caught.value.status == 422
+    resize(api, "200Mi", "200Mi")
+
+
+def test_the_first_resizes_can_be_refused(api: Any) -> None:
+    api.create_namespaced_pod(NS, resizable(Script(need=MIB, seconds=60, resize_refusals=1, resize_status=405)))
+    with pytest.raises(ApiException) as caught:
+        resize(api, "200Mi")
+    assert caught.value.status == 405
+    resize(api, "200Mi")
+
+
+def test_changing_memory_is_measured_and_kills_above_the_limit_in_force(api: Any, cluster: Cluster) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    script = Script(seconds=60, memory=((0, 10 * MIB), (10, 90 * MIB), (20, 150 * MIB)), resize_seconds=5)
+    metrics = client.CustomObjectsApi(api.api_client)
+    used = []
+    api.create_namespaced_pod(NS, resizable(script))
+    for now in (5.0, 15.0):  # noqa: B007 - the clock reads it
+        found = metrics.get_namespaced_custom_object("metrics.k8s.io", "v1beta1", NS, "pods", "p")
+        used.append(int(found["containers"][0]["usage"]["memory"]))
+    assert used == [10 * MIB, 90 * MIB]
+    resize(api, "200Mi", "200Mi")
+    now = 19.0
+    assert api.read_namespaced_pod("p", NS).status.phase == "Running"
+    now = 21.0
+    assert api.read_namespaced_pod("p", NS).status.phase == "Running", "the resize was in force in time"
+
+
+def test_a_resize_that_is_too_late_does_not_save_a_pod(api: Any, cluster: Cluster) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    script = Script(seconds=60, memory=((0, 10 * MIB), (10, 150 * MIB)), resize_seconds=5)
+    api.create_namespaced_pod(NS, resizable(script))
+    now = 7.0
+    resize(api, "200Mi", "200Mi")
+    now = 30.0
+    done = terminated_state(api.read_namespaced_pod("p", NS))
+    assert (done.reason, done.exit_code) == ("OOMKilled", 137)
+
+
+def test_a_growing_pod_ends_after_its_limit_has_grown(api: Any, cluster: Cluster) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    api.create_namespaced_pod(NS, resizable(Script(need=MIB, seconds=1, grows_to=200 * MIB, resize_seconds=1)))
+    now = 50.0
+    assert api.read_namespaced_pod("p", NS).status.phase == "Running"
+    resize(api, "200Mi", "200Mi")
+    now = 52.5
+    assert api.read_namespaced_pod("p", NS).status.phase == "Succeeded"
+
+
+def test_the_cluster_says_what_it_can(api: Any, cluster: Cluster) -> None:
+    cluster.version, cluster.has_metrics, cluster.forbidden = (1, 32), False, {"patch pods/resize"}
+    assert client.VersionApi(api.api_client).get_code().minor == "32"
+    assert "metrics.k8s.io" not in {group.name for group in client.ApisApi(api.api_client).get_api_versions().groups}
+    attributes = client.V1ResourceAttributes(verb="patch", resource="pods", subresource="resize", namespace=NS)
+    review = client.V1SelfSubjectAccessReview(spec=client.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes))
+    api_of_reviews = client.AuthorizationV1Api(api.api_client)
+    assert not api_of_reviews.create_self_subject_access_review(review).status.allowed

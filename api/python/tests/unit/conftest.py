@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "airflow"))  # for fake_kubernetes
 
 # Set these before any import of Airflow, which reads them once.
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="loadaware-unit-")

@@ -7,12 +7,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
 from fake_kubernetes.labels import matches
 from fake_kubernetes.lifecycle import STARTUP, Lifecycle, rfc3339
+from fake_kubernetes.quantity import memory_bytes
+from fake_kubernetes.resizing import FIRST_VERSION, InvalidResizeError, Resizing, qos_class
 from fake_kubernetes.script import Failure, Script, script_of
 
 Json = dict[str, Any]
@@ -35,6 +37,11 @@ class Pod:
     created_at: float  # on the cluster's clock, in seconds
     released_at: float | None = None  # release of a gated pod, on the same clock
     reads: int = 0  # number of reads of this pod alone, without lists
+    resizes: list[Json] = field(default_factory=list)  # bodies of the patches of `resize`, also rejected ones
+    resizing: Resizing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resizing = Resizing.of(self.manifest["spec"], self.lifecycle.base, self.lifecycle.script)
 
     @property
     def name(self) -> str:
@@ -59,8 +66,14 @@ class Pod:
 
     @property
     def memory_limit(self) -> int | None:
-        """The memory limit of the base container, in bytes."""
+        """The wanted memory limit of the base container, in bytes."""
         return self.lifecycle.limit()
+
+    def limit_in_force(self, seconds: float) -> int | None:
+        """Return the memory limit of the base container in bytes, at a number of seconds since the creation."""
+        names = [container["name"] for container in self.manifest["spec"]["containers"]]
+        limits = self.resizing.in_force(seconds)[names.index(self.lifecycle.base)].get("limits") or {}
+        return memory_bytes(str(limits["memory"])) if "memory" in limits else None
 
 
 @dataclass
@@ -71,6 +84,9 @@ class Cluster:
     """
 
     clock: Callable[[], float] = time.monotonic
+    version: tuple[int, int] = (1, 34)
+    forbidden: set[str] = field(default_factory=set)  # what access reviews deny, such as "patch pods/resize"
+    has_metrics: bool = True
     is_released: Callable[[Pod], bool] = field(default=lambda pod: True)
     history: list[Pod] = field(default_factory=list)  # all created pods, in order
     rejections: list[RejectedError] = field(default_factory=list)  # rejected creations, in order
@@ -90,6 +106,11 @@ class Cluster:
         meta["uid"] = str(uuid.uuid4())
         meta["creationTimestamp"] = rfc3339(lifecycle.created_at)
         pod = Pod(manifest, lifecycle, self.clock())
+        pod.lifecycle = replace(
+            lifecycle,
+            limit_at=lambda age: pod.limit_in_force(self.seconds_of(pod, age)),
+            grown_at=lambda: self._grown_at(pod),
+        )
         with self._lock:
             self._admit(pod)
             if (namespace, pod.name) in self._pods:
@@ -132,6 +153,12 @@ class Cluster:
             return age
         return STARTUP if self.is_gated(pod) else STARTUP + self.clock() - (pod.released_at or 0)
 
+    def seconds_of(self, pod: Pod, age: float) -> float:
+        """Return the seconds between the creation and an age, which include the time until the release."""
+        if not pod.lifecycle.script.gated or age <= STARTUP or pod.released_at is None:
+            return age
+        return age - STARTUP + pod.released_at - pod.created_at
+
     def is_gated(self, pod: Pod) -> bool:
         """Return whether a pod waits for its release."""
         if pod.lifecycle.script.gated and pod.released_at is None and self.is_released(pod):
@@ -140,13 +167,57 @@ class Cluster:
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""
+        seconds = self.clock() - pod.created_at
         with self._lock:
+            pod.resizing.settle(seconds, pod.manifest["spec"])
             manifest = copy.deepcopy(pod.manifest)
+        status = pod.lifecycle.status(self.age(pod))
+        if self.version >= FIRST_VERSION and status.get("containerStatuses"):
+            status["conditions"] += pod.resizing.conditions(seconds)
+            status["qosClass"] = qos_class(manifest["spec"])
+            shown = zip(pod.resizing.allocated, pod.resizing.in_force(seconds), strict=True)
+            for container, (allocated, in_force) in zip(status["containerStatuses"], shown, strict=True):
+                container |= {"allocatedResources": allocated.get("requests") or {}, "resources": in_force}
+        return {**manifest, "apiVersion": "v1", "kind": "Pod", "status": status}
+
+    def resize(self, namespace: str, name: str, change: Json) -> Json:
+        """Apply a strategic merge patch to the subresource `resize`."""
+        pod = self.get(namespace, name)
+        if self.version < FIRST_VERSION:
+            raise RejectedError(404, "NotFound", "the server could not find the requested resource")
+        with self._lock:
+            pod.resizes.append(change)
+            script = pod.lifecycle.script
+            if len(pod.resizes) <= script.resize_refusals:
+                raise RejectedError(script.resize_status, "Forbidden", f'pods "{name}" is forbidden: cannot resize')
+            spec = copy.deepcopy(pod.manifest["spec"])
+            for changed in (change.get("spec") or {}).get("containers") or ():
+                for container in spec["containers"]:
+                    if container["name"] == changed.get("name"):
+                        _merge(container, changed)
+            try:
+                pod.resizing.validate(pod.manifest["spec"], spec, self.version)
+            except InvalidResizeError as error:
+                raise RejectedError(422, "Invalid", f'Pod "{name}" is invalid: {error}') from None
+            for container, changed in zip(pod.manifest["spec"]["containers"], spec["containers"], strict=True):
+                container.update(changed)
+            pod.resizing.request(self.clock() - pod.created_at, pod.manifest["spec"])
+        return self.render(pod)
+
+    def metrics(self, namespace: str, name: str) -> Json:
+        """Return the usage of a pod as metrics-server shows it."""
+        pod = self.get(namespace, name)
+        age, script = self.age(pod), pod.lifecycle.script
+        if not script.measured or not pod.lifecycle.started(age) or pod.lifecycle.ended(age):
+            raise RejectedError(404, "NotFound", f'podmetrics.metrics.k8s.io "{namespace}/{name}" not found')
+        usage = {"memory": str(script.memory_at(age - STARTUP)), "cpu": f"{script.cores * 1e9:.0f}n"}
         return {
-            **manifest,
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "status": pod.lifecycle.status(self.age(pod)),
+            "apiVersion": "metrics.k8s.io/v1beta1",
+            "kind": "PodMetrics",
+            "metadata": {"name": name, "namespace": namespace},
+            "timestamp": datetime.now(timezone.utc).isoformat().replace("+00:00", "Z"),
+            "window": "15s",
+            "containers": [{"name": pod.lifecycle.base, "usage": usage}],
         }
 
     def events(self, namespace: str, name: str) -> list[Json]:
@@ -159,6 +230,17 @@ class Cluster:
             if pod.lifecycle.started(self.age(pod)):
                 events.append(("Normal", "Started", f"Started container {pod.lifecycle.base}"))
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
+
+    def _grown_at(self, pod: Pod) -> float | None:
+        """Return the age at which the limit of a pod was `grows_to`, or None if it was not yet."""
+        goal, now = pod.lifecycle.script.grows_to, self.clock() - pod.created_at
+        if goal is None:
+            return STARTUP
+        for seconds in pod.resizing.times():
+            if seconds <= now and (pod.limit_in_force(seconds) or 0) >= goal:
+                gated = (pod.released_at or 0) - pod.created_at - STARTUP if pod.lifecycle.script.gated else 0.0
+                return max(STARTUP, seconds - gated)
+        return None
 
     def _admit(self, pod: Pod) -> None:
         script, limit = pod.lifecycle.script, pod.memory_limit or 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -16,6 +17,7 @@ from fake_kubernetes.script import FAILURE_LOGS, Failure, Script
 Json = dict[str, Any]
 
 STARTUP = 0.2  # seconds between creation and the first process
+GROWTH_SECONDS = 120.0  # in which the limit of a growing pod must reach `grows_to`
 
 _EXIT_ONE = {
     Failure.FAILED,
@@ -40,6 +42,8 @@ class Lifecycle:
     base: str  # name of the container that has the script
     script: Script
     created_at: datetime
+    limit_at: Callable[[float], int | None] | None = None  # memory limit in force at an age; the spec's if omitted
+    grown_at: Callable[[], float | None] = lambda: STARTUP  # age at which the limit is `grows_to`
 
     def limit(self) -> int | None:
         """Return the memory limit of the base container in bytes, or None."""
@@ -50,12 +54,34 @@ class Lifecycle:
         return None
 
     def failure(self) -> Failure | None:
-        return self.script.failure(self.limit())
+        """Return how the pod fails with its memory limit, or by its script if its memory changes while it runs."""
+        is_fixed = not self.script.memory and self.script.grows_to is None
+        return self.script.failure(self.limit()) if is_fixed else self.script.fails
+
+    def killed_at(self, age: float) -> float | None:
+        """Return the age at which changing memory exceeded the limit then in force, or None if it did not yet."""
+        for since, used in self.script.memory:
+            at = STARTUP + since
+            limit = self.limit_at(at) if self.limit_at else self.limit()
+            if at <= age and since < self.script.seconds and limit is not None and used > limit:
+                return at
+        if self.script.grows_to is not None and age >= STARTUP + GROWTH_SECONDS and self.grown_at() is None:
+            return STARTUP + GROWTH_SECONDS
+        return None
+
+    def failure_at(self, age: float) -> Failure | None:
+        """Return how the pod failed until an age."""
+        return self.failure() if self.killed_at(age) is None else Failure.OOM_KILLED
 
     def ended(self, age: float) -> bool:
         if self.failure() is Failure.UNSCHEDULABLE:
             return False
-        return age >= STARTUP + (0 if self.failure() is Failure.INIT_OOM else self.script.seconds)
+        if self.killed_at(age) is not None:
+            return True
+        if self.failure() is Failure.INIT_OOM:
+            return age >= STARTUP
+        grown_at = self.grown_at()
+        return grown_at is not None and age >= max(STARTUP, grown_at) + self.script.seconds
 
     def deleted(self, age: float) -> bool:
         """Return whether the cluster deleted the pod."""
@@ -66,7 +92,7 @@ class Lifecycle:
 
     def phase(self, age: float) -> str:
         if self.ended(age):
-            succeeded = self.failure() in (None, Failure.OOM_EXIT_0)
+            succeeded = self.failure_at(age) in (None, Failure.OOM_EXIT_0)
             return "Succeeded" if succeeded else "Failed"
         return "Running" if self.started(age) else "Pending"
 
@@ -91,7 +117,7 @@ class Lifecycle:
         """Return the log lines of the base container so far."""
         if not self.started(age):
             return []
-        failure = self.failure()
+        failure = self.failure_at(age)
         lines = list(self.script.log)
         if self.ended(age) and failure is not None:
             lines += FAILURE_LOGS.get(failure, ())
@@ -117,7 +143,7 @@ class Lifecycle:
         if not self.ended(age):
             return {"running": {"startedAt": rfc3339(self.created_at + timedelta(seconds=STARTUP))}}
         if name == self.base:
-            return self._terminated(*self._base_termination())
+            return self._terminated(*self._base_termination(age), self.killed_at(age))
         if self.failure() is Failure.SIDECAR_OOM:
             return self._terminated("OOMKilled", 137, "")
         return self._terminated("Completed", 0, "")
@@ -129,9 +155,9 @@ class Lifecycle:
             return self._terminated("OOMKilled", 137, "")
         return self._terminated("Completed", 0, "")
 
-    def _base_termination(self) -> tuple[str, int, str]:
+    def _base_termination(self, age: float) -> tuple[str, int, str]:
         """Return reason, exit code and termination message of the base container."""
-        failure = self.failure()
+        failure = self.failure_at(age)
         if failure in (Failure.OOM_KILLED, Failure.KILLED, Failure.EVICTED):
             reason = "OOMKilled" if failure is Failure.OOM_KILLED else "Error"
             return reason, 137, self.script.message or ""  # a killed program writes no message
@@ -142,13 +168,14 @@ class Lifecycle:
             return "OOMKilled", 0, message
         return ("Error", 1, message) if failure in _EXIT_ONE else ("Completed", 0, message)
 
-    def _terminated(self, reason: str, code: int, message: str) -> Json:
+    def _terminated(self, reason: str, code: int, message: str, killed_at: float | None = None) -> Json:
         started = self.created_at + timedelta(seconds=STARTUP)
+        seconds = self.script.seconds if killed_at is None else killed_at - STARTUP
         state: Json = {
             "reason": reason,
             "exitCode": code,
             "startedAt": rfc3339(started),
-            "finishedAt": rfc3339(started + timedelta(seconds=self.script.seconds)),
+            "finishedAt": rfc3339(started + timedelta(seconds=seconds)),
         }
         if message:
             state["message"] = message

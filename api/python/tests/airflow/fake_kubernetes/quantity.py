@@ -1,4 +1,4 @@
-"""Kubernetes quantities of memory."""
+"""Kubernetes quantities of memory and CPU."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def memory_bytes(quantity: str) -> int:
     if match is None or match.group(2) not in _FACTORS:
         raise ValueError(f"{quantity!r} is not a quantity of memory")
     return int(float(match.group(1)) * _FACTORS[match.group(2)])
+
+
+def cpu_cores(quantity: str) -> float:
+    """Return the cores of a quantity: 250m is 0.25. Raises ValueError."""
+    return float(quantity[:-1]) / 1000 if quantity.endswith("m") else float(quantity)

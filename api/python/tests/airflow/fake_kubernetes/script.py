@@ -31,6 +31,14 @@ class Failure(str, Enum):
     INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
 
 
+class NodeRoom(str, Enum):
+    """Whether the node has room for larger requests."""
+
+    ENOUGH = "enough"
+    LATER = "later"  # resizes are Deferred
+    NEVER = "never"  # resizes are Infeasible
+
+
 FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
     Failure.FAILED: ("ValueError: no such product",),
     Failure.MEMORY_ERROR: (
@@ -57,6 +65,26 @@ class Script:
     message: str | None = None  # termination message; by default the peak, unless killed
     quota: int | None = None  # bytes; a larger limit is rejected with 403
     admission: int | None = None  # bytes; a smaller limit is rejected with 422
+    memory: tuple[tuple[float, int], ...] = ()  # bytes in use from a second of the run time on; replaces `need`
+    grows_to: int | None = None  # bytes; runs until this limit is in force, and is OOM-killed after GROWTH_SECONDS
+    deferrals: int = 1  # deferrals of its task before a gated pod is released
+    cores: float = 0.5  # in use
+    measured: bool = True  # whether the metrics API shows the pod
+    room: NodeRoom = NodeRoom.ENOUGH
+    deferred_seconds: float | None = None  # until the node has room; None: never
+    resize_seconds: float = 0.2  # until an accepted resize is in force
+    resize_refusals: int = 0  # resizes that the API server rejects with `resize_status`
+    resize_status: int = 403
+
+    def __post_init__(self) -> None:
+        if self.memory:
+            object.__setattr__(self, "need", max(used for _, used in self.memory))
+
+    def memory_at(self, seconds: float) -> int:
+        """Return the bytes in use at a second of the run time."""
+        if not self.memory:
+            return self.need
+        return [used for since, used in self.memory if since <= max(0.0, seconds)][-1]
 
     def failure(self, limit: int | None) -> Failure | None:
         """Return how the pod fails under a memory limit in bytes; None means no limit."""
@@ -79,6 +107,16 @@ class Script:
                 "message": self.message,
                 "quota": self.quota,
                 "admission": self.admission,
+                "memory": self.memory,
+                "grows_to": self.grows_to,
+                "deferrals": self.deferrals,
+                "cores": self.cores,
+                "measured": self.measured,
+                "room": self.room.value,
+                "deferred_seconds": self.deferred_seconds,
+                "resize_seconds": self.resize_seconds,
+                "resize_refusals": self.resize_refusals,
+                "resize_status": self.resize_status,
             }
         )
 
@@ -90,6 +128,10 @@ class Script:
         for name in ("fails", "fails_when_short"):
             if name in given:
                 given[name] = Failure(given[name])
+        if "room" in given:
+            given["room"] = NodeRoom(given["room"])
+        if "memory" in given:
+            given["memory"] = tuple((since, used) for since, used in given["memory"])
         if "log" in given:
             given["log"] = tuple(given["log"])
         return cls(**given)

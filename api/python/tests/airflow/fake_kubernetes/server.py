@@ -21,6 +21,8 @@ Json = dict[str, Any]
 
 _TICK = 0.05  # seconds between polls for a streaming client
 _POD = r"/api/v1/namespaces/(?P<namespace>[^/]+)/pods"
+_METRICS = r"/apis/metrics.k8s.io/v1beta1/namespaces/(?P<namespace>[^/]+)/pods/(?P<name>[^/]+)"
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WATCH_SECONDS = 60.0  # default duration of a watch
 
 
@@ -62,14 +64,18 @@ class _Handler(BaseHTTPRequestHandler):
             (_POD, self._list),
             (_POD + r"/(?P<name>[^/]+)", self._get),
             (_POD + r"/(?P<name>[^/]+)/log", self._log),
+            (_POD + r"/(?P<name>[^/]+)/resize", self._get),
             (r"/api/v1/namespaces/(?P<namespace>[^/]+)/events", self._events),
+            (r"/version/?", self._version),
+            (r"/apis/?", self._groups),
+            (_METRICS, self._metrics),
         )
 
     def do_POST(self) -> None:
-        self._route((_POD, self._create))
+        self._route((_POD, self._create), (_REVIEWS, self._review))
 
     def do_PATCH(self) -> None:
-        self._route((_POD + r"/(?P<name>[^/]+)", self._patch))
+        self._route((_POD + r"/(?P<name>[^/]+)", self._patch), (_POD + r"/(?P<name>[^/]+)/resize", self._resize))
 
     def do_DELETE(self) -> None:
         self._route((_POD + r"/(?P<name>[^/]+)", self._delete))
@@ -112,6 +118,31 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(self.body, dict):
             raise RejectedError(415, "UnsupportedMediaType", "only merge patches are supported")
         self._answer(self.pods.patch(namespace, name, self.body))
+
+    def _resize(self, namespace: str, name: str) -> None:
+        if self.headers.get("Content-Type") != "application/strategic-merge-patch+json":
+            raise RejectedError(415, "UnsupportedMediaType", "only strategic merge patches are supported")
+        self._answer(self.pods.resize(namespace, name, self.body))
+
+    def _version(self) -> None:
+        major, minor = self.pods.version
+        names = ("gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform")
+        self._answer({"major": str(major), "minor": str(minor), **dict.fromkeys(names, f"v{major}.{minor}.0")})
+
+    def _groups(self) -> None:
+        names = ["apps", "authorization.k8s.io", *(["metrics.k8s.io"] if self.pods.has_metrics else [])]
+        versions = [{"groupVersion": "v1", "version": "v1"}]
+        groups = [{"name": name, "versions": versions, "preferredVersion": versions[0]} for name in names]
+        self._answer({"apiVersion": "v1", "kind": "APIGroupList", "groups": groups})
+
+    def _review(self) -> None:
+        asked = self.body["spec"]["resourceAttributes"]
+        path = "/".join(asked[name] for name in ("resource", "subresource") if asked.get(name))
+        allowed = f"{asked['verb']} {path}" not in self.pods.forbidden
+        self._answer({**self.body, "status": {"allowed": allowed}}, 201)
+
+    def _metrics(self, namespace: str, name: str) -> None:
+        self._answer(self.pods.metrics(namespace, name))
 
     def _delete(self, namespace: str, name: str) -> None:
         self._answer(self.pods.delete(namespace, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from pathlib import Path
 
 _FINISHED = re.compile(
@@ -22,14 +23,14 @@ class Deferrals:
     def __init__(self, scheduler_log: Path) -> None:
         self._log = scheduler_log
         self._offset = 0
-        self._processed: set[tuple[str, ...]] = set()
+        self._processed: Counter[tuple[str, ...]] = Counter()
         self._lock = threading.Lock()
 
-    def contain(self, dag_id: str, task_id: str, run_id: str, map_index: str, try_number: str) -> bool:
-        """Return whether the scheduler has processed a deferral of the try."""
+    def count(self, dag_id: str, task_id: str, run_id: str, map_index: str, try_number: str) -> int:
+        """Return how many deferrals of the try the scheduler has processed."""
         with self._lock:
             self._read()
-            return (dag_id, task_id, run_id, map_index, try_number) in self._processed
+            return self._processed[dag_id, task_id, run_id, map_index, try_number]
 
     def _read(self) -> None:
         if not self._log.exists():
@@ -41,4 +42,4 @@ class Deferrals:
         for line in complete.splitlines():
             match = _FINISHED.search(line)
             if match is not None:
-                self._processed.add(tuple(group.decode() for group in match.groups()))
+                self._processed[tuple(group.decode() for group in match.groups())] += 1

@@ -29,8 +29,10 @@ SCHEDULER = ("scheduler", "--skip-serve-logs")
 # production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
 LOCAL_SETTINGS = """
 import airflow.providers.cncf.kubernetes.operators.pod
+import airflow_provider_loadaware.resize_support
 import airflow_provider_loadaware.service
 
+airflow_provider_loadaware.resize_support.PROBE_SECONDS = 15.0
 airflow_provider_loadaware.service.CONNECT_SECONDS = 15.0
 airflow_provider_loadaware.service.TOTAL_SECONDS = 15.0
 """
@@ -105,6 +107,12 @@ class Airflow:
         for process in self._processes:
             process.stop()
 
+    def restart(self, component: str) -> None:
+        """Stop a component like an upgrade does, and start it again."""
+        index = next(i for i, process in enumerate(self._processes) if component in process.command)
+        self._processes[index].stop()
+        self._processes[index] = self._run(component, "--skip-serve-logs")
+
     def wait_for_dags(self, dag_ids: set[str]) -> None:
         """Wait until the DAGs are parsed without an error."""
 
@@ -149,6 +157,11 @@ class Airflow:
         if map_index >= 0:
             folder /= f"map_index={map_index}"
         return (folder / f"attempt={attempt}.log").read_text(errors="replace")
+
+    def whole_log(self, dag_id: str, run_id: str, task_id: str) -> str:
+        """Return the log of the first try with the logs of its triggers."""
+        folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}" / f"task_id={task_id}"
+        return "".join(path.read_text(errors="replace") for path in sorted(folder.glob("attempt=1.log*")))
 
     def rendered(self, dag_id: str, run_id: str, task_id: str) -> Json:
         """Return the rendered fields of a task that is not mapped."""

@@ -18,7 +18,8 @@ from harness.deferrals import Deferrals
 from harness.deployment import Airflow
 from harness.faults import faulty
 from harness.loadaware import Loadaware
-from scenarios import GIB, training_runs
+from harness.planner import Planner, serve_plans
+from scenarios import GIB, PHASED_CASES, training_runs
 
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     # Three times the memory of the training runs, so that the first grant leads to an OOM kill.
@@ -32,7 +33,10 @@ FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     "rejected": {},
     "outage": {},
     "no_pod": {},
+    "phased": {},
+    "phased_restart": {},
 }
+SYNCHRONOUS = {task_id for task_id, case in PHASED_CASES.items() if not case.deferrable}
 TRAINED_TASKS = [
     ("sized", "work"),
     ("sized_deferrable", "work"),
@@ -56,6 +60,7 @@ class Environment:
     loadaware: Loadaware
     airflow: Airflow
     cluster: Cluster
+    planner: Planner
 
     def pods(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[Pod]:
         """Return the pods of a task in a run, in the order of creation."""
@@ -80,9 +85,17 @@ def has_deferred(deferrals: Deferrals) -> Callable[[Pod], bool]:
     def check(pod: Pod) -> bool:
         labels = pod.labels
         keys = (labels["dag_id"], labels["task_id"], labels["run_id"])
-        return deferrals.contain(*keys, labels.get("map_index", "-1"), labels["try_number"])
+        needed = pod.lifecycle.script.deferrals
+        return deferrals.count(*keys, labels.get("map_index", "-1"), labels["try_number"]) >= needed
 
     return check
+
+
+def is_deferred(deferrals: Deferrals, key: Mapping[str, object]) -> bool:
+    """Return whether the scheduler has processed a deferral of the try in the body of a request."""
+    names = ("dag_id", "task_id", "run_id", "map_index", "try_number")
+    values = [str(key[name]) for name in names]
+    return deferrals.count(*values) > 0
 
 
 def connection(url: str) -> str:
@@ -128,6 +141,8 @@ def environment() -> Iterator[Environment]:
         server = stack.enter_context(trained_server(path))
         cluster = Cluster()
         kubernetes = stack.enter_context(serve(cluster))
+        planner = stack.enter_context(serve_plans(Planner(server.url)))
+        unplanned = stack.enter_context(serve_plans(Planner(server.url, is_down=True)))
         hanging = stack.enter_context(faulty("hangs", ("/",), server.url))
         home = path / "airflow"
         home.mkdir()
@@ -137,6 +152,8 @@ def environment() -> Iterator[Environment]:
                 "KUBECONFIG": str(write_kubeconfig(path / "kubeconfig.json", kubernetes)),
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(server.url),
                 "AIRFLOW_CONN_LOADAWARE_HANGING": connection(hanging),
+                "AIRFLOW_CONN_LOADAWARE_PLANNED": connection(planner.url),
+                "AIRFLOW_CONN_LOADAWARE_UNPLANNED": connection(unplanned.url),
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_RUNS": "1",
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_INTERVAL_SECONDS": "1",
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),
@@ -144,13 +161,15 @@ def environment() -> Iterator[Environment]:
                 "AIRFLOW__LOADAWARE__POLICY_DENY": "policy.denied",
             },
         )
-        cluster.is_released = has_deferred(Deferrals(home / "scheduler.out"))
+        deferrals = Deferrals(home / "scheduler.out")
+        cluster.is_released = has_deferred(deferrals)
+        planner.may_grow = lambda key: key["task_id"] in SYNCHRONOUS or is_deferred(deferrals, key)
         stack.callback(airflow.stop)
         airflow.start()
         try:
             airflow.wait_for_dags(set(FIRST_RUNS))
             airflow.trigger(*((dag, "first", dict(conf)) for dag, conf in FIRST_RUNS.items()))
-            yield Environment(server, airflow, cluster)
+            yield Environment(server, airflow, cluster, planner)
         except BaseException:
             print(airflow.output())
             raise
