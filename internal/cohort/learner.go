@@ -67,13 +67,30 @@ func (l *Learner) Model() *Model { return l.current }
 // Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks.
 func Fit(rows []Row) *Model {
 	l := NewLearner()
+	completeMetadata(rows)
 	for i := range rows {
 		l.Add(rows[i])
 	}
 	if len(l.order) >= MinTasks && l.runs > l.fittedAt {
 		l.fit()
 	}
-	return l.current
+	if l.current == nil {
+		return nil
+	}
+	return l.current.withTasks(l)
+}
+
+// completeMetadata gives rows without metadata those of the next row of the same task, because the
+// report of a kill often has none.
+func completeMetadata(rows []Row) {
+	next := map[sizing.TaskKey]sizing.Metadata{}
+	for i := len(rows) - 1; i >= 0; i-- {
+		if r := &rows[i]; len(r.Metadata) > 0 {
+			next[r.Task] = r.Metadata
+		} else {
+			r.Metadata = next[r.Task]
+		}
+	}
 }
 
 // Add learns a row. The kill of an unseen task only changes the errors.

@@ -37,6 +37,8 @@ type Model struct {
 	Tasks    int          // number of learned tasks
 	Runs     int          // number of learned runs
 	ratios   ratios       // of the peaks to the requests
+	recent   *recentTasks // nil while the model is not published
+	profiles *Profiles    // nil if the namespace has too few tasks with a usage profile
 }
 
 // withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
@@ -69,6 +71,10 @@ type Answer struct {
 	Level    sizing.Bytes // predicted peak without a margin
 	Reason   string
 	Promised float64 // P(peak > Limit)
+
+	amount     float64      // by the trees and the margin; 0 if the request sized the task
+	unbounded  sizing.Bytes // before floor, bins and cap
+	isRequests bool         // the request, which known tasks do not exceed, is less than amount
 }
 
 // The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
@@ -116,7 +122,9 @@ func (m *Model) Size(q Question) (a Answer, ok bool) {
 	limit := sizing.Bytes(math.Ceil(amount)).RoundUp(sizing.MiB)
 	if q.Requested.Memory > 0 && limit > q.Requested.Memory && m.Exceeded <= expectedRisk*q.RiskTarget {
 		limit = q.Requested.Memory
+		a.isRequests = true
 	}
+	a.amount, a.unbounded = amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
 	a.Reason = fmt.Sprintf("%s: similar tasks: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
