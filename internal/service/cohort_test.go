@@ -49,14 +49,14 @@ func (r *replica) trainCohort(from, to int) {
 
 func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 	r := newReplica(t)
-	r.trainCohort(0, 60)
+	r.trainCohort(0, 200)
 	small, large := askOwned("new", "", "small"), askOwned("new", "", "large")
 	a := r.predict(large)
 	require.Equal(t, sizing.FromCohort, a.Source, a.Reason)
-	assert.Greater(t, a.Memory.Limit, 8*r.predict(small).Memory.Limit)
+	assert.Greater(t, a.Memory.Limit, r.predict(small).Memory.Limit)
 	require.NotNil(t, a.Cohort)
-	assert.Equal(t, 60, a.Cohort.Tasks)
-	assert.Equal(t, 60, a.Cohort.Runs)
+	assert.Equal(t, 200, a.Cohort.Tasks)
+	assert.Equal(t, 200, a.Cohort.Runs)
 	assert.Zero(t, a.Cohort.Confidence, "there are no usage profiles yet")
 	assert.Nil(t, a.Duration)
 
@@ -112,13 +112,13 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 // not count them again.
 func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	r := newReplica(t)
-	r.trainCohort(0, 60)
-	asked := askOwned("new", "", "large")
+	r.trainCohort(0, 200)
+	asked := askOwned("new", "", "small")
 	before := r.predict(asked).Memory.Limit
 	kill := func(i int) {
-		a := askOwned(fmt.Sprint("killed", i), "first", "large")
+		a := askOwned(fmt.Sprint("killed", i), "first", "small")
 		granted := r.predict(a).Memory.Limit
-		r.report(sizing.Observation{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}, Duration: time.Minute})
+		r.report(sizing.Observation{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2 * granted}, Duration: time.Minute})
 	}
 	for i := range 6 {
 		kill(i)
@@ -137,12 +137,12 @@ func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 // A cohort that was trained before the reports of this replica does not forget them.
 func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	r := newReplica(t)
-	r.trainCohort(0, 60)
+	r.trainCohort(0, 200)
 	trained, err := r.store.Cohort(t.Context(), sizing.DefaultNamespace)
 	require.NoError(t, err)
-	asked := askOwned("new", "", "large")
+	asked := askOwned("new", "", "small")
 	before := r.predict(asked).Memory.Limit
-	for i := range 6 {
+	for i := range 20 {
 		r.report(sizing.Observation{Try: try(fmt.Sprint("killed", i), "first", 1), Outcome: sizing.OOMKilled, Duration: time.Minute,
 			Allocated: sizing.Resources{Memory: 50 * gib}, Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: asked.Metadata})
 	}
@@ -156,7 +156,7 @@ func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 
 func TestWithoutSimilarTasksAFirstRunGetsItsRequest(t *testing.T) {
 	r := newReplica(t)
-	r.trainCohort(0, 60)
+	r.trainCohort(0, 200)
 	off := joinReplica(t, r.dsn, service.Config{NoCohorts: true}).start()
 	a := off.predict(askOwned("new", "", "small"))
 	assert.Equal(t, sizing.FromRequested, a.Source)

@@ -176,7 +176,7 @@ func TestALateReplicaDoesNotReplaceUsageProfiles(t *testing.T) {
 	now := time.Now()
 	other := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
 	st.before = func() {
-		st.sql(t, `UPDATE lease SET until = now() - interval '1 second'`)
+		st.sql(t, `UPDATE duty SET until = now() - interval '1 second'`)
 		assert.NoError(t, other.FindProfiles(t.Context(), now))
 	}
 	late := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
