@@ -500,6 +500,21 @@ type CampaignUsage struct {
 	Runs int     `json:"runs"`
 }
 
+// Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
+type Cohort struct {
+	// Confidence Probability of this profile; null if the namespace has no profiles.
+	Confidence *float64 `json:"confidence"`
+
+	// Profile Id of the most probable usage profile (`GET /profiles`), 0 for the outlier group; null if the namespace has no profiles.
+	Profile *int `json:"profile"`
+
+	// Runs Number of their runs.
+	Runs int `json:"runs"`
+
+	// Tasks Number of the other tasks.
+	Tasks int `json:"tasks"`
+}
+
 // DagFootprint defines model for DagFootprint.
 type DagFootprint struct {
 	// MemoryBytes Median of the memory in use.
@@ -874,6 +889,15 @@ type FieldProblem struct {
 
 	// Field The field as the client wrote it: `requested.memory`, `tasks[3].run_id`.
 	Field string `json:"field"`
+}
+
+// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+type GPUMemory struct {
+	// MedianBytes Bytes; at most 8Pi.
+	MedianBytes MemoryBytes `json:"median_bytes"`
+
+	// P95Bytes Bytes; at most 8Pi.
+	P95Bytes MemoryBytes `json:"p95_bytes"`
 }
 
 // GrantQuantiles defines model for GrantQuantiles.
@@ -1627,6 +1651,9 @@ type Prediction struct {
 	// Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
 	Bins *Bins `json:"bins"`
 
+	// Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
+	Cohort *Cohort `json:"cohort,omitempty"`
+
 	// CPU CPU request of the pod; the service never sets a CPU limit.
 	CPU *CPU `json:"cpu"`
 
@@ -1637,6 +1664,9 @@ type Prediction struct {
 
 	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
 	Duration *Duration `json:"duration"`
+
+	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+	GPUMemory *GPUMemory `json:"gpu_memory,omitempty"`
 
 	// LadderBytes Allocation of the first try, then of each lift.
 	LadderBytes []MemoryBytes `json:"ladder_bytes"`

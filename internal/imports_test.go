@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/ml/classify":   {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},
 
 	"internal/taskmodel": {"internal/sizing", "internal/ml/…"},
-	"internal/cohort":    {"internal/sizing", "internal/ml/…"},
+	"internal/cohort":    {"internal/sizing", "internal/ml/…", "internal/usageprofile"},
 
 	"internal/usageprofile": {"internal/sizing", "internal/ml/density"},
 	"internal/taskplan":     {"internal/sizing", "internal/ml/phase", "internal/ml/plan"},
@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
-	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/taskmodel", "internal/cohort", "internal/ml/cost", "internal/ml/gbt", "internal/ml/shape", "internal/ml/table"},
+	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/ml/cost", "internal/ml/gbt", "internal/ml/shape", "internal/ml/table"},
 	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/taskmodel", "internal/ml/…"},
 	".":                   {}, // embeds openapi.yaml for tests and scripts
 	"api":                 {},

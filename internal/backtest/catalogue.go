@@ -20,7 +20,7 @@ type namedPolicy struct {
 	new  func(Config) Policy // returns a policy without history
 }
 
-// catalogue lists every policy in report order.
+// catalogue lists the policies that a replay compares by default, in report order.
 func catalogue() []namedPolicy {
 	same := func(name string, newRule func() rule) namedPolicy { // the rule does not depend on the task
 		return namedPolicy{name, func(Config) Policy { return newBaseline(func(int) rule { return newRule() }) }}
@@ -49,11 +49,29 @@ func catalogue() []namedPolicy {
 	}
 }
 
-// Policies returns the names of all policies in report order.
-func Policies() []string {
-	var names []string
-	for _, n := range catalogue() {
-		names = append(names, n.name)
+// onDemand lists the policies that a replay of all policies leaves out: they take as long as
+// loadaware's own policy, and differ from it only for tasks without history.
+func onDemand() []namedPolicy {
+	return []namedPolicy{
+		{"own-history", func(c Config) Policy {
+			p := newLoadawarePolicy(c)
+			p.noCohorts = true
+			return p
+		}},
+		{"usage-profiles", func(Config) Policy { return newUnseen(func() rule { return &profileMixture{} }) }},
+	}
+}
+
+// Policies returns the names of all policies in report order, then those on demand.
+func Policies() []string { return namesOf(append(catalogue(), onDemand()...)) }
+
+// DefaultPolicies returns the names of the policies that are replayed if none is named.
+func DefaultPolicies() []string { return namesOf(catalogue()) }
+
+func namesOf(policies []namedPolicy) []string {
+	names := make([]string, len(policies))
+	for i, n := range policies {
+		names[i] = n.name
 	}
 	return names
 }
@@ -63,7 +81,7 @@ func NewPolicy(name string, cfg Config) (Policy, error) { return newPolicy(name,
 
 // newPolicy is NewPolicy for a Config with defaults.
 func newPolicy(name string, cfg Config) (Policy, error) {
-	all := catalogue()
+	all := append(catalogue(), onDemand()...)
 	at := slices.IndexFunc(all, func(n namedPolicy) bool { return n.name == name })
 	if at < 0 {
 		return nil, sizing.Errorf(sizing.Invalid, "policy %q: unknown; choose among %s, or all", name, strings.Join(Policies(), ", "))

@@ -18,7 +18,7 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 // keeps the static request if the cohort has no answer, or if a run of the task was killed at the
 // answered amount or above.
 func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, known *taskmodel.Model, sized *taskmodel.Answer) {
-	if known.LargestPeak() > 0 {
+	if p.noCohorts || known.LargestPeak() > 0 {
 		return
 	}
 	answer, ok := p.cohortOf(q.Try.Namespace).Model().Size(cohort.Question{

@@ -21,6 +21,8 @@ type loadawarePolicy struct {
 	workers  *workers                   // see Config.workers
 	fits     *taskmodel.FitCache        // see Config.fits
 	err      error                      // error of the first training that failed
+
+	noCohorts bool // a task without history gets its static request
 }
 
 // pool is the state that the tasks of a DAG share.
@@ -70,7 +72,7 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 	}
 	settings := p.settings(q.Try.TaskKey)
 	question := question(&q, l, &settings)
-	if q.Above > 0 && q.Above < question.Requested.Memory && l.model.LargestPeak() == 0 && p.cohortOf(q.Try.Namespace).Model().CanSize(factsOf(&q)) {
+	if !p.noCohorts && q.Above > 0 && q.Above < question.Requested.Memory && l.model.LargestPeak() == 0 && p.cohortOf(q.Try.Namespace).Model().CanSize(factsOf(&q)) {
 		question.Requested.Memory = 0 // the first try was sized without it
 	}
 	sized := l.model.Size(question)
@@ -100,7 +102,9 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 
 // Learn implements Policy.
 func (p *loadawarePolicy) Learn(o Outcome) error {
-	p.cohortOf(o.Try.Namespace).Add(cohortRow(&o))
+	if !p.noCohorts {
+		p.cohortOf(o.Try.Namespace).Add(cohortRow(&o))
+	}
 	l := p.learnerOf(o.Try.TaskKey)
 	l.history.LastSeq++
 	l.history.Total++

@@ -25,7 +25,7 @@ func TestEveryPolicyFinishesEveryRow(t *testing.T) {
 	for _, delayed := range []bool{false, true} {
 		report, err := Run(context.Background(), trace, Config{Delayed: delayed})
 		require.NoError(t, err)
-		require.Len(t, report.Results, len(Policies()))
+		require.Len(t, report.Results, len(DefaultPolicies()))
 		for _, res := range report.Results {
 			assert.Equal(t, report.Rows, res.Rows, res.Policy)
 			assert.Zero(t, res.GaveUp, res.Policy)

@@ -55,6 +55,7 @@ type Outcome struct {
 	Allocated  sizing.Bytes
 	Peak       sizing.Bytes
 	CPUMax     sizing.Cores
+	Usage      sizing.MeanUsage
 	Duration   time.Duration
 	ReportedAt time.Time // ascending over the outcomes that one policy receives
 }

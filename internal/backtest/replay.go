@@ -15,7 +15,7 @@ import (
 
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
-	Policies       []string     // names from Policies; all if empty
+	Policies       []string     // names from Policies; DefaultPolicies if empty
 	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
 	Skip           float64      // share of the rows, from the start, that only train and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
@@ -64,7 +64,7 @@ func (c Config) withDefaults() Config {
 	c.Settings = c.Settings.WithDefaults()
 	c.RiskTarget = c.Settings.RiskTarget
 	if len(c.Policies) == 0 {
-		c.Policies = Policies()
+		c.Policies = DefaultPolicies()
 	}
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	if c.Progress == nil {

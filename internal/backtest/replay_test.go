@@ -184,7 +184,7 @@ func TestProgressEndsWithTheSteps(t *testing.T) {
 	_, err := Run(context.Background(), trace, cfg)
 	require.NoError(t, err)
 	assert.Equal(t, cfg.Steps(trace), steps)
-	assert.Equal(t, 2*len(Policies()), Config{}.Steps(trace))
+	assert.Equal(t, 2*len(DefaultPolicies()), Config{}.Steps(trace))
 }
 
 func TestARepeatedTryCountsOnce(t *testing.T) {

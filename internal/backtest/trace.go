@@ -159,6 +159,6 @@ func (t *Trace) outcome(i int, q Question, allocated sizing.Bytes, timeToFailure
 		o.Duration = time.Duration(float64(r.Duration) * timeToFailure)
 		return o
 	}
-	o.Peak, o.CPUMax = r.MemoryMax, r.CPUMax
+	o.Peak, o.CPUMax, o.Usage = r.MemoryMax, r.CPUMax, r.Usage
 	return o
 }

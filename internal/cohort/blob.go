@@ -2,7 +2,9 @@ package cohort
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -30,7 +32,35 @@ type blob struct {
 	Ratios     ratios `cbor:",omitzero"`
 	RatioTrees []byte `cbor:",omitempty"` // in place of Trees, if they predict the log ratio of peak to request: earlier releases do not open them
 
+	Learned []uint64             `cbor:",omitempty"` // see recentTasks; ascending
+	Killed  map[uint64]killedRun `cbor:",omitempty"`
+
+	Profiles *profilesBlob `cbor:",omitempty"`
 	RunTimes *runTimesBlob `cbor:",omitempty"`
+}
+
+// setRecent stores which tasks are new to a model.
+func (b *blob) setRecent(t *recentTasks) {
+	if t != nil {
+		b.Learned, b.Killed = slices.Sorted(maps.Keys(t.learned)), t.killed
+	}
+}
+
+// recent returns which tasks are new to the model; nil if an earlier release stored it.
+func (b *blob) recent() *recentTasks {
+	if len(b.Learned) == 0 || len(b.Learned) > MaxRows || len(b.Killed) > MaxRows {
+		return nil
+	}
+	t := &recentTasks{learned: make(map[uint64]struct{}, len(b.Learned)), killed: map[uint64]killedRun{}}
+	for _, task := range b.Learned {
+		t.learned[task] = struct{}{}
+	}
+	for task, k := range b.Killed {
+		if !math.IsNaN(k.Error-k.Level) && !math.IsInf(k.Error-k.Level, 0) {
+			t.killed[task] = k
+		}
+	}
+	return t
 }
 
 // MarshalBinary encodes the model. Equal models have equal bytes.
@@ -50,13 +80,18 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	if m.byRequest {
 		trees, ratioTrees = nil, trees
 	}
-	runTimes, err := m.RunTimes.encoded()
-	if err != nil {
+	b := blob{
+		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
+		Largest: m.Largest, Exceeded: m.Exceeded, Highest: m.Highest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
+	}
+	b.setRecent(m.recent)
+	if b.Profiles, err = m.profiles.encoded(); err != nil {
 		return nil, err
 	}
-	return mode.Marshal(blob{
-		m.Numbers, m.Categories, m.Mean, m.Values, trees, m.errors, m.Largest, m.Exceeded, m.Highest, m.Tasks, m.Runs, m.ratios, ratioTrees, runTimes,
-	})
+	if b.RunTimes, err = m.RunTimes.encoded(); err != nil {
+		return nil, err
+	}
+	return mode.Marshal(b)
 }
 
 // Open decodes the output of MarshalBinary. It returns an error if data is damaged.
@@ -72,8 +107,12 @@ func Open(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	profiles, err := b.Profiles.open()
+	if err != nil {
+		return nil, err
+	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Ratios.Tasks > 0 {
-		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios, RunTimes: runTimes}, nil
+		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios, recent: b.recent(), profiles: profiles, RunTimes: runTimes}, nil
 	}
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
@@ -81,7 +120,7 @@ func Open(data []byte) (*Model, error) {
 	m := &Model{
 		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, trees: new(gbt.Regressor),
 		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
-		ratios: b.Ratios, RunTimes: runTimes,
+		ratios: b.Ratios, recent: b.recent(), profiles: profiles, RunTimes: runTimes,
 	}
 	for i, e := range b.Errors {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {

@@ -67,6 +67,7 @@ func (l *Learner) Model() *Model { return l.current }
 // Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks.
 func Fit(rows []Row) *Model {
 	l := NewLearner()
+	completeMetadata(rows)
 	for i := range rows {
 		l.Add(rows[i])
 	}
@@ -76,9 +77,22 @@ func Fit(rows []Row) *Model {
 	if l.current == nil {
 		return nil
 	}
-	published := *l.current
+	published := l.current.withTasks(l)
 	published.RunTimes = fitRunTimes(rows)
-	return &published
+	return published
+}
+
+// completeMetadata gives rows without metadata those of the next row of the same task, because the
+// report of a kill often has none.
+func completeMetadata(rows []Row) {
+	next := map[sizing.TaskKey]sizing.Metadata{}
+	for i := len(rows) - 1; i >= 0; i-- {
+		if r := &rows[i]; len(r.Metadata) > 0 {
+			next[r.Task] = r.Metadata
+		} else {
+			r.Metadata = next[r.Task]
+		}
+	}
 }
 
 // Add learns a row. The kill of an unseen task only changes the errors.

@@ -38,6 +38,8 @@ type Model struct {
 	Runs     int          // number of learned runs
 	ratios   ratios       // of the peaks to the requests
 	RunTimes *RunTimes    // nil while there are too few tasks with a run time; only a model of Fit has them
+	recent   *recentTasks // nil while the model is not published
+	profiles *Profiles    // nil if the namespace has too few tasks with a usage profile
 }
 
 // withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
@@ -70,6 +72,10 @@ type Answer struct {
 	Level    sizing.Bytes // predicted peak without a margin
 	Reason   string
 	Promised float64 // P(peak > Limit)
+
+	amount     float64      // by the trees and the margin; 0 if the request sized the task
+	unbounded  sizing.Bytes // before floor, bins and cap
+	isRequests bool         // the request, which known tasks do not exceed, is less than amount
 }
 
 // The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
@@ -117,7 +123,9 @@ func (m *Model) Size(q Question) (a Answer, ok bool) {
 	limit := sizing.Bytes(math.Ceil(amount)).RoundUp(sizing.MiB)
 	if q.Requested.Memory > 0 && limit > q.Requested.Memory && m.Exceeded <= expectedRisk*q.RiskTarget {
 		limit = q.Requested.Memory
+		a.isRequests = true
 	}
+	a.amount, a.unbounded = amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
 	a.Reason = fmt.Sprintf("%s: similar tasks: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",

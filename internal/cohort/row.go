@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
 // Facts are known about a try before its launch.
@@ -20,7 +21,11 @@ type Row struct {
 	Peak   float64 // in bytes; for a kill the allocation, which the peak exceeds
 	Killed bool
 
-	Seconds float64 // run time; 0 is unknown
+	// What profiles are predicted from and for. Zero is unknown.
+	Usage     usageprofile.Vector
+	Seconds   float64 // run time
+	Cores     float64 // peak
+	GPUMemory float64 // peak in bytes
 }
 
 // RowOf returns the row of a stored try; ok is false if it reveals no peak.
@@ -30,7 +35,17 @@ func RowOf(r *sizing.ContextRow) (row Row, ok bool) {
 		return Row{}, false
 	}
 	facts := Facts{Task: r.Task, Metadata: r.Metadata, Features: r.Features, Requested: r.Requested}
-	return Row{Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast, Seconds: r.Duration.Seconds()}, true
+	row = Row{
+		Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast,
+		Seconds: r.Duration.Seconds(), Cores: float64(r.CPUMax),
+	}
+	if gpu := r.Usage.Get(sizing.GPUMemoryMax); gpu > 0 { // false for NaN
+		row.GPUMemory = gpu
+	}
+	if run, ok := usageprofile.RunOf(r); ok {
+		row.Usage = run.Vector
+	}
+	return row, true
 }
 
 // The names of the numbers and categories that do not come from features or metadata.

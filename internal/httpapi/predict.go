@@ -157,11 +157,26 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	if a.CPU > 0 {
 		p.CPU = &api.CPU{RequestCores: float64(a.CPU), Request: a.CPU.String()}
 	}
-	p.Duration = durationAnswer(a.Duration)
+	p.Duration, p.Cohort = durationAnswer(a.Duration), cohortAnswer(a.Cohort)
+	if a.GPUMemory != nil {
+		p.GPUMemory = &api.GPUMemory{MedianBytes: int64(a.GPUMemory.Median), P95Bytes: int64(a.GPUMemory.P95)}
+	}
 	if a.Bins != nil {
 		p.Bins = &api.Bins{UpperBytes: int64s(a.Bins.Upper), Probabilities: a.Bins.Probabilities, Chosen: a.Bins.Chosen}
 	}
 	return p
+}
+
+// cohortAnswer converts the tasks behind an answer. Without usage profiles, the confidence is 0.
+func cohortAnswer(c *sizing.Cohort) *api.Cohort {
+	if c == nil {
+		return nil
+	}
+	answer := &api.Cohort{Tasks: c.Tasks, Runs: c.Runs}
+	if c.Confidence > 0 {
+		answer.Profile, answer.Confidence = &c.Profile, &c.Confidence
+	}
+	return answer
 }
 
 func durationAnswer(d *sizing.Duration) *api.Duration {

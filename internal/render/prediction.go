@@ -27,6 +27,9 @@ func Prediction(out io.Writer, p *api.Prediction) {
 	if p.Duration != nil {
 		line("duration", "median %s, 95 %% below %s", seconds(p.Duration.MedianSeconds), seconds(p.Duration.P95Seconds))
 	}
+	if p.GPUMemory != nil {
+		line("gpu", "memory median %s, 95 %% below %s", sizing.Bytes(p.GPUMemory.MedianBytes).Approx(), sizing.Bytes(p.GPUMemory.P95Bytes).Approx())
+	}
 	if len(p.LadderBytes) > 1 {
 		var lifts []string
 		for _, b := range p.LadderBytes[1:] {
@@ -38,6 +41,13 @@ func Prediction(out io.Writer, p *api.Prediction) {
 		line("risk", "%.2f %% promised, %.2f %% accepted", 100**p.Risk.Promised, 100*p.Risk.Target)
 	}
 	line("source", "%s; mode %s", p.Source, p.Mode)
+	if c := p.Cohort; c != nil {
+		profile := ""
+		if c.Profile != nil && c.Confidence != nil {
+			profile = fmt.Sprintf("; usage profile %d with probability %.2g", *c.Profile, *c.Confidence)
+		}
+		line("cohort", "%d tasks, %d runs%s", c.Tasks, c.Runs, profile)
+	}
 	if p.Model != nil {
 		line("model", "version %d, learned from %d runs", p.Model.Version, p.Model.Observations)
 	}

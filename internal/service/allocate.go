@@ -58,6 +58,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 		a.CPU = ask.Requested.CPU
 	}
 	a.Model = c.task.Ref()
+	c.describeCohort(ask, &q, a)
 	if c.policy.Mode != sizing.Enforce {
 		c.answerStaticRequest(a, c.staticRequest(ask))
 	}
@@ -191,7 +192,7 @@ func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.R
 		a.Shadow = &shadow
 		a.Reason = "shadow: the static request is answered; what would have been granted: " + a.Reason
 	} else {
-		a.Bins, a.Ladder, a.Duration = nil, nil, nil
+		a.Bins, a.Ladder, a.Duration, a.Cohort, a.GPUMemory = nil, nil, nil, nil, nil
 		a.Reason = "off: the policy of this task leaves the static request unchanged"
 	}
 	a.Source, a.Risk.Promised = sizing.FromRequested, nil

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -14,11 +15,47 @@ import (
 type cohorts struct {
 	byNamespace sync.Map // string → loadedCohort
 	loading     sync.Mutex
+	changing    sync.Mutex // of a model; held for less than a millisecond
 }
 
 type loadedCohort struct {
 	version int
 	model   *cohort.Model // nil if it cannot be decoded
+	runs    []firstRun    // that model learned and its training did not, oldest first
+}
+
+// firstRun is a report of a task that a cohort may not have seen.
+type firstRun struct {
+	cohort.Row
+	level float64 // log peak that was predicted; NaN if it is unknown
+}
+
+// learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of
+// the next new task. Other replicas learn it with the next training. A task with history changes
+// nothing.
+func (c *cohorts) learn(r firstRun) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	loaded, _ := c.byNamespace.Load(r.Task.Namespace)
+	known, _ := loaded.(loadedCohort)
+	if model := known.model.Learn(&r.Row, r.level); model != known.model {
+		c.byNamespace.Store(r.Task.Namespace, loadedCohort{known.version, model, append(known.runs, r)})
+	}
+}
+
+// replace stores a newer version of a cohort, and lets it learn the runs that its training did not.
+func (c *cohorts) replace(namespace string, next loadedCohort) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	loaded, _ := c.byNamespace.Load(namespace)
+	known, _ := loaded.(loadedCohort)
+	for i := range known.runs {
+		r := &known.runs[i]
+		if model := next.model.Learn(&r.Row, r.level); model != next.model {
+			next.model, next.runs = model, append(next.runs, *r)
+		}
+	}
+	c.byNamespace.Store(namespace, next)
 }
 
 // get returns the cohort of a namespace, or nil if there is none.
@@ -77,7 +114,7 @@ func (s *Service) loadCohorts(ctx context.Context) error {
 				s.log.WarnContext(ctx, "a stored cohort cannot be decoded; the next training replaces it", "namespace", namespace, "version", stored.Version, "err", err)
 			}
 		}
-		s.cohorts.byNamespace.Store(namespace, loaded)
+		s.cohorts.replace(namespace, loaded)
 	}
 	return nil
 }
@@ -93,19 +130,96 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
 		return
 	}
-	limit := q.Cap
-	if q.CapBy == taskmodel.CapKill && q.Requested.Memory == 0 {
-		limit = 0 // no cap can be derived, because neither a request nor a peak is known
-	}
-	answer, ok := c.cohort.Size(cohort.Question{
-		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
-	})
+	question := cohortQuestion(ask, q)
+	answer, ok := c.cohort.Size(question)
 	if !ok || answer.Limit <= c.model.LargestKilled() {
 		return
 	}
 	promised := answer.Promised
 	sized.Limit, sized.Ladder, sized.Promised = answer.Limit, []sizing.Bytes{answer.Limit}, &promised
 	sized.Source, sized.Reason = sizing.FromCohort, answer.Reason
+}
+
+// cohortQuestion converts a question about a task without history.
+func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
+	limit := q.Cap
+	if q.CapBy == taskmodel.CapKill && q.Requested.Memory == 0 {
+		limit = 0 // no cap can be derived, because neither a request nor a peak is known
+	}
+	return cohort.Question{
+		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
+	}
+}
+
+// explainCohort splits the answer of the cohort into the effects of the facts, the margin and the
+// bounds. ok is false if the request sized the task.
+func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, granted sizing.Bytes) (e taskmodel.Explanation, ok bool) {
+	question := cohortQuestion(ask, q)
+	answer, ok := c.cohort.Size(question)
+	if !ok {
+		return taskmodel.Explanation{}, false
+	}
+	explained, ok := c.cohort.Explain(&question, &answer)
+	if !ok {
+		return taskmodel.Explanation{}, false
+	}
+	kinds := [...]taskmodel.TermKind{
+		cohort.FactStep: taskmodel.TermFeature, cohort.MarginStep: taskmodel.TermMargin,
+		cohort.RequestStep: taskmodel.TermCeiling, cohort.RoundingStep: taskmodel.TermRounding,
+	}
+	steps := make([]taskmodel.CohortStep, len(explained.Steps))
+	for i, s := range explained.Steps {
+		steps[i] = taskmodel.CohortStep{Kind: kinds[s.Kind], Name: s.Name, Value: s.Value, Log: s.Log}
+	}
+	return taskmodel.ExplainCohort(explained.BaseName, explained.Base, steps, explained.Level, granted), true
+}
+
+// describeCohort adds to the answer for a task without history the tasks that it comes from, and
+// what their usage profiles say about its CPU and GPU memory.
+func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
+	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
+		return
+	}
+	facts := factsOf(ask)
+	place, isPlaced := c.cohort.Place(&facts)
+	if a.Source == sizing.FromCohort {
+		a.Cohort = &sizing.Cohort{Profile: place.Profile, Confidence: place.Confidence, Tasks: c.cohort.Tasks, Runs: c.cohort.Runs}
+		if level := c.cohort.Level(&facts); !math.IsNaN(level) {
+			a.Cohort.Level = level
+		}
+	}
+	if !isPlaced {
+		return
+	}
+	if used := place.Cores(profileCPULevel); used > 0 && a.Source == sizing.FromCohort && !c.policy.CPUUnmanaged {
+		if steps := sizing.Cores(math.Ceil(used/profileCPUStep) * profileCPUStep); ask.Requested.CPU == 0 || steps < ask.Requested.CPU {
+			a.CPU = steps
+		}
+	}
+	if median := place.GPUMemory(.5); median >= 1 {
+		a.GPUMemory = &sizing.GPUMemory{Median: sizing.Bytes(median), P95: sizing.Bytes(place.GPUMemory(.95))}
+	}
+}
+
+// A first run gets the cores that 99 % of the runs of its profiles do not exceed, because throttling
+// costs more than a quarter of a core, and never more than its request.
+const (
+	profileCPULevel = 0.99
+	profileCPUStep  = 0.25
+)
+
+// learnFirstRun lets the cohort learn a report of a task that may be new.
+func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRow, level float64) {
+	if s.cfg.NoCohorts || row.Censoring != sizing.Exact && row.Censoring != sizing.AtLeast {
+		return
+	}
+	if level == 0 {
+		level = math.NaN()
+	}
+	s.cohorts.learn(firstRun{level: level, Row: cohort.Row{
+		Facts: cohort.Facts{Task: o.Try.TaskKey, Metadata: o.Metadata, Features: o.Features, Requested: row.Requested},
+		Peak:  float64(row.Peak), Killed: row.Censoring == sizing.AtLeast,
+	}})
 }
 
 // ignoreRequest drops the static request from the question about a lift if the killed try was sized

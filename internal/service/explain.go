@@ -60,7 +60,11 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	q := alloc.question(ask, run.HighestKill())
 	q.Lifts = alloc.liftsLeft(len(run.Killed))
 	kind, name := taskmodel.TermLift, "the lift of this run's earlier kill"
-	if e.Allocation.Source == sizing.FromCohort {
+	if e.Allocation.Cohort != nil {
+		var ok bool
+		if e.Factors, ok = alloc.explainCohort(ask, &q, granted); ok {
+			return task.IsDecoded()
+		}
 		kind, name = taskmodel.TermCohort, similarTasks
 	}
 	e.Factors = alloc.model.Explain(q)

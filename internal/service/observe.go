@@ -131,6 +131,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	if o.Outcome.OOM() {
 		row.Granted = s.grantedTo(&o.Try, answer.Largest)
 	}
+	s.learnFirstRun(o, &row, answer.Level)
 	return task, &row
 }
 

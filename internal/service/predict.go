@@ -78,7 +78,7 @@ func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (isFirst bool) {
 	if ask.Try.RunID != "" {
 		isFirst = s.tries.Add(&ask.Try, &inflight.Answer{
-			Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask),
+			Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask), Level: a.Cohort.LevelOrZero(),
 		}, ask.Features)
 	}
 	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})

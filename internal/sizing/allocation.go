@@ -64,6 +64,30 @@ type Allocation struct {
 	Plan         *Plan        `json:",omitempty"` // nil without a plan
 	Guard        Guard        // the model's safety margins at the time of the answer
 	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored
+	Cohort       *Cohort      `json:"-"` // nil if other tasks did not contribute to the answer
+	GPUMemory    *GPUMemory   `json:"-"` // nil if it is unknown
+}
+
+// Cohort says from which tasks an answer comes, for a task without history.
+type Cohort struct {
+	Profile    int     // id of the most probable usage profile; 0 is the outlier group
+	Confidence float64 // its probability; 0 if the namespace has no usage profiles
+	Tasks      int     // other tasks of the namespace
+	Runs       int     // their runs
+	Level      float64 // predicted log peak in bytes; 0 if it is unknown
+}
+
+// LevelOrZero returns the predicted log peak; 0 for nil.
+func (c *Cohort) LevelOrZero() float64 {
+	if c == nil {
+		return 0
+	}
+	return c.Level
+}
+
+// GPUMemory is the predicted peak of the GPU memory.
+type GPUMemory struct {
+	Median, P95 Bytes
 }
 
 // Duration is the predicted run time.

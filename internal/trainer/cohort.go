@@ -7,6 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
 // updateCohort trains the cohort of a namespace if it has grown enough since the last training. It
@@ -44,10 +45,16 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 			rows = append(rows, row)
 		}
 	}
+	profiles, err := t.storedProfiles(ctx, namespace)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	var model *cohort.Model
 	err = runAtLowestPriority(func() error {
-		model = cohort.Fit(rows)
+		if model = cohort.Fit(rows); model != nil && profiles != nil {
+			model = model.WithProfiles(cohort.FitProfiles(rows, profiles))
+		}
 		return nil
 	})
 	if err != nil || model == nil {
@@ -64,6 +71,18 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 		t.log.InfoContext(ctx, "trained a cohort", "namespace", namespace, "version", version, "tasks", model.Tasks, "runs", model.Runs, "took", time.Since(start))
 	}
 	return err
+}
+
+// storedProfiles returns the usage profiles of a namespace; nil if there are none.
+func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usageprofile.Set, error) {
+	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.decodeProfiles(ctx, &stored), nil
 }
 
 // isCohortDue reports whether the number of reports, or of kills among them, has grown by more than

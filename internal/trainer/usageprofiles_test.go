@@ -1,7 +1,9 @@
 package trainer_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,4 +96,92 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	find(6 * time.Hour)
 	version, _ = usageProfiles(t, st, "b")
 	assert.Equal(t, 4, version, "damaged profiles are found again")
+}
+
+// The timer of a running trainer finds profiles, finds them again when they no longer fit, and ends
+// with its context.
+func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
+	st := newStore(t)
+	reportUsage(t, st, "a", "first", 120)
+	tr := newTrainer(st, trainer.Config{Every: time.Hour, ProfilesEvery: 20 * time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); tr.Run(ctx) }()
+	version := func() int {
+		stored, err := st.UsageProfiles(t.Context(), "a", 0)
+		if err != nil {
+			require.Equal(t, sizing.NotFound, sizing.KindOf(err))
+		}
+		return stored.Version
+	}
+	const patience = time.Minute
+	require.Eventually(t, func() bool { return version() == 1 }, patience, 5*time.Millisecond)
+	reportUsage(t, st, "a", "second", 120)
+	require.Eventually(t, func() bool { return version() == 2 }, patience, 5*time.Millisecond, "the sample has doubled")
+	stop()
+	<-ended
+	reportUsage(t, st, "a", "third", 300)
+	none := newTrainer(st, trainer.Config{Every: time.Hour})
+	ctx, stop = context.WithCancel(t.Context())
+	stop()
+	none.Run(ctx)
+	assert.Equal(t, 2, version())
+}
+
+// savingStore counts the stored sets, and calls a function before the first of them.
+type savingStore struct {
+	*hookedStore
+	mu     sync.Mutex
+	saved  int
+	before func()
+}
+
+func (s *savingStore) SaveUsageProfiles(ctx context.Context, p store.UsageProfiles) (int, error) {
+	s.mu.Lock()
+	s.saved++
+	before := s.before
+	s.before = nil
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return s.hookedStore.SaveUsageProfiles(ctx, p)
+}
+
+// Two replicas that look at the same time find the profiles of each namespace once.
+func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
+	st := &savingStore{hookedStore: newStore(t)}
+	namespaces := []string{"a", "b", "c"}
+	for _, namespace := range namespaces {
+		reportUsage(t, st, namespace, "first", 120)
+	}
+	now := time.Now()
+	var replicas sync.WaitGroup
+	for range 2 {
+		tr := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
+		replicas.Go(func() { assert.NoError(t, tr.FindProfiles(t.Context(), now)) })
+	}
+	replicas.Wait()
+	assert.Equal(t, len(namespaces), st.saved)
+	for _, namespace := range namespaces {
+		version, _ := usageProfiles(t, st, namespace)
+		assert.Equal(t, 1, version)
+	}
+}
+
+// A replica that lost its lease while it was busy does not replace the profiles of the other one.
+func TestALateReplicaDoesNotReplaceUsageProfiles(t *testing.T) {
+	st := &savingStore{hookedStore: newStore(t)}
+	reportUsage(t, st, "a", "first", 120)
+	now := time.Now()
+	other := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
+	st.before = func() {
+		st.sql(t, `UPDATE duty SET until = now() - interval '1 second'`)
+		assert.NoError(t, other.FindProfiles(t.Context(), now))
+	}
+	late := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
+	require.NoError(t, late.FindProfiles(t.Context(), now), "the conflict is no error")
+	assert.Equal(t, 2, st.saved)
+	version, _ := usageProfiles(t, st, "a")
+	assert.Equal(t, 1, version)
 }

@@ -107,6 +107,7 @@ func (w *PredictionResponse) optional(v *float64) {
 func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.Raw(`{"bins":`)
 	w.bins(p.Bins)
+	w.cohort(p.Cohort)
 	w.Raw(`,"cpu":`)
 	if p.CPU == nil {
 		w.Raw("null")
@@ -126,6 +127,13 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 		w.Raw(`{"median_seconds":`)
 		w.Number(p.Duration.MedianSeconds)
 		w.duration(p.Duration)
+	}
+	if p.GPUMemory != nil {
+		w.Raw(`,"gpu_memory":{"median_bytes":`)
+		w.Whole(p.GPUMemory.MedianBytes)
+		w.Raw(`,"p95_bytes":`)
+		w.Whole(p.GPUMemory.P95Bytes)
+		w.Raw("}")
 	}
 	w.Raw(`,"ladder_bytes":`)
 	plainjson.Wholes(&w.Writer, p.LadderBytes)
@@ -172,6 +180,26 @@ func (w *PredictionResponse) plan(p *api.Plan) {
 	}
 	w.Raw(`,"plan":`)
 	w.B = append(w.B, text...)
+}
+
+// cohort writes the tasks behind an answer, which are absent if there are none.
+func (w *PredictionResponse) cohort(c *api.Cohort) {
+	if c == nil {
+		return
+	}
+	w.Raw(`,"cohort":{"confidence":`)
+	w.optional(c.Confidence)
+	w.Raw(`,"profile":`)
+	if c.Profile == nil {
+		w.Raw("null")
+	} else {
+		w.Whole(int64(*c.Profile))
+	}
+	w.Raw(`,"runs":`)
+	w.Whole(int64(c.Runs))
+	w.Raw(`,"tasks":`)
+	w.Whole(int64(c.Tasks))
+	w.Raw("}")
 }
 
 // warnings writes the warnings, which are absent if there are none.

@@ -43,6 +43,14 @@ func randomPrediction(r *rand.Rand) api.Prediction {
 		p.Duration = &api.Duration{MedianSeconds: number(), P95Seconds: number()}
 	}
 	if r.IntN(3) > 0 {
+		profile, confidence := r.IntN(9), number()
+		p.Cohort = &api.Cohort{Profile: &profile, Confidence: &confidence, Tasks: r.IntN(99), Runs: r.IntN(999)}
+		p.GPUMemory = &api.GPUMemory{MedianBytes: whole(), P95Bytes: whole()}
+		if r.IntN(2) > 0 {
+			p.Cohort.Profile, p.Cohort.Confidence = nil, nil
+		}
+	}
+	if r.IntN(3) > 0 {
 		zone := time.FixedZone("", 3600*r.IntN(3))
 		p.Model = &api.Model{Family: text(), Observations: int(whole()), TrainedAt: time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).In(zone), Version: r.IntN(100)}
 	}

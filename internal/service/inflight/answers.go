@@ -164,6 +164,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Request.Resources.Memory))
 	b = packed.AppendNumber(b, float64(a.Request.Resources.CPU))
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
+	b = packed.AppendNumber(b, a.Level)
 	if a.Promised == nil {
 		return append(b, 0)
 	}
@@ -176,6 +177,7 @@ func decodeAnswer(r packed.Reader) Answer {
 	a.Request.Resources.Memory = sizing.Bytes(r.Int())
 	a.Request.Resources.CPU = sizing.Cores(r.Number())
 	a.Request.MaxMemory = sizing.Bytes(r.Int())
+	a.Level = r.Number()
 	if r.Byte() == 1 {
 		promised := r.Number()
 		a.Promised = &promised

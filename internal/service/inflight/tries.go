@@ -24,6 +24,7 @@ type Answer struct {
 	Largest  sizing.Bytes // the largest Limit of all answers to the try; Tries sets it
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
+	Level    float64 // log peak that the cohort predicted; 0 if it did not answer
 	features packed.Reader
 }
 

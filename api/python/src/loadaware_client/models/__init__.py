@@ -33,6 +33,7 @@ from .campaign_state import CampaignState
 from .campaign_task import CampaignTask
 from .campaign_tasks import CampaignTasks
 from .campaign_usage import CampaignUsage
+from .cohort import Cohort
 from .cpu_type_0 import CPUType0
 from .dag_footprint import DagFootprint
 from .dag_forecast import DagForecast
@@ -68,6 +69,7 @@ from .feature_field_kind import FeatureFieldKind
 from .features_type_0 import FeaturesType0
 from .field_problem import FieldProblem
 from .get_savings_by import GetSavingsBy
+from .gpu_memory import GPUMemory
 from .grant_quantiles import GrantQuantiles
 from .grid import Grid
 from .group import Group
@@ -208,6 +210,7 @@ __all__ = (
     "CampaignTask",
     "CampaignTasks",
     "CampaignUsage",
+    "Cohort",
     "CPUType0",
     "DagFootprint",
     "DagForecast",
@@ -243,6 +246,7 @@ __all__ = (
     "FeaturesType0",
     "FieldProblem",
     "GetSavingsBy",
+    "GPUMemory",
     "GrantQuantiles",
     "Grid",
     "Group",

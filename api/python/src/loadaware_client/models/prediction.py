@@ -11,8 +11,10 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.bins_type_0 import BinsType0
+    from ..models.cohort import Cohort
     from ..models.cpu_type_0 import CPUType0
     from ..models.duration_type_0 import DurationType0
+    from ..models.gpu_memory import GPUMemory
     from ..models.memory_type_0 import MemoryType0
     from ..models.model_type_0 import ModelType0
     from ..models.plan import Plan
@@ -48,6 +50,10 @@ class Prediction:
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): Explanation of the allocation for operators.
+        gpu_memory (GPUMemory | Unset): Predicted peak of the GPU memory of a task without history, from its usage
+            profiles. Absent if it is unknown; stored answers do not contain it.
+        cohort (Cohort | Unset): The other tasks of the namespace from which an answer with the source `cohort` comes.
+            Stored answers do not contain it.
         plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. It is absent unless
             the policy sets `phases`, and at least
             three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that
@@ -71,6 +77,8 @@ class Prediction:
     mode: Mode
     model: ModelType0 | None
     reason: str
+    gpu_memory: GPUMemory | Unset = UNSET
+    cohort: Cohort | Unset = UNSET
     plan: Plan | Unset = UNSET
     warnings: list[Warning_] | Unset = UNSET
 
@@ -140,6 +148,14 @@ class Prediction:
 
         reason = self.reason
 
+        gpu_memory: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.gpu_memory, Unset):
+            gpu_memory = self.gpu_memory.to_dict()
+
+        cohort: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.cohort, Unset):
+            cohort = self.cohort.to_dict()
+
         plan: dict[str, Any] | Unset = UNSET
         if not isinstance(self.plan, Unset):
             plan = self.plan.to_dict()
@@ -172,6 +188,10 @@ class Prediction:
                 "reason": reason,
             }
         )
+        if gpu_memory is not UNSET:
+            field_dict["gpu_memory"] = gpu_memory
+        if cohort is not UNSET:
+            field_dict["cohort"] = cohort
         if plan is not UNSET:
             field_dict["plan"] = plan
         if warnings is not UNSET:
@@ -182,8 +202,10 @@ class Prediction:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.bins_type_0 import BinsType0
+        from ..models.cohort import Cohort
         from ..models.cpu_type_0 import CPUType0
         from ..models.duration_type_0 import DurationType0
+        from ..models.gpu_memory import GPUMemory
         from ..models.memory_type_0 import MemoryType0
         from ..models.model_type_0 import ModelType0
         from ..models.plan import Plan
@@ -312,6 +334,20 @@ class Prediction:
 
         reason = d.pop("reason")
 
+        _gpu_memory = d.pop("gpu_memory", UNSET)
+        gpu_memory: GPUMemory | Unset
+        if isinstance(_gpu_memory, Unset):
+            gpu_memory = UNSET
+        else:
+            gpu_memory = GPUMemory.from_dict(_gpu_memory)
+
+        _cohort = d.pop("cohort", UNSET)
+        cohort: Cohort | Unset
+        if isinstance(_cohort, Unset):
+            cohort = UNSET
+        else:
+            cohort = Cohort.from_dict(_cohort)
+
         _plan = d.pop("plan", UNSET)
         plan: Plan | Unset
         if isinstance(_plan, Unset):
@@ -344,6 +380,8 @@ class Prediction:
             mode=mode,
             model=model,
             reason=reason,
+            gpu_memory=gpu_memory,
+            cohort=cohort,
             plan=plan,
             warnings=warnings,
         )

@@ -1,0 +1,64 @@
+package backtest
+
+import (
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/usageprofile"
+)
+
+// profileMixture sizes a task without history by its usage profiles alone: the peaks of each profile,
+// mixed by the probability that the facts of the task give it. A cohort predicts the peak itself;
+// this rule shows what is lost by the way over the profiles.
+type profileMixture struct {
+	rows     []cohort.Row
+	runs     []usageprofile.Run
+	set      *usageprofile.Set
+	profiles *cohort.Profiles
+	fittedAt int // rows at the last fit
+}
+
+// mixtureGrowth is the growth of the number of rows between two fits, as of a cohort.
+const mixtureGrowth = 1 + cohort.RefitGrowth
+
+func (m *profileMixture) allocate(q *Question) float64 {
+	facts := factsOf(q)
+	place, ok := m.profiles.Place(&facts)
+	if !ok {
+		return 0
+	}
+	return place.Grant(sizing.DefaultRiskTarget)
+}
+
+func (m *profileMixture) learn(o *Outcome) {
+	stored := contextRow(o)
+	stored.Seq = int64(len(m.rows) + 1)
+	row, ok := cohort.RowOf(&stored)
+	run, isRun := usageprofile.RunOf(&stored)
+	if !ok || !isRun {
+		return
+	}
+	m.rows, m.runs = append(m.rows, row), append(m.runs, run)
+	if len(m.rows) < usageprofile.MinRuns || float64(len(m.rows)) < mixtureGrowth*float64(m.fittedAt) {
+		return
+	}
+	m.fittedAt = len(m.rows)
+	if m.set == nil || m.set.NeedsRefit(m.runs) != "" {
+		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // else the set before stays
+			m.set = set
+		}
+	}
+	if m.set != nil {
+		m.profiles = cohort.FitProfiles(m.rows, m.set)
+	}
+}
+
+// contextRow converts a success to a stored try with its context.
+func contextRow(o *Outcome) sizing.ContextRow {
+	return sizing.ContextRow{
+		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,
+		HistoryRow: sizing.HistoryRow{
+			Outcome: sizing.Success, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
+			Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(),
+		},
+	}
+}

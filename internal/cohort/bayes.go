@@ -1,0 +1,85 @@
+package cohort
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The bounds and the smoothing of a naive Bayes score.
+const (
+	maxBayesValues = 4000 // values with most tasks
+	pseudoCount    = 0.5
+)
+
+// bayes scores the classes of a task by its categories, as naive Bayes does. Each task has weight 1.
+type bayes struct {
+	Classes int
+	Prior   []float32            // tasks by class
+	Values  map[uint64][]float32 // tasks by hash of name and value, and class
+}
+
+// newBayes returns a score without statistics for the values that most tasks have. Names and values
+// come from callers, so the memory is bounded.
+func newBayes(tasks []*labelledTask, classes int) bayes {
+	counts := map[uint64]int{}
+	for _, t := range tasks {
+		t.rows[len(t.rows)-1].eachCategory(func(name, value string) { counts[hashOf(name, value)]++ })
+	}
+	values := make([]uint64, 0, len(counts))
+	for v := range counts {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b uint64) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	b := bayes{Classes: classes, Prior: make([]float32, classes), Values: map[uint64][]float32{}}
+	for _, v := range values[:min(len(values), maxBayesValues)] {
+		b.Values[v] = make([]float32, classes)
+	}
+	return b
+}
+
+// learn adds the rows of one task.
+func (b *bayes) learn(t *labelledTask) {
+	weight := 1 / float32(len(t.rows))
+	for i := range t.rows {
+		b.Prior[t.classes[i]] += weight
+		t.rows[i].eachCategory(func(name, value string) {
+			if counts := b.Values[hashOf(name, value)]; counts != nil {
+				counts[t.classes[i]] += weight
+			}
+		})
+	}
+}
+
+// scores appends the score of every class: the log of its share among the tasks, plus for each known
+// value the log of its share among the tasks with the value over its share among all.
+func (b *bayes) scores(f *Facts, dst []float64) []float64 {
+	from, all := len(dst), float32(0)
+	for _, n := range b.Prior {
+		all += n
+	}
+	for _, n := range b.Prior {
+		dst = append(dst, math.Log(b.share(n, all)))
+	}
+	s := dst[from:]
+	f.eachCategory(func(name, value string) {
+		counts := b.Values[hashOf(name, value)]
+		with := float32(0)
+		for _, n := range counts {
+			with += n
+		}
+		if with == 0 {
+			return
+		}
+		for c, n := range counts {
+			prior := b.share(b.Prior[c], all)
+			s[c] += math.Log((float64(n) + pseudoCount*prior) / (float64(with) + pseudoCount) / prior)
+		}
+	})
+	return dst
+}
+
+// share returns the smoothed share of n tasks among all.
+func (b *bayes) share(n, all float32) float64 {
+	return (float64(n) + pseudoCount) / (float64(all) + pseudoCount*float64(b.Classes))
+}

@@ -1,0 +1,115 @@
+package cohort
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Step is one factor between the base of an explanation and the granted amount.
+type Step struct {
+	Kind  StepKind
+	Name  string
+	Value string  // of a fact; "" for other kinds
+	Log   float64 // log factor
+}
+
+// StepKind classifies a Step.
+type StepKind int
+
+// The kinds, in the order in which they occur.
+const (
+	FactStep     StepKind = iota // the effect of a fact on the predicted peak
+	MarginStep                   // the margin for errors on tasks without history
+	RequestStep                  // the static request, which known tasks do not exceed
+	RoundingStep                 // whole MiB
+)
+
+// Explanation explains an answer of the trees up to its bounds, in log bytes.
+type Explanation struct {
+	Base     float64
+	BaseName string
+	Steps    []Step
+	Level    float64 // predicted log peak
+}
+
+// Explain splits an answer of Size to the same question into the mean of the known tasks, the effect
+// of each fact (Shapley values) and the margin. ok is false if the request sized the task.
+func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
+	if !(a.amount > 0) {
+		return Explanation{}, false
+	}
+	names, values, phi, expected := m.effects(&q.Facts)
+	e.Base, e.BaseName = expected, "the typical peak of similar tasks"
+	if m.byRequest {
+		e.Base, e.BaseName = expected+math.Log(float64(q.Requested.Memory)), "the typical share of the request that similar tasks use"
+	}
+	e.Level = m.level(&q.Facts)
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { // the largest effect first
+		switch x, y := math.Abs(phi[a]), math.Abs(phi[b]); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	for _, i := range order {
+		e.Steps = append(e.Steps, Step{FactStep, names[i], values[names[i]], phi[i]})
+	}
+	now := math.Log(a.amount)
+	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: now - e.Level})
+	unbounded := math.Log(float64(a.unbounded))
+	if a.isRequests {
+		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which similar tasks do not exceed", Log: unbounded - now})
+	} else {
+		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - now})
+	}
+	return e, true
+}
+
+// effects returns the facts, their values by name, their effects on the prediction of the trees, and
+// the expected prediction without any fact.
+func (m *Model) effects(f *Facts) (names []string, values map[string]string, phi []float64, expected float64) {
+	names = slices.Concat(m.Numbers, m.Categories)
+	players := make([]int, m.columns())
+	for i := range m.Numbers {
+		players[i] = i
+	}
+	for i := range m.Categories {
+		at := len(m.Numbers) + 2*i
+		players[at], players[at+1] = len(m.Numbers)+i, len(m.Numbers)+i
+	}
+	phi = make([]float64, m.columns())
+	expected = m.trees.ExplainPlayers(m.encode(f, nil), players, phi)
+	return names, f.texts(), phi[:len(names)], expected
+}
+
+// texts returns the values of the facts by the names of their columns.
+func (f *Facts) texts() map[string]string {
+	texts := map[string]string{dagID: f.Task.DAG, taskID: f.Task.Task}
+	if f.Requested.Memory > 0 {
+		texts[requestedMemory] = f.Requested.Memory.String()
+	}
+	if f.Requested.CPU > 0 {
+		texts[requestedCPU] = f.Requested.CPU.String()
+	}
+	for name, values := range f.Metadata {
+		texts[metadataPrefix+name] = strings.Join(values, ", ")
+	}
+	for name, v := range f.Features {
+		if v.Kind == sizing.Category {
+			texts[featurePrefix+name] = v.Text
+		} else if v.Kind != sizing.Missing {
+			texts[featurePrefix+name] = fmt.Sprintf("%g", v.Num)
+		}
+	}
+	return texts
+}

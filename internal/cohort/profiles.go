@@ -1,0 +1,224 @@
+package cohort
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/usageprofile"
+)
+
+// The bounds of a fit of Profiles.
+const (
+	minProfileTasks = 20   // tasks with a profile; fewer show nothing
+	profileRuns     = 5    // newest runs of a task
+	maxProfileRows  = 4000 // newest rows
+	maxClasses      = 16   // profiles with most tasks, of which one may be the outlier group
+	profileFolds    = 4    // of the cross-validation
+)
+
+// profileTrees are the parameters of the trees of the classifier. They are smaller than those of the
+// level, because there is one per class and round.
+var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
+
+// Profiles predicts the usage profile of a task without history from its facts, and from the
+// profiles its run time, CPU and GPU memory. It is immutable and safe for concurrent use.
+//
+//	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
+//	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles
+type Profiles struct {
+	facts       encoder
+	bayes       bayes
+	trees       *gbt.Classifier
+	temperature float64 // divides the scores of the trees (Guo et al. 2017)
+	classes     []class
+}
+
+// class is a usage profile.
+type class struct {
+	ID      int // 0 is the outlier group
+	Tasks   int
+	Runs    int
+	Spreads [estimates]distribution
+}
+
+// labelledTask is a task with the classes of its rows.
+type labelledTask struct {
+	taskRows
+	classes []int
+}
+
+// FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few
+// tasks or only one profile.
+func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
+	completeMetadata(rows)
+	tasks, ids := label(rows, set)
+	if len(ids) < 2 || len(tasks) < minProfileTasks {
+		return nil
+	}
+	p, err := fitProfiles(tasks, len(ids))
+	if err != nil {
+		return nil // no fit is possible
+	}
+	p.temperature = calibrate(tasks, len(ids))
+	p.classes = describe(tasks, ids)
+	return p
+}
+
+// label groups the newest rows by task and returns the ids of the profiles with most tasks, which
+// are the classes. Rows of other profiles are dropped.
+func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
+	byTask := map[sizing.TaskKey]int{}
+	kept := 0
+	var newest []*Row
+	for i := len(rows) - 1; i >= 0 && kept < maxProfileRows; i-- {
+		if r := &rows[i]; byTask[r.Task] < profileRuns && r.Peak > 0 {
+			byTask[r.Task]++
+			newest = append(newest, r)
+			kept++
+		}
+	}
+	slices.Reverse(newest)
+	profiles, weights := make([]int, len(newest)), map[int]float64{}
+	for i, r := range newest {
+		place := set.Place(&r.Usage)
+		profiles[i] = place.Profile.ID
+		weights[profiles[i]] += 1 / float64(byTask[r.Task])
+	}
+	for id := range weights {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b)) })
+	ids = ids[:min(len(ids), maxClasses)]
+	known := map[sizing.TaskKey]*labelledTask{}
+	for i, r := range newest {
+		at := slices.Index(ids, profiles[i])
+		if at < 0 {
+			continue
+		}
+		t := known[r.Task]
+		if t == nil {
+			t = &labelledTask{taskRows: taskRows{key: r.Task}}
+			known[r.Task] = t
+			tasks = append(tasks, t)
+		}
+		t.rows, t.classes = append(t.rows, *r), append(t.classes, at)
+	}
+	return tasks, ids
+}
+
+// fitProfiles fits the trees, with ordered statistics: the facts of a task are encoded before the
+// statistics learn the task.
+func fitProfiles(tasks []*labelledTask, classes int) (*Profiles, error) {
+	plain := make([]*taskRows, len(tasks))
+	for i, t := range tasks {
+		plain[i] = &t.taskRows
+	}
+	p := &Profiles{facts: *newEncoder(plain, false), bayes: newBayes(tasks, classes), temperature: 1}
+	for _, t := range plain {
+		for i := range t.rows {
+			p.facts.Mean += p.facts.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(plain))
+		}
+	}
+	data := &table.Table{Names: make([]string, p.columns())}
+	for _, t := range tasks {
+		weight := 1 / math.Sqrt(float64(len(t.rows)))
+		for i := range t.rows {
+			data.X = p.encode(&t.rows[i].Facts, data.X)
+			data.Y, data.W = append(data.Y, float64(t.classes[i])), append(data.W, weight)
+		}
+		p.facts.learn(&t.taskRows)
+		p.bayes.learn(t)
+	}
+	var err error
+	p.trees, err = gbt.FitClassifier(data, nil, classes, profileTrees)
+	return p, err
+}
+
+// columns returns the number of inputs of the trees.
+func (p *Profiles) columns() int { return p.facts.columns() + p.bayes.Classes }
+
+// encode appends the inputs of the trees to dst.
+func (p *Profiles) encode(f *Facts, dst []float64) []float64 {
+	return p.bayes.scores(f, p.facts.encode(f, dst))
+}
+
+// maxInputs is the largest number of inputs of the trees.
+const maxInputs = maxNumbers + 2*maxCategories + maxClasses
+
+// scores writes the raw score of every class into s.
+func (p *Profiles) scores(f *Facts, s []float64) {
+	var buffer [maxInputs]float64
+	p.trees.Scores(p.encode(f, buffer[:0]), s)
+}
+
+// probabilities writes the calibrated probability of every class into s.
+func (p *Profiles) probabilities(f *Facts, s []float64) {
+	p.scores(f, s)
+	softmax(s, p.temperature)
+}
+
+// softmax replaces scores by probabilities.
+func softmax(s []float64, temperature float64) {
+	top, sum := slices.Max(s), 0.0
+	for i, v := range s {
+		s[i] = math.Exp((v - top) / temperature)
+		sum += s[i]
+	}
+	for i := range s {
+		s[i] /= sum
+	}
+}
+
+// Temperatures among which calibrate chooses. Trees on few tasks are too sure, so most are above 1.
+var temperatures = []float64{0.7, 0.85, 1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 7}
+
+// foldOf returns the fold of a task. It does not follow the order of the tasks, because those of one
+// kind may recur in a cycle. The multiplier spreads the hashes of similar names (Fibonacci hashing).
+func foldOf(task sizing.TaskKey) int {
+	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % profileFolds)
+}
+
+// calibrate returns the temperature with the smallest log loss on tasks that the trees have not
+// seen, by a cross-validation over whole tasks.
+func calibrate(tasks []*labelledTask, classes int) float64 {
+	losses := make([]float64, len(temperatures))
+	scores, scaled := make([]float64, classes), make([]float64, classes)
+	for fold := range profileFolds {
+		var training, unseen []*labelledTask
+		for _, t := range tasks {
+			if foldOf(t.key) == fold {
+				unseen = append(unseen, t)
+			} else {
+				training = append(training, t)
+			}
+		}
+		if len(unseen) == 0 {
+			continue
+		}
+		p, err := fitProfiles(training, classes)
+		if err != nil {
+			return 1
+		}
+		for _, t := range unseen {
+			for i := range t.rows {
+				p.scores(&t.rows[i].Facts, scores)
+				for at, temperature := range temperatures {
+					copy(scaled, scores)
+					softmax(scaled, temperature)
+					losses[at] -= math.Log(max(1e-9, scaled[t.classes[i]])) / float64(len(t.rows))
+				}
+			}
+		}
+	}
+	best := 0
+	for at, loss := range losses {
+		if loss < losses[best] {
+			best = at
+		}
+	}
+	return temperatures[best]
+}

@@ -1,0 +1,181 @@
+package cohort
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A published model learns the first runs of tasks that it has not seen: a kill among them raises
+// the margin of the next new task before the next training. Only the errors change. The trees and
+// the target statistics wait for the training.
+
+// recentTasks says which tasks are new to a model.
+type recentTasks struct {
+	learned map[uint64]struct{}  // hashes of the tasks with a success in the training; shared by copies
+	added   map[uint64]struct{}  // hashes of the tasks with a success since then
+	killed  map[uint64]killedRun // first runs that were killed and have not succeeded
+}
+
+// killedRun is the entry of a killed first run among the errors.
+type killedRun struct {
+	_     struct{} `cbor:",toarray"`
+	Error float64  // a lower bound
+	Level float64  // predicted log peak
+}
+
+// maxRecent bounds the tasks that a model learns between two trainings.
+const maxRecent = 512
+
+// hashOfTask returns the hash by which a model knows a task.
+func hashOfTask(task sizing.TaskKey) uint64 { return hashOf(task.DAG, task.Task) }
+
+// withTasks returns a copy of m that learns the first runs of tasks other than those of l.
+func (m *Model) withTasks(l *Learner) *Model {
+	recent := &recentTasks{learned: make(map[uint64]struct{}, len(l.tasks)), killed: map[uint64]killedRun{}}
+	for task := range l.tasks {
+		recent.learned[hashOfTask(task)] = struct{}{}
+	}
+	for task, i := range l.pending {
+		if i < len(l.errors) {
+			recent.killed[hashOfTask(task)] = killedRun{Error: l.errors[i].error, Level: l.errors[i].level}
+		}
+	}
+	updated := *m
+	updated.recent = recent
+	return &updated
+}
+
+// Level predicts the log peak of a task without history; NaN if the trees cannot. It is valid for a
+// nil model.
+func (m *Model) Level(f *Facts) float64 {
+	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
+		return math.NaN()
+	}
+	return m.level(f)
+}
+
+// Learn returns a model that has learned the first run of a task, or m itself if the run changes
+// nothing. level is the log peak that was predicted for the run; NaN if it is unknown. Learning the
+// same run again changes nothing.
+func (m *Model) Learn(r *Row, level float64) *Model {
+	if m == nil || m.recent == nil || !(r.Peak > 0) || len(m.recent.added) >= maxRecent || len(m.recent.killed) >= maxRecent {
+		return m
+	}
+	task := hashOfTask(r.Task)
+	if m.recent.has(task) {
+		return m
+	}
+	updated := *m
+	if m.trees != nil {
+		if !updated.learnError(task, r, level) {
+			return m
+		}
+	} else if r.Killed {
+		return m
+	}
+	if !r.Killed {
+		updated.recent = m.recent.with(task)
+		updated.Largest = max(m.Largest, r.Peak)
+		if requested := r.Requested.Memory; requested > 0 {
+			updated.Highest = max(m.Highest, requested)
+			updated.ratios.add(math.Log(r.Peak / float64(requested)))
+		}
+	}
+	return &updated
+}
+
+// has reports whether the model knows a success of a task.
+func (t *recentTasks) has(task uint64) bool {
+	_, learned := t.learned[task]
+	_, added := t.added[task]
+	return learned || added
+}
+
+// with returns a copy that knows a success of a task.
+func (t *recentTasks) with(task uint64) *recentTasks {
+	next := *t
+	next.added = maps.Clone(t.added)
+	if next.added == nil {
+		next.added = map[uint64]struct{}{}
+	}
+	next.added[task] = struct{}{}
+	next.killed = maps.Clone(t.killed)
+	delete(next.killed, task)
+	return &next
+}
+
+// learnError adds the error of a first run, or replaces that of a kill of the same task. It
+// reports whether the errors changed.
+func (m *Model) learnError(task uint64, r *Row, level float64) bool {
+	before, wasKilled := m.recent.killed[task]
+	if wasKilled {
+		level = before.Level
+	} else if math.IsNaN(level) {
+		level = m.Level(&r.Facts)
+	}
+	now := math.Log(r.Peak) - level
+	switch {
+	case math.IsNaN(now) || math.IsInf(now, 0):
+		return false
+	case wasKilled && r.Killed && now <= before.Error:
+		return false
+	case wasKilled:
+		m.replaceError(before.Error, now)
+	default:
+		m.addError(now)
+	}
+	if r.Killed {
+		recent := *m.recent
+		recent.killed = maps.Clone(recent.killed)
+		recent.killed[task] = killedRun{Error: now, Level: level}
+		m.recent = &recent
+	}
+	return true
+}
+
+// replaceError replaces one error by another.
+func (m *Model) replaceError(before, now float64) {
+	at, found := slices.BinarySearchFunc(m.errors, before, func(e weightedError, v float64) int {
+		switch {
+		case e.Error < v:
+			return -1
+		case e.Error > v:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		m.addError(now) // the training dropped it
+		return
+	}
+	errors := slices.Clone(m.errors)
+	weight := errors[at].Weight
+	m.setErrors(insertError(slices.Delete(errors, at, at+1), weightedError{now, weight}))
+}
+
+// addError adds an error with weight 1, like the newest one of a training, and reduces the weights of
+// the others.
+func (m *Model) addError(now float64) {
+	errors := make([]weightedError, len(m.errors), len(m.errors)+1)
+	for i, e := range m.errors {
+		errors[i] = weightedError{e.Error, e.Weight * recencyDecay}
+	}
+	m.setErrors(insertError(errors, weightedError{now, 1}))
+}
+
+// recencyDecay is the factor on the weight of an error for each newer one.
+var recencyDecay = math.Exp2(-1.0 / errorsHalfLife)
+
+// insertError inserts an error into an ascending list.
+func insertError(errors []weightedError, e weightedError) []weightedError {
+	at, _ := slices.BinarySearchFunc(errors, e.Error, func(other weightedError, v float64) int {
+		if other.Error < v {
+			return -1
+		}
+		return 1
+	})
+	return slices.Insert(errors, at, e)
+}

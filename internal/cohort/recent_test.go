@@ -1,0 +1,141 @@
+package cohort
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// published returns a model of n tasks as a replica opens it.
+func published(t *testing.T, n int, r *rand.Rand) (*Model, []Row) {
+	t.Helper()
+	var rows []Row
+	for i := range n {
+		rows = append(rows, task(i, r))
+	}
+	blob, err := Fit(rows).MarshalBinary()
+	require.NoError(t, err)
+	m, err := Open(blob)
+	require.NoError(t, err)
+	return m, rows
+}
+
+func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	m, rows := published(t, 300, r)
+	asked := task(1000, r)
+	asked.Metadata["owner"] = []string{"0"} // a small task, so that the largest peak does not bound it
+	before, _ := m.Size(question(&asked))
+
+	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "the training knows the task")
+	learned := m
+	for i := range 8 {
+		killed := task(2000+i, r)
+		a, _ := m.Size(question(&killed))
+		killed.Killed, killed.Peak = true, 4*float64(a.Limit)
+		next := learned.Learn(&killed, math.NaN())
+		require.NotSame(t, learned, next)
+		assert.Same(t, next, next.Learn(&killed, math.NaN()), "a repeated report changes nothing")
+		learned = next
+	}
+	after, _ := learned.Size(question(&asked))
+	assert.Greater(t, after.Limit, before.Limit)
+	same, _ := m.Size(question(&asked))
+	assert.Equal(t, before, same, "the model before does not change")
+
+	success := task(2000, r)
+	a, _ := m.Size(question(&success))
+	success.Peak = float64(a.Level)
+	for i := range 8 {
+		success.Task.Task = task(2000+i, r).Task.Task
+		learned = learned.Learn(&success, math.NaN())
+		assert.Same(t, learned, learned.Learn(&success, math.NaN()))
+	}
+	back, _ := learned.Size(question(&asked))
+	assert.Less(t, back.Limit, after.Limit, "the peaks replace the lower bounds of the kills")
+}
+
+// The error of a run counts from the level that was predicted for it, because the report of a kill
+// often has no metadata.
+func TestALearnedErrorCountsFromThePredictedLevel(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 1))
+	m, _ := published(t, 300, r)
+	row := task(5000, r)
+	level := m.Level(&row.Facts)
+	row.Peak, row.Killed, row.Metadata = math.Exp(level+3), true, nil
+	largest := func(m *Model) float64 { return m.errors[len(m.errors)-1].Error }
+	require.Less(t, largest(m), 2.5)
+	assert.InDelta(t, 3, largest(m.Learn(&row, level)), 1e-9)
+	row.Peak = math.Inf(1)
+	assert.Same(t, m, m.Learn(&row, level))
+	row.Peak = 0
+	assert.Same(t, m, m.Learn(&row, level))
+	assert.Nil(t, (*Model)(nil).Learn(&row, level))
+}
+
+func TestTheTrainingKnowsKilledTasks(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 1))
+	var rows []Row
+	for i := range 300 {
+		rows = append(rows, task(i, r))
+	}
+	killed := task(7000, r)
+	killed.Killed, killed.Peak = true, 60e9
+	m := Fit(append(rows, killed))
+	assert.Same(t, m, m.Learn(&killed, math.NaN()))
+	blob, err := m.MarshalBinary()
+	require.NoError(t, err)
+	opened, err := Open(blob)
+	require.NoError(t, err)
+	assert.Same(t, opened, opened.Learn(&killed, math.NaN()))
+	killed.Peak = 70e9
+	assert.NotSame(t, opened, opened.Learn(&killed, math.NaN()), "a higher kill of the same task")
+}
+
+func TestLearnedTasksAreBounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 1))
+	m, _ := published(t, 150, r)
+	for i := range 3 * maxRecent {
+		row := task(10_000+i, r)
+		row.Killed = i%2 == 0
+		m = m.Learn(&row, math.NaN())
+	}
+	assert.LessOrEqual(t, len(m.recent.added), maxRecent)
+	assert.LessOrEqual(t, len(m.recent.killed), maxRecent)
+	assert.LessOrEqual(t, len(m.errors), 150+2*maxRecent)
+}
+
+// Without trees, the shares of the requests are all that a model learns.
+func TestAModelWithoutTreesLearnsShares(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 1))
+	var rows []Row
+	for i := range MinTasks {
+		row := task(i%7, r)
+		rows = append(rows, row)
+	}
+	m := Fit(rows)
+	require.NotNil(t, m)
+	require.Nil(t, m.trees)
+	row := task(100, r)
+	assert.True(t, math.IsNaN(m.Level(&row.Facts)))
+	before := m.ratios.Tasks
+	assert.Equal(t, before+1, m.Learn(&row, math.NaN()).ratios.Tasks)
+	row.Killed = true
+	assert.Same(t, m, m.Learn(&row, math.NaN()))
+}
+
+// A kill without metadata takes those of the next try of the task.
+func TestKillsWithoutMetadataAreCompleted(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 1))
+	rows := []Row{task(1, r), task(1, r), task(2, r)}
+	rows[0].Metadata, rows[0].Killed = nil, true
+	rows[2].Metadata = nil
+	completeMetadata(rows)
+	assert.Equal(t, rows[1].Metadata, rows[0].Metadata)
+	assert.Equal(t, sizing.Metadata(nil), rows[2].Metadata, "no other row of the task has any")
+}

@@ -1,0 +1,165 @@
+package service_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+	"github.com/loadaware/loadaware/internal/trainer"
+)
+
+// owned is the report of one run of task i. Every second task belongs to the team "large".
+func owned(i int, run string) sizing.Observation {
+	wobble := 1 + 0.01*float64(i*7%11)
+	o := sizing.Observation{
+		Try: try(fmt.Sprint("task", i), run, 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(2e8 * wobble), Duration: time.Duration(30 * wobble * 1e9),
+		CPUMax: sizing.Cores(0.5 * wobble), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Allocated: sizing.Resources{Memory: 64 * gib}, Metadata: sizing.Metadata{"owner": {"small"}},
+	}
+	if i%2 == 1 {
+		o.MemoryMax, o.Duration, o.CPUMax = sizing.Bytes(30e9*wobble), time.Duration(4000*wobble*1e9), sizing.Cores(4*wobble)
+		o.Usage = o.Usage.Set(sizing.GPUMemoryMax, 8e9*wobble)
+		o.Metadata = sizing.Metadata{"owner": {"large"}}
+	}
+	return o
+}
+
+// askOwned is the ask for the first run of a task of a team.
+func askOwned(name, run, owner string) sizing.Ask {
+	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
+}
+
+// trainCohort reports a run of tasks [from, to) and trains the cohort of the namespace.
+func (r *replica) trainCohort(from, to int) {
+	r.t.Helper()
+	var reports []sizing.Observation
+	for i := from; i < to; i++ {
+		reports = append(reports, owned(i, "first"))
+	}
+	r.report(reports...)
+	_, err := r.Train(r.t.Context(), task(fmt.Sprint("task", to-1)))
+	require.NoError(r.t, err)
+}
+
+func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	small, large := askOwned("new", "", "small"), askOwned("new", "", "large")
+	a := r.predict(large)
+	require.Equal(t, sizing.FromCohort, a.Source, a.Reason)
+	assert.Greater(t, a.Memory.Limit, r.predict(small).Memory.Limit)
+	require.NotNil(t, a.Cohort)
+	assert.Equal(t, 200, a.Cohort.Tasks)
+	assert.Equal(t, 200, a.Cohort.Runs)
+	assert.Zero(t, a.Cohort.Confidence, "there are no usage profiles yet")
+	assert.Nil(t, a.Duration)
+
+	policies := map[string]sizing.Policy{"model": {}, "floor": {Floor: 60 * gib}, "cap": {Cap: gib}, "limit ratio": {LimitRatio: 2}, "shadow": {Mode: sizing.Shadow}, "bins": {Grid: sizing.OnBins, Edges: sizing.Bins{50 * gib}}}
+	for name, policy := range policies {
+		require.NoError(t, r.SetPolicy(t.Context(), task("new"), policy))
+		answer, e := r.predict(large), r.explain(large)
+		granted, factors := answer.Memory.Limit, e.Factors
+		if answer.Shadow != nil {
+			granted, factors = answer.Shadow.Limit, *e.Shadow
+		}
+		requireFactors(t, granted, factors)
+		require.Equal(t, taskmodel.TermFeature, factors.Terms[0].Kind, name)
+		assert.Equal(t, "metadata.owner", factors.Terms[0].Name)
+		assert.Equal(t, "large", factors.Terms[0].Value)
+		assert.Positive(t, factors.Expected)
+	}
+}
+
+// Usage profiles tell the run time, the CPU and the GPU memory of a first run.
+func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 120)
+	finder := trainer.New(r.store, trainer.Config{ProfilesEvery: time.Hour}, slog.New(slog.DiscardHandler))
+	require.NoError(t, finder.FindProfiles(t.Context(), time.Now()))
+	r.trainCohort(120, 160)
+	small, large := askOwned("new", "", "small"), askOwned("new", "", "large")
+	large.Timeout = time.Minute
+	of := map[string]*sizing.Allocation{"small": r.predict(small), "large": r.predict(large)}
+	for owner, a := range of {
+		require.Equal(t, sizing.FromCohort, a.Source)
+		require.NotNil(t, a.Duration, owner)
+		assert.Greater(t, a.Cohort.Confidence, 0.9)
+	}
+	assert.NotEqual(t, of["small"].Cohort.Profile, of["large"].Cohort.Profile)
+	assert.InEpsilon(t, 4200, of["large"].Duration.Median.Seconds(), 0.1)
+	assert.InEpsilon(t, 31.5, of["small"].Duration.Median.Seconds(), 0.1)
+	assert.Greater(t, *of["large"].Duration.Timeout, 0.9)
+	assert.EqualValues(t, 0.75, of["small"].CPU, "less than the request")
+	assert.Greater(t, of["large"].CPU, sizing.Cores(4))
+	require.NotNil(t, of["large"].GPUMemory)
+	assert.InEpsilon(t, 8.4e9, float64(of["large"].GPUMemory.Median), 0.1)
+
+	require.NoError(t, r.SetPolicy(t.Context(), task("new"), sizing.Policy{CPUUnmanaged: true}))
+	assert.EqualValues(t, 8, r.predict(small).CPU, "the policy leaves the CPU unchanged")
+	require.NoError(t, r.SetPolicy(t.Context(), task("new"), sizing.Policy{Mode: sizing.Off}))
+	off := r.predict(small)
+	assert.Nil(t, off.Cohort)
+	assert.Nil(t, off.Duration)
+}
+
+// Kills of new tasks raise the next first run before any training, and a training that read them does
+// not count them again.
+func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	asked := askOwned("new", "", "small")
+	before := r.predict(asked).Memory.Limit
+	kill := func(i int) {
+		a := askOwned(fmt.Sprint("killed", i), "first", "small")
+		granted := r.predict(a).Memory.Limit
+		r.report(sizing.Observation{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2 * granted}, Duration: time.Minute})
+	}
+	for i := range 6 {
+		kill(i)
+	}
+	after := r.predict(asked).Memory.Limit
+	assert.Greater(t, after, before)
+	for range 3 { // a repeated report of a known task
+		r.report(owned(1, "second"), owned(2, "second"))
+	}
+	assert.Equal(t, after, r.predict(asked).Memory.Limit)
+
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	assert.Equal(t, before, other.predict(asked).Memory.Limit, "another replica waits for the training")
+}
+
+// A cohort that was trained before the reports of this replica does not forget them.
+func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	trained, err := r.store.Cohort(t.Context(), sizing.DefaultNamespace)
+	require.NoError(t, err)
+	asked := askOwned("new", "", "small")
+	before := r.predict(asked).Memory.Limit
+	for i := range 20 {
+		r.report(sizing.Observation{Try: try(fmt.Sprint("killed", i), "first", 1), Outcome: sizing.OOMKilled, Duration: time.Minute,
+			Allocated: sizing.Resources{Memory: 50 * gib}, Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: asked.Metadata})
+	}
+	after := r.predict(asked).Memory.Limit
+	require.Greater(t, after, before)
+	_, err = r.store.PublishCohort(t.Context(), trained) // the same contents as a new version
+	require.NoError(t, err)
+	r.trainTask("task1", 3) // reads the cohorts again
+	assert.GreaterOrEqual(t, r.predict(asked).Memory.Limit, after)
+}
+
+func TestWithoutSimilarTasksAFirstRunGetsItsRequest(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	off := joinReplica(t, r.dsn, service.Config{NoCohorts: true}).start()
+	a := off.predict(askOwned("new", "", "small"))
+	assert.Equal(t, sizing.FromRequested, a.Source)
+	assert.Equal(t, 64*gib, a.Memory.Limit)
+	assert.Nil(t, a.Cohort)
+}

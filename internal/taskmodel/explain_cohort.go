@@ -1,0 +1,32 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// CohortStep is one factor of the answer of a cohort: the effect of a fact, the margin or a bound.
+type CohortStep struct {
+	Kind  TermKind
+	Name  string
+	Value string
+	Log   float64 // log factor
+}
+
+// ExplainCohort splits an answer of a cohort. base and expected are in log bytes. A difference
+// between the product of the steps and the granted amount is the effect of bounds.
+func ExplainCohort(baseName string, base float64, steps []CohortStep, expected float64, granted sizing.Bytes) Explanation {
+	c := startChain(baseName, base)
+	c.expected = expected
+	for _, s := range steps {
+		c.add(s.Kind, s.Name, s.Value, s.Log)
+	}
+	switch bound := math.Log(float64(granted)) - c.now; {
+	case bound > 1e-9:
+		c.add(TermFloor, "a lower bound of the answer, or the next bin", "", bound)
+	case bound < -1e-9:
+		c.add(TermCap, "an upper bound of the answer", "", bound)
+	}
+	return c.finish(granted)
+}
