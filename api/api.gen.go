@@ -1322,7 +1322,7 @@ type PhaseRequest struct {
 	DagID ID `json:"dag_id"`
 
 	// ElapsedSeconds Time since the start of the try: its container, not its pod.
-	ElapsedSeconds float64 `json:"elapsed_seconds"`
+	ElapsedSeconds *float64 `json:"elapsed_seconds"`
 
 	// LimitBytes Bytes; at most 8Pi.
 	LimitBytes MemoryBytes `json:"limit_bytes"`
@@ -1366,10 +1366,10 @@ type PhaseRequest struct {
 type PhaseSample struct {
 	// CPUCores CPU use since the previous sample.
 	CPUCores    *float64 `json:"cpu_cores,omitempty"`
-	MemoryBytes int64    `json:"memory_bytes"`
+	MemoryBytes *int64   `json:"memory_bytes"`
 
 	// Seconds Time since the start of the try.
-	Seconds float64 `json:"seconds"`
+	Seconds *float64 `json:"seconds"`
 }
 
 // PhaseTransition defines model for PhaseTransition.

@@ -131,7 +131,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 	l.runs++
 }
 
-// minSeconds is the shortest run time that is told apart: a shorter one depends on the clock.
+// minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
 const minSeconds = 0.1
 
 // fit fits the trees on all tasks, and their errors by cross-validation over whole tasks.

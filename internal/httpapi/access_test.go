@@ -25,6 +25,7 @@ type accessRule struct {
 
 // accessRules are the access rules of all operations, by method and path.
 var accessRules = map[string]accessRule{
+	"POST /phase":         {"predict", `/phase {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "r", "elapsed_seconds": 1, "limit_bytes": 1000}`, 200, 403, false},
 	"POST /predict":       {"predict", `/predict {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "requested": {"memory": "1Gi"}}`, 200, 403, false},
 	"GET /predict":        {"predict", `/predict?namespace=blue&dag_id={dag}&task_id=t&memory=1Gi`, 200, 403, false},
 	"POST /predict/batch": {"predict", `/predict/batch {"tasks": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t"}]}`, 200, 403, false},
@@ -41,6 +42,7 @@ var accessRules = map[string]accessRule{
 	"GET /tasks/{dag_id}/{task_id}/policy":                     {"predict observe", `/tasks/{dag}/t/policy?namespace=blue`, 200, 403, false},
 	"GET /tasks/{dag_id}/{task_id}/series":                     {"observe", `/tasks/{dag}/t/series?namespace=blue&run_id=r`, 200, 403, false},
 	"GET /tasks/{dag_id}/{task_id}/runtime":                    {"predict observe", `/tasks/{dag}/t/runtime?namespace=blue`, 404, 403, false},
+	"GET /tasks/{dag_id}/{task_id}/phases":                     {"predict observe", `/tasks/{dag}/t/phases?namespace=blue`, 404, 403, false},
 	"GET /tasks/{dag_id}/{task_id}/runtime/whatif":             {"predict observe", `/tasks/{dag}/t/runtime/whatif?namespace=blue`, 404, 403, false},
 	"PUT /dags/{dag_id}/structure":                             {"observe", `/dags/{dag}/structure?namespace=blue {"tasks": [{"task_id": "t", "upstream": []}]}`, 200, 403, false},
 	"GET /dags/{dag_id}/forecast":                              {"predict observe", `/dags/{dag}/forecast?namespace=blue`, 404, 403, false},

@@ -206,7 +206,7 @@ func TestPutPolicyReplacesAllFields(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"mode": "shadow", "cap": "4Gi", "cap_bytes": float64(4 << 30), "floor": "1Mi", "floor_bytes": float64(1 << 20),
 		"risk_target": 0.015, "max_lifts": 0.0, "limit_ratio": 1.5, "never_above_requested": false, "cpu_unmanaged": false,
-		"grid": "bins", "bin_edges_bytes": []any{float64(1 << 30), float64(4 << 30)},
+		"grid": "bins", "bin_edges_bytes": []any{float64(1 << 30), float64(4 << 30)}, "phases": "off",
 	}, set)
 	assert.Equal(t, set, e.do(http.MethodGet, "/tasks/d/t/policy", "").json(), "GET returns the new policy")
 	again := e.do(http.MethodPut, "/tasks/d/t/policy", `{"risk_target": 0.01}`).json()

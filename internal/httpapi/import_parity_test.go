@@ -41,6 +41,8 @@ var fieldSamples = map[string][]string{
 	"usage":                {`{"memory_mean_bytes": 5e8, "cpu_mean_cores": 0.5}`, `null`, `{}`, `{"read_bytes": -1}`, `{"written_bytes": "1"}`, `{"other": 1}`, `[]`},
 	"node_type":            {`"m5.xlarge"`, `null`, `""`, `7`},
 	"cluster_load":         {`0.5`, `null`, `0`, `1.5`, `"0.5"`},
+	"detailed_series":      {`{"step_seconds": 5, "memory_bytes": [1, 2]}`, `null`, `{}`, `{"step_seconds": 0.1, "memory_bytes": [1]}`, `{"step_seconds": 5, "memory_bytes": [null]}`, `{"step_seconds": 5, "memory_bytes": [1], "cpu_cores": [1, 2]}`},
+	"executed_plan":        {`{"version": 1, "mode": "memory", "followed": true, "start_bytes": 1000, "resizes": [{"seconds": 1, "memory_bytes": 2000, "result": "applied", "in_force_seconds": 2}]}`, `null`, `{}`, `{"version": 0, "mode": "memory", "followed": true}`, `{"version": 1, "mode": "x", "followed": true}`, `{"version": 1, "mode": "cpu", "followed": false, "fallback": "refused"}`, `{"version": 1, "mode": "cpu", "followed": true, "resizes": [{"result": "applied"}]}`, `{"version": 1, "mode": "cpu", "followed": true, "resizes": [null]}`},
 	"usage_series":         {`{"step_seconds": 1, "memory_bytes": [1, 2]}`, `null`, `{}`, `{"step_seconds": null, "memory_bytes": [1]}`, `{"step_seconds": 1, "memory_bytes": [null]}`, `{"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [1, 2]}`, `{"step_seconds": 0, "memory_bytes": [1]}`},
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/loadaware/loadaware/api"
@@ -13,17 +14,20 @@ import (
 // AskPhase answers what a running try needs.
 func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api.AskPhaseResponseObject, error) {
 	b := r.Body
+	if missing := missingPhaseFields(b); len(missing) > 0 {
+		return nil, invalidFields(missing)
+	}
 	ask := &service.PhaseAsk{
 		Try: tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber),
 		Progress: taskplan.Progress{
-			Elapsed: b.ElapsedSeconds, Limit: sizing.Bytes(b.LimitBytes), Static: sizing.Bytes(valueOr(b.StaticBytes, 0)),
+			Elapsed: *b.ElapsedSeconds, Limit: sizing.Bytes(b.LimitBytes), Static: sizing.Bytes(valueOr(b.StaticBytes, 0)),
 			Largest: sizing.Bytes(valueOr(b.MemoryMaxBytes, 0)), Most: sizing.Bytes(valueOr(b.MaxMemoryBytes, 0)),
 			CPU: coresOfMillis(b.CPUMillicores), StaticCPU: coresOfMillis(b.StaticCPUMillicores),
 			Samples: make([]taskplan.Sample, len(b.Samples)),
 		},
 	}
 	for i, sample := range b.Samples {
-		ask.Samples[i] = taskplan.Sample{Seconds: sample.Seconds, Memory: sizing.Bytes(sample.MemoryBytes), CPU: sample.CPUCores}
+		ask.Samples[i] = taskplan.Sample{Seconds: *sample.Seconds, Memory: sizing.Bytes(*sample.MemoryBytes), CPU: sample.CPUCores}
 	}
 	if err := infoOf(ctx).grants.CheckTask(ask.Try.TaskKey); err != nil {
 		return nil, err
@@ -33,6 +37,23 @@ func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api
 		return nil, err
 	}
 	return api.AskPhase200JSONResponse(phaseAnswer(a)), nil
+}
+
+// missingPhaseFields returns an error for each missing field whose zero value is valid.
+func missingPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
+	var f fieldReader
+	if b.ElapsedSeconds == nil {
+		f.add("elapsed_seconds", "is required")
+	}
+	for i, sample := range b.Samples {
+		if sample.Seconds == nil {
+			f.add(fmt.Sprintf("samples[%d].seconds", i), "is required")
+		}
+		if sample.MemoryBytes == nil {
+			f.add(fmt.Sprintf("samples[%d].memory_bytes", i), "is required")
+		}
+	}
+	return f.errors
 }
 
 func coresOfMillis(millis *int) sizing.Cores { return sizing.Cores(valueOr(millis, 0)) / 1000 }

@@ -76,7 +76,7 @@ func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 	}
 }
 
-// Usage profiles tell the run time, the CPU and the GPU memory of a first run.
+// Similar tasks predict the run time of a first run, and usage profiles its CPU and GPU memory.
 func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 120)

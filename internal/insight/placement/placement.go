@@ -65,7 +65,7 @@ type row struct {
 	weight float64
 }
 
-// minSeconds is the shortest run time that is told apart: a shorter one depends on the clock.
+// minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
 const minSeconds = 0.1
 
 // Fit estimates the effects from runs in order of time. Without a node type or a load it returns

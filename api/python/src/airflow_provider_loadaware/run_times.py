@@ -95,7 +95,7 @@ def deadline_interval(
 
 
 def _forecast(service: Service, namespace: str, dag_id: str) -> float | None:
-    """Return the 95 % quantile of the end in seconds, or None if the server cannot tell. The caller stores both."""
+    """Return the 95 % quantile of the end in seconds, or None if the server does not know it. The caller stores both."""
     path = f"/dags/{quote(dag_id, safe='')}/forecast?{urlencode({'namespace': namespace})}"
     try:
         return _duration(service.request("GET", path).get("p95_seconds")).total_seconds()
