@@ -2,6 +2,7 @@ package cohort
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -37,29 +38,36 @@ func (e *encoder) target(r *Row) float64 {
 	return math.Log(r.Peak)
 }
 
-// newEncoder chooses the columns for some tasks: the names that most tasks have. It ignores a
-// category with a single value.
+// newEncoder chooses the columns for some tasks: the names that most tasks have. It ignores names
+// that give constant columns, because these would take the place of others in the samples of columns:
+// a number or a category with a single value, and a category whose values never recur.
 func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	numbers, categories := map[string]int{}, map[string]int{}
-	first := map[string]string{}
-	varies := map[string]bool{}
+	firstNumber, first := map[string]float64{}, map[string]string{}
+	varies, recurs := map[string]bool{}, map[string]bool{}
+	seen := map[uint64]bool{}
 	for _, t := range tasks {
 		f := &t.rows[0].Facts
-		f.eachNumber(func(name string, _ float64) { numbers[name]++ })
-		f.eachCategory(func(name, value string) {
-			categories[name]++
-			if known, seen := first[name]; !seen {
-				first[name] = value
-			} else if known != value {
+		f.eachNumber(func(name string, v float64) {
+			if numbers[name]++; numbers[name] == 1 {
+				firstNumber[name] = v
+			} else if firstNumber[name] != v {
 				varies[name] = true
 			}
 		})
+		f.eachCategory(func(name, value string) {
+			if categories[name]++; categories[name] == 1 {
+				first[name] = value
+			} else if first[name] != value {
+				varies[name] = true
+			}
+			hash := hashOf(name, value)
+			recurs[name] = recurs[name] || seen[hash]
+			seen[hash] = true
+		})
 	}
-	for name := range categories {
-		if !varies[name] {
-			delete(categories, name)
-		}
-	}
+	maps.DeleteFunc(numbers, func(name string, n int) bool { return n == len(tasks) && !varies[name] })
+	maps.DeleteFunc(categories, func(name string, _ int) bool { return !varies[name] || !recurs[name] })
 	return &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
 }
 

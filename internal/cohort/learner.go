@@ -214,12 +214,15 @@ func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
 	var errors []weightedError
 	for fold := range folds {
 		var training, unseen []*taskRows
-		for i, t := range tasks {
-			if i%folds == fold {
+		for _, t := range tasks {
+			if foldOf(t.key, folds) == fold {
 				unseen = append(unseen, t)
 			} else {
 				training = append(training, t)
 			}
+		}
+		if len(unseen) == 0 {
+			continue
 		}
 		m, err := fitTrees(training, byRequest)
 		if err != nil {

@@ -178,8 +178,8 @@ var temperatures = []float64{0.7, 0.85, 1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 7
 
 // foldOf returns the fold of a task. It does not follow the order of the tasks, because those of one
 // kind may recur in a cycle. The multiplier spreads the hashes of similar names (Fibonacci hashing).
-func foldOf(task sizing.TaskKey) int {
-	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % profileFolds)
+func foldOf(task sizing.TaskKey, folds uint64) int {
+	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)
 }
 
 // calibrate returns the temperature with the smallest log loss on tasks that the trees have not
@@ -190,7 +190,7 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 	for fold := range profileFolds {
 		var training, unseen []*labelledTask
 		for _, t := range tasks {
-			if foldOf(t.key) == fold {
+			if foldOf(t.key, profileFolds) == fold {
 				unseen = append(unseen, t)
 			} else {
 				training = append(training, t)

@@ -116,13 +116,27 @@ func (l *Learner) allRequest() bool {
 	return true
 }
 
+// requestsDiffer reports whether two rows have different requests. If all are equal, the two targets
+// of chooseTarget differ by a constant, and only rounding would decide.
+func (l *Learner) requestsDiffer() bool {
+	first := l.order[0].rows[0].Requested.Memory
+	for _, t := range l.order {
+		for i := range t.rows {
+			if t.rows[i].Requested.Memory != first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
 // It returns the errors of those with the smaller squared errors. A request that is the same for
 // all tasks by habit says little; one that was chosen for its task says more than the features of a
 // few tasks.
 func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {
 	errors = crossValidate(l.order, false)
-	if !l.allRequest() {
+	if !l.allRequest() || !l.requestsDiffer() {
 		return errors, false
 	}
 	ratio := crossValidate(l.order, true)

@@ -197,7 +197,7 @@ func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
 
 // The first run of a task without a request leaves no error on trees that predict a ratio.
 func TestRunsWithoutARequestLeaveNoError(t *testing.T) {
-	l := learned(chosen(40, rand.New(rand.NewPCG(6, 2)))...)
+	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)
 	before := len(l.errors)
 	row := used(100, 0, 0)

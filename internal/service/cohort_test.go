@@ -53,12 +53,13 @@ func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 	small, large := askOwned("new", "", "small"), askOwned("new", "", "large")
 	a := r.predict(large)
 	require.Equal(t, sizing.FromCohort, a.Source, a.Reason)
-	assert.Greater(t, a.Memory.Limit, r.predict(small).Memory.Limit)
+	assert.Greater(t, a.Memory.Limit, 8*r.predict(small).Memory.Limit)
 	require.NotNil(t, a.Cohort)
 	assert.Equal(t, 200, a.Cohort.Tasks)
 	assert.Equal(t, 200, a.Cohort.Runs)
 	assert.Zero(t, a.Cohort.Confidence, "there are no usage profiles yet")
-	assert.Nil(t, a.Duration)
+	require.NotNil(t, a.Duration)
+	assert.InEpsilon(t, 4200, a.Duration.Median.Seconds(), 0.3)
 
 	policies := map[string]sizing.Policy{"model": {}, "floor": {Floor: 60 * gib}, "cap": {Cap: gib}, "limit ratio": {LimitRatio: 2}, "shadow": {Mode: sizing.Shadow}, "bins": {Grid: sizing.OnBins, Edges: sizing.Bins{50 * gib}}}
 	for name, policy := range policies {
@@ -92,8 +93,8 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 		assert.Greater(t, a.Cohort.Confidence, 0.9)
 	}
 	assert.NotEqual(t, of["small"].Cohort.Profile, of["large"].Cohort.Profile)
-	assert.InEpsilon(t, 4200, of["large"].Duration.Median.Seconds(), 0.1)
-	assert.InEpsilon(t, 31.5, of["small"].Duration.Median.Seconds(), 0.1)
+	assert.InEpsilon(t, 4200, of["large"].Duration.Median.Seconds(), 0.2)
+	assert.InEpsilon(t, 31.5, of["small"].Duration.Median.Seconds(), 0.2)
 	assert.Greater(t, *of["large"].Duration.Timeout, 0.9)
 	assert.EqualValues(t, 0.75, of["small"].CPU, "less than the request")
 	assert.Greater(t, of["large"].CPU, sizing.Cores(4))
