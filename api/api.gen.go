@@ -1243,7 +1243,8 @@ type Observation struct {
 	Usage *Usage `json:"usage,omitempty"`
 
 	// UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
-	// stores the series with the report and does not learn from it yet.
+	// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
+	// `detailed_series`, whose steps are shorter.
 	UsageSeries *UsageSeries `json:"usage_series,omitempty"`
 }
 
@@ -1347,7 +1348,7 @@ type PhaseRequest struct {
 	// Samples The newest samples in order of time, at best of the last 20 minutes or more. Fewer samples may leave the phase and the CPU request unknown.
 	Samples []PhaseSample `json:"samples,omitempty"`
 
-	// StaticBytes `plan.static_bytes` of the prediction. Send it: otherwise only the replica that predicted the try, or a stored receipt, knows the static grant.
+	// StaticBytes `plan.static_bytes` of the prediction. Send it: otherwise only the replica that predicted the try knows the static grant, until it restarts.
 	StaticBytes *int64 `json:"static_bytes,omitempty"`
 
 	// StaticCPUMillicores CPU request at the start; `cpu_millicores` if omitted.
@@ -2692,7 +2693,8 @@ type UsageProfileSet struct {
 }
 
 // UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
-// stores the series with the report and does not learn from it yet.
+// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
+// `detailed_series`, whose steps are shorter.
 type UsageSeries struct {
 	// CPUCores Mean or largest CPU sample of each step; as many values as `memory_bytes`.
 	CPUCores []CPUCores `json:"cpu_cores,omitempty"`

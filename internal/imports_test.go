@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	"internal/insight/whatif":  {"internal/sizing", "internal/service", "internal/backtest"},
 
 	"internal/dashboard": {
-		"internal/dashboard/chart", "internal/campaign", "internal/httpapi/auth", "internal/insight/…", "internal/sizing", "internal/store", "internal/service", "internal/taskmodel", "internal/usageprofile",
+		"internal/dashboard/chart", "internal/campaign", "internal/httpapi/auth", "internal/insight/…", "internal/sizing", "internal/store", "internal/service", "internal/taskmodel", "internal/taskplan", "internal/usageprofile",
 	},
 	"internal/dashboard/chart": {"internal/sizing"},
 

@@ -99,7 +99,7 @@ func (d *Dashboard) route() {
 	d.mux.Get(Root, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, d.url("/"), http.StatusSeeOther) })
 	for path, show := range map[string]page{
 		"/": d.overview, "/tasks": d.tasks, "/task": d.task, "/policy": d.policy, "/try": d.try, "/whatif": d.whatIf, "/savings": d.savings, "/start": d.start,
-		"/runtime": d.runTime, "/forecast": d.forecast, "/ask": d.ask, "/profiles": d.usageProfiles,
+		"/runtime": d.runTime, "/forecast": d.forecast, "/ask": d.ask, "/profiles": d.usageProfiles, "/phases": d.phases,
 	} {
 		d.mux.Get(Root+path, d.show(readers, show))
 	}

@@ -147,14 +147,14 @@ func addresses(task sizing.TaskKey) []string {
 	q := "?" + url.Values{"namespace": {task.Namespace}, "dag_id": {task.DAG}, "task_id": {task.Task}}.Encode()
 	return []string{"/ui/", "/ui/tasks", "/ui/task" + q, "/ui/policy" + q, "/ui/policy" + q + "&mode=shadow&risk_percent=0.5", "/ui/try" + q + "&run_id=run_0",
 		"/ui/try" + q + "&run_id=run_19", "/ui/whatif", "/ui/whatif" + q, "/ui/savings", "/ui/savings?by=task", "/ui/savings?by=owner", "/ui/audit", "/ui/start",
-		"/ui/runtime" + q, "/ui/runtime" + q + "&risk_percent=2&timeout=9000", "/ui/ask" + q, "/ui/ask" + q + "&memory=8Gi&f.rows=3&f.region=eu", "/ui/forecast", "/ui/forecast" + q + "&features=rows%3D3", "/ui/campaigns", "/ui/profiles"}
+		"/ui/runtime" + q, "/ui/runtime" + q + "&risk_percent=2&timeout=9000", "/ui/ask" + q, "/ui/ask" + q + "&memory=8Gi&f.rows=3&f.region=eu", "/ui/forecast", "/ui/forecast" + q + "&features=rows%3D3", "/ui/campaigns", "/ui/profiles", "/ui/phases", "/ui/phases" + q}
 }
 
 func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for path, text := range map[string]string{
 		"/ui/": "No task is known yet", "/ui/tasks": "No task is known yet", "/ui/savings": "No try in this window", "/ui/whatif": "No task is known yet",
-		"/ui/audit": "No change", "/ui/start": "curl", "/ui/forecast": "No task is known yet", "/ui/campaigns": "No campaign", "/ui/profiles": "There are no profiles yet",
+		"/ui/audit": "No change", "/ui/start": "curl", "/ui/forecast": "No task is known yet", "/ui/campaigns": "No campaign", "/ui/profiles": "There are no profiles yet", "/ui/phases": "No run was learned yet",
 	} {
 		page := e.page(path)
 		assert.Contains(t, page, text, path)

@@ -34,6 +34,7 @@ func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 	})
 	_, err := e.svc.Train(t.Context(), task)
 	require.NoError(t, err)
+	e.learnPhases(task, "run"+hostile)
 	require.NoError(t, e.svc.SetPolicy(sizing.WithActor(t.Context(), hostile), task, sizing.Policy{Mode: sizing.Shadow}))
 	allocation, err := e.svc.Predict(t.Context(), &sizing.Ask{
 		Try:      sizing.TryKey{TaskKey: task, RunID: "run" + hostile, MapIndex: sizing.NoMap, Number: 1},
@@ -50,7 +51,7 @@ func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 		"/ui/runtime?dag_id=a&task_id=b&risk_percent="+query(hostile), "/ui/forecast?dag_id=a&features="+query(hostile), "/ui/forecast?dag_id="+query(hostile),
 		"/ui/ask?dag_id="+query(task.DAG)+"&namespace="+query(task.Namespace)+"&task_id="+query(task.Task)+"&memory="+query(hostile), "/ui/try?prediction_id="+allocation.PredictionID, "/ui/tasks?q="+query(hostile)+"&dag_id="+query(hostile),
 		"/ui/savings?from=2026-01-01&dag_id="+query(hostile), "/ui/audit?dag_id="+query(hostile), "/ui/whatif?dag_id="+query(hostile)+"&floor="+query(hostile),
-		"/ui/profiles?namespace="+query(hostile), "/ui/profiles?id="+query(hostile),
+		"/ui/phases?namespace="+query(task.Namespace), "/ui/phases?dag_id=a&task_id="+query(hostile), "/ui/phases?dag_id=a&task_id=b&runs="+query(hostile), "/ui/profiles?namespace="+query(hostile), "/ui/profiles?id="+query(hostile),
 		"/ui/task?dag_id=a&task_id="+query(hostile), "/ui/try?prediction_id="+query(hostile), "/ui/"+query(hostile), "/ui/savings?from="+query(hostile),
 		"/ui/policy?dag_id="+query(task.DAG)+"&namespace="+query(task.Namespace)+"&task_id="+query(task.Task)+"&mode="+query(hostile)+"&cap="+query(hostile))
 	shown := 0

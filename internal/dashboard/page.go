@@ -129,7 +129,7 @@ func (d *Dashboard) write(w http.ResponseWriter, v *pageRequest, status int, s *
 // nav returns the entries of the navigation that the caller may use.
 func (d *Dashboard) nav(v *pageRequest, current string) []entry {
 	entries := []entry{{Name: "Overview", URL: "/"}, {Name: "Tasks", URL: "/tasks"}, {Name: "Savings", URL: "/savings"}, {Name: "What if", URL: "/whatif"},
-		{Name: "Forecast", URL: "/forecast"}, {Name: "Profiles", URL: "/profiles"}, {Name: "Campaigns", URL: "/campaigns"}}
+		{Name: "Forecast", URL: "/forecast"}, {Name: "Profiles", URL: "/profiles"}, {Name: "Phases", URL: "/phases"}, {Name: "Campaigns", URL: "/campaigns"}}
 	if len(v.admin) > 0 {
 		entries = append(entries, entry{Name: "Audit", URL: "/audit"})
 	}

@@ -177,6 +177,11 @@ func (a *PhaseAnswer) apply(ask *PhaseAsk) {
 	}
 }
 
+// PlannedTasks lists the tasks of a namespace with learned runs, by name; an empty namespace selects all.
+func (s *Service) PlannedTasks(ctx context.Context, namespace string) ([]store.TaskPlan, error) {
+	return s.store.PlannedTasks(ctx, namespace)
+}
+
 // TaskPhases describes how the usage of a task changes during its runs.
 type TaskPhases struct {
 	*TaskPlanner

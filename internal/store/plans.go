@@ -61,6 +61,9 @@ type Plans interface {
 	// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, and those
 	// whose plan has another format, by name.
 	PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error)
+	// PlannedTasks lists the tasks with a plan, by name. Their plans have no Content. An empty namespace
+	// selects all.
+	PlannedTasks(ctx context.Context, namespace string) ([]TaskPlan, error)
 	// DetailedRuns returns the stored runs of a task with an ID above after, oldest first.
 	DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]DetailedRun, error)
 	// PlanOutcomes returns the outcomes of a task with an ID above after, oldest first.

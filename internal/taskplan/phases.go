@@ -3,13 +3,14 @@ package taskplan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/phase"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Phases are the phases of a task. Their ids are 0, 1, … by mean memory.
+// Phases are the phases of a task. Their ids are 0, 1, … by mean memory; those without visits are the last.
 type Phases struct {
 	Step       float64 // seconds of a step
 	Runs       int     // number of learned runs when the phases were found
@@ -75,13 +76,20 @@ func (s *State) FindPhases(runs []Run) error {
 	return nil
 }
 
-// idsByMemory numbers the labels of a model by their mean memory.
+// idsByMemory numbers the labels of a model by their mean memory. Labels without steps, which the least
+// dwell time removed, are the last.
 func idsByMemory(model *phase.Model) []int {
 	labels := make([]int, len(model.Phases))
 	for i := range labels {
 		labels[i] = i
 	}
-	slices.SortStableFunc(labels, func(a, b int) int { return cmp.Compare(model.Phases[a].Mean[0], model.Phases[b].Mean[0]) })
+	memory := func(label int) float64 {
+		if model.Phases[label].Steps == 0 {
+			return math.Inf(1)
+		}
+		return model.Phases[label].Mean[0]
+	}
+	slices.SortStableFunc(labels, func(a, b int) int { return cmp.Compare(memory(a), memory(b)) })
 	ids := make([]int, len(labels))
 	for id, label := range labels {
 		ids[label] = id

@@ -23,7 +23,7 @@ WHATIF = f"/whatif?{TASK}&curve=1&risk_percent=0.5"
 POLICY = f"/policy?{TASK}&mode=shadow"
 RUNTIME, ASK = f"/runtime?{TASK}", f"/ask?{TASK}"
 FORECAST = "/forecast?dag_id=pricing&features=product_count%3D1253"
-TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1")
+TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1", "/phases", f"/phases?{TASK}")
 EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/audit", "/start", "/none", *TOOLS)
 
 # Selects the serious violations in a result of axe-core, each with one element.

@@ -221,6 +221,26 @@ func (s *Store) TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (s
 	return p, orNotFound("read a plan", err, "nothing was learned about the runs of %s yet: report detailed_series with its successes", task)
 }
 
+const plannedTasksSQL = `
+	SELECT namespace, dag_id, task_id, version, format, series, plans, learned_at
+	FROM task JOIN task_plan ON task_plan.task = task.id
+	WHERE $1 IN ('', namespace)
+	ORDER BY namespace, dag_id, task_id`
+
+// PlannedTasks lists the tasks with a plan, by name.
+func (s *Store) PlannedTasks(ctx context.Context, namespace string) ([]store.TaskPlan, error) {
+	rows, err := s.pool.Query(ctx, plannedTasksSQL, namespace)
+	if err != nil {
+		return nil, wrapError("list the plans", err)
+	}
+	plans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p store.TaskPlan, err error) {
+		err = row.Scan(&p.Task.Namespace, &p.Task.DAG, &p.Task.Task, &p.Version, &p.Format, &p.Series, &p.Plans, &p.LearnedAt)
+		p.LearnedAt = p.LearnedAt.UTC()
+		return p, err
+	})
+	return plans, wrapError("list the plans", err)
+}
+
 const planPoolSQL = `
 	SELECT version, format, CASE WHEN version <> $2 THEN content END
 	FROM plan_pool WHERE namespace = $1`

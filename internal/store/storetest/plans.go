@@ -144,6 +144,13 @@ func testSavePlan(t *testing.T, st store.Store) {
 	got, err = st.TaskPlan(ctx, key, 2)
 	require.NoError(t, err)
 	require.Nil(t, got.Content, "a known version has no content")
+	listed := second
+	listed.Content = nil
+	for namespace, want := range map[string][]store.TaskPlan{"": {listed}, key.Namespace: {listed}, "other": {}} {
+		plans, err := st.PlannedTasks(ctx, namespace)
+		require.NoError(t, err)
+		require.Equal(t, want, plans, namespace)
+	}
 	nextPool, err = st.PlanPool(ctx, key.Namespace, 1)
 	require.NoError(t, err)
 	require.Equal(t, store.PlanPool{Namespace: key.Namespace, Version: 2, Format: 1, Content: []byte{3}}, nextPool)

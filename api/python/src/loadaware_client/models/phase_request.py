@@ -28,7 +28,7 @@ class PhaseRequest:
         map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         static_bytes (int | None | Unset): `plan.static_bytes` of the prediction. Send it: otherwise only the replica
-            that predicted the try, or a stored receipt, knows the static grant.
+            that predicted the try knows the static grant, until it restarts.
         cpu_millicores (int | None | Unset): CPU request in force; without it the answer has no CPU.
         static_cpu_millicores (int | None | Unset): CPU request at the start; `cpu_millicores` if omitted.
         memory_max_bytes (int | None | Unset): Largest memory since the start of the try. Send it unless the samples

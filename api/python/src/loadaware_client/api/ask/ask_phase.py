@@ -68,8 +68,8 @@ def sync_detailed(
     calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
     `memory_bytes` is never
     below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant
-    and its `reason`, never an error.
+    is the static grant,
+    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -105,8 +105,8 @@ def sync(
     calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
     `memory_bytes` is never
     below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant
-    and its `reason`, never an error.
+    is the static grant,
+    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -137,8 +137,8 @@ async def asyncio_detailed(
     calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
     `memory_bytes` is never
     below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant
-    and its `reason`, never an error.
+    is the static grant,
+    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -172,8 +172,8 @@ async def asyncio(
     calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
     `memory_bytes` is never
     below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant
-    and its `reason`, never an error.
+    is the static grant,
+    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.

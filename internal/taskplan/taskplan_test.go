@@ -1,0 +1,252 @@
+package taskplan_test
+
+import (
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskplan"
+)
+
+const static = 8 * sizing.GiB
+
+// ramp is a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB.
+func ramp(run int) taskplan.Run {
+	s := sizing.Series{Step: 15 * time.Second}
+	steps := 120 + run%5
+	for step := range steps {
+		late := max(0, float64(step)/float64(steps)-.65) / .35
+		s.Memory = append(s.Memory, int64(float64(sizing.GiB)*(.5+4.5*late*(1+.02*math.Sin(float64(run))))))
+		s.CPU = append(s.CPU, 1+2*math.Floor(1.5*float64(step)/float64(steps)))
+	}
+	return taskplan.Run{RunID: fmt.Sprint(run), MapIndex: sizing.NoMap, Try: 1, Series: s, Static: sizing.Resources{Memory: static, CPU: 4}}
+}
+
+// learned returns the state and the pool after some runs, and the runs.
+func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
+	t.Helper()
+	s, pool, all := new(taskplan.State), new(plan.Pool), []taskplan.Run(nil)
+	for i := range runs {
+		run := ramp(i)
+		s.Learn(pool, &run)
+		all = append(all, run)
+	}
+	if s.NeedsPhases() {
+		require.NoError(t, s.FindPhases(all))
+	}
+	return s, pool
+}
+
+func TestAnEncodedStateIsTheSame(t *testing.T) {
+	s, pool := learned(t, 12)
+	content, err := taskplan.Encode(s)
+	require.NoError(t, err)
+	decoded, err := taskplan.Decode(taskplan.Format, content)
+	require.NoError(t, err)
+	again, err := taskplan.Encode(decoded)
+	require.NoError(t, err)
+	assert.Equal(t, content, again)
+	encodedPool, err := taskplan.EncodePool(pool)
+	require.NoError(t, err)
+	decodedPool, err := taskplan.DecodePool(taskplan.Format, encodedPool)
+	require.NoError(t, err)
+	grant := sizing.Resources{Memory: static}
+	assert.Equal(t, taskplan.NewPlanner(s, pool).Plan(grant), taskplan.NewPlanner(decoded, decodedPool).Plan(grant), "a decoded planner plans the same")
+
+	_, err = taskplan.Decode(taskplan.Format+1, content)
+	require.ErrorIs(t, err, taskplan.ErrFormat)
+	_, err = taskplan.DecodePool(taskplan.Format+1, encodedPool)
+	require.ErrorIs(t, err, taskplan.ErrFormat)
+}
+
+// Damaged bytes give an error or a state that can be used, never a panic.
+func TestDamagedStatesAreRejected(t *testing.T) {
+	s, pool := learned(t, 6)
+	content, err := taskplan.Encode(s)
+	require.NoError(t, err)
+	for _, n := range []int{0, 1, len(content) / 2, len(content) - 1} {
+		_, err := taskplan.Decode(taskplan.Format, content[:n])
+		require.ErrorIs(t, err, taskplan.ErrFormat, "the first %d bytes", n)
+	}
+	plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(content)))
+	require.NoError(t, err)
+	rejected := 0
+	for at := 0; at < len(plain); at += max(1, len(plain)/400) {
+		damaged := bytes.Clone(plain)
+		damaged[at] ^= 0x55
+		decoded, err := taskplan.Decode(taskplan.Format, deflate(t, damaged))
+		if err != nil {
+			require.ErrorIs(t, err, taskplan.ErrFormat)
+			rejected++
+			continue
+		}
+		require.NotPanics(t, func() { use(decoded, pool) }, "byte %d", at)
+	}
+	assert.Positive(t, rejected)
+}
+
+func TestStatesWhoseListsDoNotFitAreRejected(t *testing.T) {
+	for name, damage := range map[string]func(*taskplan.Phases){
+		"an id out of range":     func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
+		"a short transition":     func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
+		"a missing dwell list":   func(p *taskplan.Phases) { p.Dwell = p.Dwell[1:] },
+		"a missing visit count":  func(p *taskplan.Phases) { p.Visits = p.Visits[1:] },
+		"no model":               func(p *taskplan.Phases) { p.Model = nil },
+		"a step of zero seconds": func(p *taskplan.Phases) { p.Step = 0 },
+	} {
+		s, _ := learned(t, 6)
+		require.NotNil(t, s.Phases)
+		damage(s.Phases)
+		content, err := cbor.Marshal(s)
+		require.NoError(t, err)
+		_, err = taskplan.Decode(taskplan.Format, deflate(t, content))
+		require.ErrorIs(t, err, taskplan.ErrFormat, name)
+	}
+}
+
+func deflate(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	require.NoError(t, err)
+	_, err = w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// use calls what answers requests.
+func use(s *taskplan.State, pool *plan.Pool) {
+	p := taskplan.NewPlanner(s, pool)
+	p.Plan(sizing.Resources{Memory: static, CPU: 4})
+	if p.HasPlan() {
+		one := 1.0
+		p.Follow(&taskplan.Progress{Elapsed: 60, Limit: sizing.GiB, Static: static, CPU: 4, Samples: []taskplan.Sample{{Seconds: 50, Memory: sizing.GiB, CPU: &one}}})
+	}
+}
+
+func TestFollowNeverLowersALimit(t *testing.T) {
+	s, pool := learned(t, 12)
+	p := taskplan.NewPlanner(s, pool)
+	require.True(t, p.HasPlan())
+	grew := 0
+	for _, elapsed := range []float64{0, 300, 1000, 1500, 1e6} {
+		for _, limit := range []sizing.Bytes{sizing.GiB, 3 * sizing.GiB, static, 3 * static} {
+			for _, level := range []sizing.Bytes{0, sizing.GiB, 5 * sizing.GiB, 9 * sizing.GiB} {
+				for _, most := range []sizing.Bytes{0, 2 * sizing.GiB, 9 * sizing.GiB} {
+					need := p.Follow(&taskplan.Progress{Elapsed: elapsed, Limit: limit, Static: static, Largest: level, Most: most})
+					name := fmt.Sprintf("%v s, limit %v, level %v, most %v: %+v", elapsed, limit, level, most, need)
+					require.GreaterOrEqual(t, need.Memory, limit, name)
+					require.GreaterOrEqual(t, need.By, elapsed, name)
+					if need.Memory == limit {
+						continue
+					}
+					grew++
+					require.InDelta(t, elapsed+taskplan.Timing.Reaction, need.By, 1e-9, name)
+					require.Zero(t, need.Memory%sizing.MiB, name)
+					if most > 0 {
+						require.LessOrEqual(t, need.Memory, most, name)
+					}
+					if level < static/2 {
+						require.LessOrEqual(t, need.Memory, static, name)
+					}
+				}
+			}
+		}
+	}
+	assert.Greater(t, grew, 10)
+}
+
+func TestFollowKnowsThePhaseAndTheRest(t *testing.T) {
+	s, pool := learned(t, 12)
+	p := taskplan.NewPlanner(s, pool)
+	run := ramp(20)
+	q := &taskplan.Progress{Elapsed: 600, Limit: 2 * sizing.GiB, Static: static}
+	for step := range 40 {
+		q.Samples = append(q.Samples, taskplan.Sample{Seconds: 15 * float64(step), Memory: sizing.Bytes(run.Series.Memory[step]), CPU: &run.Series.CPU[step]})
+	}
+	need := p.Follow(q)
+	require.NotNil(t, need.Place)
+	assert.Zero(t, need.Place.Phase, "the phase with the least memory")
+	sum := 0.0
+	for _, n := range need.Place.Next {
+		sum += n.Probability
+	}
+	assert.InDelta(t, 1, sum, 1e-9)
+	require.NotNil(t, need.Remaining)
+	assert.InDelta(t, 1200, need.Remaining.Median, 100)
+	q.Elapsed = 1e5
+	assert.Nil(t, p.Follow(q).Remaining, "no run took longer")
+	q.Samples[39].CPU = nil
+	assert.Nil(t, p.Follow(q).Place, "the phases differ by CPU")
+}
+
+func TestNoPlanBeforeEnoughLongRuns(t *testing.T) {
+	s, pool := learned(t, taskplan.MinRuns-1)
+	p := taskplan.NewPlanner(s, pool)
+	assert.False(t, p.HasPlan())
+	assert.Nil(t, p.Plan(sizing.Resources{Memory: static}))
+	assert.False(t, (*taskplan.Planner)(nil).HasPlan())
+	s, pool = learned(t, taskplan.MinRuns)
+	assert.NotNil(t, taskplan.NewPlanner(s, pool).Plan(sizing.Resources{Memory: static}))
+	assert.Nil(t, taskplan.NewPlanner(s, pool).Plan(sizing.Resources{}), "the static grant is unknown")
+
+	short, pool := new(taskplan.State), new(plan.Pool)
+	for i := range 6 {
+		run := ramp(i)
+		run.Series.Step = time.Second
+		short.Learn(pool, &run)
+	}
+	assert.Nil(t, taskplan.NewPlanner(short, pool).Plan(sizing.Resources{Memory: static}), "two minutes are too short")
+}
+
+func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
+	s, pool := new(taskplan.State), new(plan.Pool)
+	for i := range 12 {
+		before := s.Savings
+		run := ramp(i)
+		s.Learn(pool, &run)
+		r := s.Replays[len(s.Replays)-1]
+		require.Equal(t, run.RunID, r.RunID)
+		switch {
+		case i == 0:
+			require.Empty(t, r.Limits, "nothing was known")
+			require.Equal(t, before, s.Savings)
+		case i < taskplan.MinRuns:
+			require.Equal(t, []taskplan.Limit{{Limit: static}}, r.Limits, "the static grant")
+		}
+	}
+	assert.Equal(t, 11, s.Savings.Runs)
+	assert.Zero(t, s.Savings.PlanKilled)
+	assert.Less(t, s.Savings.PlanCost, .9*s.Savings.StaticCost)
+	cost := 0.0
+	for i := 1; i < 12; i++ {
+		cost += float64(static) * 15 * float64(len(ramp(i).Series.Memory))
+	}
+	assert.InDelta(t, cost, s.Savings.StaticCost, 1, "limit by seconds of each run")
+
+	surprise := ramp(12)
+	for i := range surprise.Series.Memory {
+		surprise.Series.Memory[i] = int64(5 * sizing.GiB)
+	}
+	s.Learn(pool, &surprise)
+	r := s.Replays[len(s.Replays)-1]
+	assert.True(t, r.Killed, "no earlier run started like this")
+	assert.Equal(t, 1, s.Savings.PlanKilled)
+	assert.Zero(t, s.Savings.StaticKilled)
+	for i := range 20 {
+		run := ramp(i)
+		s.Learn(pool, &run)
+	}
+	assert.Len(t, s.Replays, 16, "the newest replays stay")
+}
