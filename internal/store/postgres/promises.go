@@ -98,7 +98,8 @@ const promisesSQL = `
 		ORDER BY at DESC LIMIT $4),
 	first_try AS (
 		SELECT DISTINCT ON (newest.run_id, newest.map_index) withdrawn, newest.run_id, newest.map_index,
-			newest.prediction_id, promised, task_limit, model_version, told, outcome, allocated_memory, seq
+			newest.prediction_id, allocated_memory,
+			promised, task_limit, model_version, told, outcome, seq
 		FROM watched
 		CROSS JOIN newest
 		JOIN observation ON observation.task = watched.id AND try_number = 1 AND outcome IN (1, 2, 3)
