@@ -50,13 +50,14 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 	if hardCap > 0 {
 		limit = min(limit, hardCap)
 	}
+	least := sizing.LeastLift(q.Above, run.Static)
 	if limit <= max(q.Above, sized.TooLittle) {
 		state := sizing.LiftState{
-			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder,
+			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder, Least: least,
 		}
 		// Airflow retries even if the service advised against a lift. Such a try gets the cap.
 		// A derived cap is never below the run's kills.
-		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap), minCap(hardCap, q.Above))
+		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(max(sized.Limit, least), q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {
 		sized.Limit = limit
@@ -81,6 +82,9 @@ func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) st
 		return limit.Approx() + ": the amount of its lift"
 	case limit >= q.Cap || limit <= q.Above:
 		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())
+	}
+	if limit == sizing.LeastLift(q.Above, run.Static) {
+		return limit.Approx() + ": at least the static grant, below which its plan was killed"
 	}
 	return limit.Approx() + ": the next rung"
 }

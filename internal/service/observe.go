@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -106,13 +107,15 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		s.tries.Void(&o.Try)
 		s.reloadVoided(ctx, &o.Try)
 	}
+	static := staticGrant(o, &answer)
+	isBelowStatic := o.Outcome.OOM() && sizing.IsBelowStatic(killedAt(o), static)
+	if isBelowStatic { // the promise is about the static grant
+		answer.Promised = nil
+	}
 	switch {
 	case o.Outcome.OOM():
-		allocated, _ := o.Peak()
-		if o.Allocated.Memory > 0 {
-			allocated = o.Allocated.Memory
-		}
-		s.tries.AddKill(&o.Try, allocated, o.Features, inflight.Request{Resources: o.Requested}.Or(answer.Request), now)
+		s.tries.AddKill(&o.Try, killedAt(o), o.Features, inflight.Request{Resources: o.Requested}.Or(answer.Request), now)
+		s.tries.SetStatic(&o.Try, static)
 	case o.Outcome == sizing.Success:
 		s.tries.EndRun(&o.Try)
 	}
@@ -126,13 +129,32 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		task.Open.AddUnschedulable(o.Allocated.Memory, endOf(o, now))
 	}
 	s.counts.add(o, &answer)
-	task.Open.End(&o.Try, o.Outcome)
+	if isBelowStatic {
+		task.Open.EndPlanned(&o.Try)
+	} else {
+		task.Open.End(&o.Try, o.Outcome)
+	}
 	row := trainingRow(o, r.Seq, &answer)
 	if o.Outcome.OOM() {
 		row.Granted = s.grantedTo(&o.Try, answer.Largest)
 	}
 	s.learnFirstRun(o, &row, answer.Level)
 	return task, &row
+}
+
+// killedAt returns the allocation of an OOM-killed try, or else its peak.
+func killedAt(o *sizing.Observation) sizing.Bytes {
+	peak, _ := o.Peak()
+	return cmp.Or(o.Allocated.Memory, peak)
+}
+
+// staticGrant returns the static grant of a try whose memory followed a plan, or zero for other tries. A
+// replica that restarted knows only the limit of the answer.
+func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
+	if o.Executed != nil && o.Executed.Mode == sizing.ResizeMemory {
+		return cmp.Or(answer.Static, answer.Limit)
+	}
+	return answer.Static
 }
 
 // reloadVoided reloads a task after one of its reports was voided or replaced. It flushes the

@@ -79,6 +79,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	if ask.Try.RunID != "" {
 		isFirst = s.tries.Add(&ask.Try, &inflight.Answer{
 			Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask), Level: a.Cohort.LevelOrZero(),
+			Static: a.StaticGrant(),
 		}, ask.Features)
 	}
 	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
@@ -101,7 +102,7 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 	run := s.readKills(ctx, &ask.Try)
 	run.Request.FillIn(ask)
 	if len(run.Killed) > 0 {
-		s.fillFromStore(ctx, ask)
+		run.Static = max(run.Static, s.fillFromStore(ctx, ask))
 	}
 	return run
 }
@@ -123,21 +124,20 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 }
 
 // fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
-// of the run. It ignores a read that fails or exceeds Config.ReadTimeout.
-func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) {
-	if ask.Requested.Memory > 0 && ask.Requested.CPU > 0 && ask.MaxMemory > 0 && ask.Features != nil {
-		return
-	}
+// of the run. It returns the static grant of a try of the run that followed a plan of memory, or zero.
+// It ignores a read that fails or exceeds Config.ReadTimeout.
+func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) (static sizing.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	inputs, err := s.store.RunInputs(ctx, ask.Try)
 	if err != nil {
-		return
+		return 0
 	}
 	inflight.Request{Resources: inputs.Requested, MaxMemory: inputs.MaxMemory}.FillIn(ask)
 	if ask.Features == nil {
 		ask.Features = inputs.Features
 	}
+	return inputs.Static
 }
 
 // newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by

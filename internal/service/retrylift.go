@@ -25,24 +25,27 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		ask.Features = s.tries.Features(&ask.Try)
 	}
 	s.tries.Request(&ask.Try).FillIn(&ask.Ask)
+	var static sizing.Bytes
 	if ask.Reason.OOM() {
-		s.fillFromStore(ctx, &ask.Ask)
+		static = s.fillFromStore(ctx, &ask.Ask)
 		if err := s.reportKill(ctx, ask, now); err != nil {
 			return sizing.Lift{}, err
 		}
 	}
 	run := s.readKills(ctx, &ask.Try)
+	run.Static = max(run.Static, static)
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
-	alloc, q, sized, static := s.sizeLift(task, ask, &run, now)
+	alloc, q, sized, request := s.sizeLift(task, ask, &run, now)
 	state := sizing.LiftState{
 		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *alloc.policy.MaxLifts, Ladder: sized.Ladder,
+		Least: sizing.LeastLift(q.Above, run.Static),
 	}
 	if q.Above >= q.Cap && ask.Reason.OOM() {
 		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
 	}
 	lift := state.Decide(ask.Reason)
-	isStaticAnswered := alloc.policy.Mode != sizing.Enforce && static.Memory > 0
+	isStaticAnswered := alloc.policy.Mode != sizing.Enforce && request.Memory > 0
 	if isStaticAnswered && ask.Reason.OOM() {
 		allowRetryAtCap(&lift, &state)
 	}
@@ -53,7 +56,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	if isStaticAnswered {
 		shadow := lift.Memory
 		lift.Shadow = &shadow
-		lift.Memory = sizing.Grant{Request: static.Memory, Limit: static.Memory}
+		lift.Memory = sizing.Grant{Request: request.Memory, Limit: request.Memory}
 		lift.Reason = string(alloc.policy.Mode) + ": the static request is answered; the lift would have been: " + lift.Reason
 	}
 	s.recordLift(ask, &lift, &sized, &alloc.policy, now)
@@ -99,6 +102,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
 		Requested: ask.Requested, Features: ask.Features, Provisional: true,
 	}
+	answer, _ := s.tries.Find(&ask.Try) // before the report ends the try
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	results, err := s.Observe(ctx, []sizing.Observation{kill})
@@ -112,6 +116,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 	}
 	// Observe does not apply a kill that was reported to another replica before.
 	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
+	s.tries.SetStatic(&ask.Try, answer.Static)
 	return nil
 }
 

@@ -61,6 +61,7 @@ type LiftState struct {
 	MaxLifts   int     // from the policy
 	KillsAtCap int     // number of kills of the task at its ceiling since its last success, including the current one
 	Ladder     []Bytes // ascending rungs, given that the peak is above Failed; may be empty
+	Least      Bytes   // the least lift, unless the ceiling is lower; zero if there is none
 }
 
 // Decide returns the next rung after a kill, or the verdict that ends lifting. With Failed
@@ -115,8 +116,8 @@ func (s LiftState) nextRung(left int) Bytes {
 	}
 	for _, rung := range s.Ladder {
 		if rung > s.Failed {
-			return min(rung, s.Ceiling)
+			return min(max(rung, s.Least), s.Ceiling)
 		}
 	}
-	return min(s.Failed.Times(2).RoundUp(MiB), s.Ceiling)
+	return min(max(s.Failed.Times(2).RoundUp(MiB), s.Least), s.Ceiling)
 }

@@ -115,3 +115,32 @@ const (
 	MinDetailedStep   = 500 * time.Millisecond
 	MaxDetailedStep   = 10 * time.Minute
 )
+
+// leastLiftFactor times the killed amount is the least lift of a try that was killed below its static
+// grant.
+const leastLiftFactor = 1.5
+
+// IsBelowStatic reports whether an OOM kill at an allocation is below the static grant of a try that
+// followed a plan. Such a kill is no evidence against the promise of the static grant. Grants and
+// allocations that differ by less than one percent are the same, because a limit may be rounded.
+func IsBelowStatic(killed, static Bytes) bool {
+	return killed > 0 && float64(killed)*minLift < float64(static)
+}
+
+// LeastLift returns the least lift of a run that was killed below the static grant of a plan, or zero
+// for other kills. The run would probably have survived with the static grant.
+func LeastLift(killed, static Bytes) Bytes {
+	if !IsBelowStatic(killed, static) {
+		return 0
+	}
+	return max(static, killed.Times(leastLiftFactor).RoundUp(MiB))
+}
+
+// StaticGrant returns the static grant of a prediction whose plan starts or grows below it, or zero if
+// the memory of the try does not follow a plan.
+func (a *Allocation) StaticGrant() Bytes {
+	if a.Plan == nil || a.Plan.Mode != ResizeMemory {
+		return 0
+	}
+	return a.Plan.Static
+}

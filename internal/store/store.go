@@ -142,6 +142,7 @@ type RunInputs struct {
 	Requested sizing.Resources
 	MaxMemory sizing.Bytes
 	Features  sizing.Features
+	Static    sizing.Bytes // the largest static grant of an answer with a plan of memory
 }
 
 // SchedulingFailure is an allocation that fitted no node.
@@ -162,6 +163,7 @@ type GrantedTry struct {
 	At          time.Time
 	Outcome     sizing.Outcome  // UnknownOutcome if the try is not reported
 	Features    sizing.Features // only of tries that are not reported; nil if unknown
+	Planned     bool            // the memory follows a plan; only of tries that are not reported, or OOM-killed below Limit
 }
 
 // Cohorts stores the model of each namespace that sizes tasks without history.

@@ -161,6 +161,7 @@ func appendTry(b []byte, try *sizing.TryKey) []byte {
 func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Limit))
 	b = packed.AppendInt(b, int64(a.Largest))
+	b = packed.AppendInt(b, int64(a.Static))
 	b = packed.AppendInt(b, int64(a.Request.Resources.Memory))
 	b = packed.AppendNumber(b, float64(a.Request.Resources.CPU))
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
@@ -173,7 +174,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 
 // decodeAnswer reads what appendAnswer wrote. It leaves the features encoded.
 func decodeAnswer(r packed.Reader) Answer {
-	a := Answer{Limit: sizing.Bytes(r.Int()), Largest: sizing.Bytes(r.Int())}
+	a := Answer{Limit: sizing.Bytes(r.Int()), Largest: sizing.Bytes(r.Int()), Static: sizing.Bytes(r.Int())}
 	a.Request.Resources.Memory = sizing.Bytes(r.Int())
 	a.Request.Resources.CPU = sizing.Cores(r.Number())
 	a.Request.MaxMemory = sizing.Bytes(r.Int())

@@ -63,6 +63,12 @@ func (o *OpenTries) End(try *sizing.TryKey, outcome sizing.Outcome) {
 	o.end(try.Run(), try.Number, outcome)
 }
 
+// EndPlanned records that a try was killed below the static grant of its plan. The guard ignores the
+// kill, because it compares kills with the promises of static grants.
+func (o *OpenTries) EndPlanned(try *sizing.TryKey) {
+	o.End(try, sizing.Killed)
+}
+
 // end is End for a caller that holds o.mu.
 func (o *OpenTries) end(run uint64, try int, outcome sizing.Outcome) {
 	switch {
@@ -121,7 +127,11 @@ func (o *OpenTries) Restore(failures []store.SchedulingFailure, granted []store.
 			o.guard.Retry(run, g.Try)
 		}
 		if g.Outcome != sizing.UnknownOutcome {
-			o.end(run, g.Try, g.Outcome)
+			outcome := g.Outcome
+			if g.Planned && outcome.OOM() {
+				outcome = sizing.Killed // see EndPlanned
+			}
+			o.end(run, g.Try, outcome)
 		}
 	}
 }

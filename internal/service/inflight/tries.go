@@ -22,6 +22,7 @@ const maxKilledRuns = 100_000
 type Answer struct {
 	Limit    sizing.Bytes
 	Largest  sizing.Bytes // the largest Limit of all answers to the try; Tries sets it
+	Static   sizing.Bytes // the static grant of a try whose memory follows a plan; 0 for other tries
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
 	Level    float64 // log peak that the cohort predicted; 0 if it did not answer
@@ -72,6 +73,7 @@ func runOf(try *sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, tr
 type Run struct {
 	Killed   map[int]sizing.Bytes // try number → killed allocation
 	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none
+	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
 	Request  Request
 	lastKill time.Time
@@ -115,7 +117,11 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		t.answers.put(&try, &Answer{Limit: g.Limit, Largest: g.Limit, Promised: g.Promised}, g.Features)
+		a := &Answer{Limit: g.Limit, Largest: g.Limit, Promised: g.Promised}
+		if g.Planned {
+			a.Static = g.Limit
+		}
+		t.answers.put(&try, a, g.Features)
 	}
 }
 
@@ -181,6 +187,17 @@ func (t *Tries) evictOldestRun() {
 		}
 	}
 	delete(t.killed, oldest)
+}
+
+// SetStatic records the static grant of a killed run whose memory followed a plan; zero changes nothing.
+func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := runOf(try)
+	if r, ok := t.killed[key]; ok && static > 0 {
+		r.Static = static
+		t.killed[key] = r
+	}
 }
 
 // SetLift records the limit of a lift, so that the prediction for the next try repeats it.

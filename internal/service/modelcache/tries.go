@@ -59,8 +59,12 @@ func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, 
 			continue
 		}
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
-		_, wasInFlight := c.tries.End(&try)
-		t.Open.End(&try, r.Outcome)
+		answer, wasInFlight := c.tries.End(&try)
+		if r.Outcome.OOM() && sizing.IsBelowStatic(r.Allocated.Memory, answer.Static) {
+			t.Open.EndPlanned(&try)
+		} else {
+			t.Open.End(&try, r.Outcome)
+		}
 		if wasInFlight && r.Outcome == sizing.Unschedulable {
 			t.Open.AddUnschedulable(r.Allocated.Memory, r.At)
 		}

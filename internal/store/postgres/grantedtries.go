@@ -30,7 +30,8 @@ const grantedTriesSQL = `
 		ORDER BY at DESC LIMIT $5)
 		ORDER BY at DESC LIMIT $5)
 	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
-		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END, name, content
+		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END,
+		CASE WHEN outcome IS NULL OR ` + isKilledBelow + ` THEN ` + isPlanned + ` ELSE false END, name, content
 	FROM newest
 	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 	LEFT JOIN observation ON observation.task = task.id AND observation.run_id = newest.run_id
@@ -52,7 +53,7 @@ func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since tim
 		return nil, wrapError("list granted tries", err)
 	}
 	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g grantedTry, err error) {
-		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features, &g.name, &g.content)
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features, &g.Planned, &g.name, &g.content)
 		g.At = g.At.UTC()
 		return g, err
 	})

@@ -32,21 +32,21 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 // Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
 // without a promise, which ends the search.
 const promisedAtLaunch = `nullif(coalesce(
-			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
+			(SELECT ` + comparedPromise + ` FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
 			(SELECT coalesce(promised, 'NaN') FROM receipt_compact AS receipt WHERE receipt.prediction_id = ` + observedID + ` AND ` + ofCompactTry + `),
 			(SELECT coalesce(promised, 'NaN') FROM (
-				(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + aroundEnd + newestOfTry + `)
+				(SELECT ` + comparedPromise + ` AS promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + aroundEnd + newestOfTry + `)
 				UNION ALL
 				(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + beforeEnd + compactAroundEnd + newestOfCompactTry + `)) AS receipt` + newestOfTry + `),
 			CASE WHEN observation.at >= least(
 					(SELECT min(receipt.at) FROM receipt WHERE ` + ofTask + `),
 					(SELECT min(receipt.at) FROM receipt_compact AS receipt WHERE receipt.name = ` + nameOfHistory + `)) - interval '24 hours' THEN coalesce(
 				(SELECT coalesce(promised, 'NaN') FROM (
-					(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `)
+					(SELECT ` + comparedPromise + ` AS promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `)
 					UNION ALL
 					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + beforeEnd + newestOfCompactTry + `)) AS receipt` + newestOfTry + `),
 				(SELECT coalesce(promised, 'NaN') FROM (
-					(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)
+					(SELECT ` + comparedPromise + ` AS promised, run_id, at FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)
 					UNION ALL
 					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + oldestOfCompactTry + `)) AS receipt` + oldestOfTry + `)) END), 'NaN')`
 

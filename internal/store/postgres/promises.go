@@ -17,18 +17,18 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 
 const realisedSQL = `
 	WITH newest AS (
-		(SELECT prediction_id, run_id, map_index, try_number, promised, at
+		(SELECT prediction_id, run_id, map_index, try_number, promised, task_limit, at
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` + notReproduced + `
 		ORDER BY at DESC LIMIT $4)
 		UNION ALL
-		(SELECT prediction_id::text, run_id, map_index, try_number, promised, at
+		(SELECT prediction_id::text, run_id, map_index, try_number, promised, task_limit, at
 		FROM receipt_compact
 		WHERE name = ` + nameOfTask + notReproduced + `
 		ORDER BY at DESC LIMIT $4)
 		ORDER BY at DESC LIMIT $4),
 	first_try AS (
-		SELECT DISTINCT ON (newest.run_id, newest.map_index) promised, outcome
+		SELECT DISTINCT ON (newest.run_id, newest.map_index) newest.prediction_id, promised, task_limit, outcome, allocated_memory
 		FROM newest
 		JOIN observation ON observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = 1
 		JOIN task ON task.id = observation.task
@@ -37,7 +37,7 @@ const realisedSQL = `
 		ORDER BY newest.run_id, newest.map_index, ` + launchReceiptFirst + `)
 	SELECT count(*), count(*) FILTER (WHERE outcome IN (2, 3)), coalesce(sum(promised), 0)
 	FROM first_try
-	WHERE promised IS NOT NULL`
+	WHERE promised IS NOT NULL` + isCompared
 
 // Realised compares promised risks with outcomes. The sum covers only ended tries, so that it
 // is comparable with Killed.
@@ -98,6 +98,7 @@ const promisesSQL = `
 		ORDER BY at DESC LIMIT $4),
 	first_try AS (
 		SELECT DISTINCT ON (newest.run_id, newest.map_index) withdrawn, newest.run_id, newest.map_index,
+			newest.prediction_id, allocated_memory,
 			promised, task_limit, model_version, told, outcome, seq
 		FROM watched
 		CROSS JOIN newest
@@ -106,7 +107,7 @@ const promisesSQL = `
 		ORDER BY newest.run_id, newest.map_index, ` + launchReceiptFirst + `)
 	SELECT model_version, told, run_id, map_index, task_limit, promised, outcome <> 1
 	FROM first_try
-	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)
+	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)` + isCompared + `
 	ORDER BY seq`
 
 // Promises lists promised risks with their outcomes. It omits receipts without a model

@@ -19,24 +19,24 @@ const runInputsSQL = `
 		WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 			AND run_id = $4 AND map_index = $5 AND try_number <= $6 AND outcome IN (2, 3)),
 	received AS (
-		(SELECT try_number, at, body -> 'Ask' AS ask, 0 AS name, NULL::bytea AS content
+		(SELECT try_number, at, body -> 'Ask' AS ask, CASE WHEN ` + isPlanned + ` THEN task_limit END AS static, 0 AS name, NULL::bytea AS content
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
 		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
 		LIMIT 16)
 		UNION ALL
-		(SELECT try_number, at, NULL, name, content
+		(SELECT try_number, at, NULL, NULL, name, content
 		FROM receipt_compact
 		WHERE name = ` + nameOfTask + ` AND hashtext(run_id) # map_index = hashtext($4) # $5
 			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
 		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
 		LIMIT 16))
-	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, 0::bigint, NULL::json, 0, NULL::bytea
+	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, 0::bigint, NULL::json, 0::bigint, 0, NULL::bytea
 	FROM killed
 	UNION ALL
 	SELECT try_number, at, coalesce((ask -> 'Requested' ->> 'Memory')::bigint, 0), coalesce((ask -> 'Requested' ->> 'CPU')::float8, 0),
-		coalesce((ask ->> 'MaxMemory')::bigint, 0), ask -> 'Features', name, content
+		coalesce((ask ->> 'MaxMemory')::bigint, 0), ask -> 'Features', coalesce(static, 0), name, content
 	FROM received
 	ORDER BY try_number DESC, at DESC`
 
@@ -54,7 +54,7 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		return store.RunInputs{}, wrapError("read the inputs of a run", err)
 	}
 	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t tryInputs, err error) {
-		return t, row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.name, &t.content)
+		return t, row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.Static, &t.name, &t.content)
 	})
 	if err == nil {
 		err = s.decodeInputs(ctx, tries)
@@ -65,6 +65,7 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		inputs.Requested.Memory = cmp.Or(inputs.Requested.Memory, t.Requested.Memory)
 		inputs.Requested.CPU = cmp.Or(inputs.Requested.CPU, t.Requested.CPU)
 		inputs.MaxMemory = cmp.Or(inputs.MaxMemory, t.MaxMemory)
+		inputs.Static = max(inputs.Static, t.Static)
 		if inputs.Features == nil {
 			inputs.Features = t.Features
 		}

@@ -73,6 +73,8 @@ class Kill:
     at_bytes: int
     try_number: int
     next_bytes: int | None = None
+    unreported: bool = False  # the server does not know the kill yet
+    static_bytes: int | None = None  # static grant of a try that followed a plan, which may start below it
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
     The server may not know a kill that this deployment saw; then the killed allocation is not granted again.
-    A lift of the server to exactly the killed allocation is accepted: the server knows the kill, and a cap applies.
+    A lift of the server to exactly the killed allocation is accepted if the server knows the kill: a cap applies.
+    Without that knowledge it may repeat the lift that was killed, so that the grant is at least the local lift.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -111,21 +114,28 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
         reason=answer.reason if isinstance(answer.reason, str) else "",
         prediction_id=answer.prediction_id if isinstance(answer.prediction_id, str) else None,
     )
-    at_cap = kill is not None and grant.memory_limit == kill.at_bytes and answer.source == Source.LIFT
-    if kill is not None and grant.memory_limit <= kill.at_bytes and not at_cap:
-        lifted = after_kill(kill, bounds, static)
-        return replace(lifted, cpu_request=grant.cpu_request, prediction_id=grant.prediction_id)
-    return grant
+    if kill is None:
+        return grant
+    lifted = after_kill(kill, bounds, static)
+    at_cap = grant.memory_limit == kill.at_bytes and answer.source == Source.LIFT
+    if kill.unreported:
+        suffices = grant.memory_limit >= lifted.memory_limit
+    else:
+        suffices = grant.memory_limit > kill.at_bytes or at_cap
+    if suffices:
+        return grant
+    return replace(lifted, cpu_request=grant.cpu_request, prediction_id=grant.prediction_id)
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """Return the grant after an OOM kill without the server: the promised amount, or twice the killed allocation.
 
-    Without a promise, the grant is at least the static request and at most the cap. A kill at 10Gi gets 20Gi
-    with a static request of 4Gi, and 350Gi with a static request of 350Gi.
+    Without a promise, the grant is at least the static request and the static grant, and at most the cap. A kill
+    at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with a static request of 350Gi.
     """
-    cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.at_bytes)
-    amount = bounds.clamp(kill.next_bytes or min(max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0), cap))
+    cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
+    least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)
+    amount = bounds.clamp(kill.next_bytes or min(least, cap))
     return Grant(
         memory_request=amount,
         memory_limit=amount,

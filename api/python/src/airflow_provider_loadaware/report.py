@@ -60,6 +60,11 @@ class End:
         """
         return self._static.enforced if self._static else None
 
+    @property
+    def static_bytes(self) -> int | None:
+        """The static grant in bytes of a pod that followed a plan; None of other pods."""
+        return self._plan.static_bytes if self._plan else None
+
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
         """Return the measured peak. Exceptions of the DAG author's callable propagate."""
         return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()

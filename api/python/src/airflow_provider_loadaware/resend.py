@@ -25,7 +25,8 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
         for key in pending:  # the server rejects the batch for good
             spool.remove(key)
         return
-    for key, answer in zip(pending, answers, strict=True):
-        # Remove recorded reports and reports that the server rejects for good. Only server errors are worth a retry.
-        if answer.recorded or (not isinstance(answer.error, Unset) and answer.error.status < 500):
-            spool.remove(key)
+    for (key, report), answer in zip(pending.items(), answers, strict=True):
+        if answer.recorded:
+            spool.deliver(key, report)
+        elif not isinstance(answer.error, Unset) and answer.error.status < 500:
+            spool.remove(key)  # the server rejects it for good; only its own errors are worth a retry

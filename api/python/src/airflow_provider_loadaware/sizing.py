@@ -292,9 +292,12 @@ class Sizing:
             body["features"] = self._features()  # the server has no features from a prediction
         deadline, spool = Deadline(), Spool(settings.state_folder())
         service: Service | None = None
+        recorded = False
         try:
             service = self.hook.get_conn()
-            for warning in service.observe(body, deadline).warnings or ():
+            answer = service.observe(body, deadline)
+            recorded = True
+            for warning in answer.warnings or ():
                 self.log.warning("loadaware: report field %s: %s", warning.field, warning.detail)
         except RejectedError as error:
             self._spool_report(spool, key, body, error, retryable=error.retryable)
@@ -304,7 +307,13 @@ class Sizing:
         kill = None
         if outcome.lacks_memory and end.allocated_bytes:
             lift = self._lift(service, key, outcome, end, deadline) if service else None
-            kill = Kill(end.allocated_bytes, key.try_number, lift.next_bytes if lift else None)
+            kill = Kill(
+                end.allocated_bytes,
+                key.try_number,
+                lift.next_bytes if lift else None,
+                unreported=not recorded and lift is None,  # a lift is a report of the kill, too
+                static_bytes=end.static_bytes,
+            )
             with fail_open(self.log, "storing the kill"):
                 Kills(settings.state_folder()).record(key, kill, self.context)
             self.log.warning(

@@ -6,7 +6,9 @@ a try on another machine can read.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ class Kills:
 
     def record(self, killed: Try, kill: Kill, context: Mapping[str, Any]) -> None:
         """Store the latest kill of a run."""
-        value = {"at_bytes": kill.at_bytes, "try_number": kill.try_number, "next_bytes": kill.next_bytes}
+        value = asdict(kill)
         self._store.put(killed.run_key, value)
         store = context.get("task_state_store")
         if store is not None:
@@ -45,11 +47,19 @@ class Kills:
         return None
 
 
+    def mark_reported(self, killed: Try) -> None:
+        """Note that the server knows the kill of a try, if it is the latest of its run."""
+        value = self._store.get(killed.run_key)
+        if value is not None and value.get("try_number") == killed.try_number and value.get("unreported"):
+            self._store.put(killed.run_key, {**value, "unreported": False})
+
+
 class Spool:
     """Stores pending reports, at most one for each try; a new report replaces the old one."""
 
     def __init__(self, folder: Path | None) -> None:
         self._store = FileStore(folder, "reports", MAX_REPORTS)
+        self._kills = Kills(folder)
 
     def add(self, reported: Try, report: dict[str, Any]) -> bool:
         """Store a report. Returns whether that succeeded."""
@@ -69,11 +79,23 @@ class Spool:
         """Delete a report."""
         self._store.drop(key)
 
+    def deliver(self, key: str, report: Mapping[str, Any]) -> None:
+        """Delete a report that the server has recorded, and note that the server knows a kill in it."""
+        self.remove(key)
+        with contextlib.suppress(KeyError):  # a file may contain anything
+            self._kills.mark_reported(Try.of_body(report))
+
 
 def _kill(value: Any) -> Kill | None:
     if not isinstance(value, Mapping):
         return None
-    at, number, promised = (value.get(name) for name in ("at_bytes", "try_number", "next_bytes"))
+    at, number, promised, static = (value.get(name) for name in ("at_bytes", "try_number", "next_bytes", "static_bytes"))
     if not isinstance(at, int) or not 0 < at <= MAX_BYTES or not isinstance(number, int):
         return None
-    return Kill(at, number, promised if isinstance(promised, int) and at <= promised <= MAX_BYTES else None)
+    return Kill(
+        at,
+        number,
+        promised if isinstance(promised, int) and at <= promised <= MAX_BYTES else None,
+        value.get("unreported") is True,
+        static if isinstance(static, int) and 0 < static <= MAX_BYTES else None,
+    )

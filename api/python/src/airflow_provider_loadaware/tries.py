@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 
@@ -33,6 +33,11 @@ class Try:
             map_index=map_index if isinstance(map_index, int) else -1,
             try_number=max(1, int(ti.try_number)),
         )
+
+    @classmethod
+    def of_body(cls, body: Mapping[str, Any]) -> Try:
+        """Return the try of a request or report that has the fields of `body()`."""
+        return cls(**{field.name: body[field.name] for field in fields(cls)})
 
     def body(self) -> dict[str, Any]:
         """Return the fields for a request."""

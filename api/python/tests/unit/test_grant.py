@@ -88,6 +88,9 @@ def test_a_killed_allocation_is_not_granted_again() -> None:
         ("a lift below it ignores this kill", "lift", 9, Kill(10 * GIB, 1), 20),
         ("a promise applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
         ("no more memory if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
+        ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
+        ("an unknown kill is lifted at least locally", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
+        ("a larger answer applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
     ],
 )
 def test_a_prediction_that_ignores_a_kill_is_corrected(
@@ -110,6 +113,7 @@ def test_a_kill_does_not_end_shadow_mode() -> None:
         ("the promised amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
         ("at least the static request", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
         ("without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
+        ("at least the static grant of a plan", Kill(GIB, 1, static_bytes=9 * GIB), Bounds(), Static(2 * GIB), 9),
     ],
 )
 def test_a_kill_is_lifted_without_the_server(claim: str, kill: Kill, bounds: Bounds, static: Static, want: int) -> None:

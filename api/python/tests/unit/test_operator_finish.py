@@ -118,6 +118,36 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     assert len(server.of("/observe/batch")) == 1
 
 
+def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(server: ScriptedServer) -> None:
+    """The server repeats the lift of an earlier kill while the circuit breaker holds the reports back."""
+    server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
+    server.answers["/observe"] = server.answers["/observe/batch"] = (503, {})
+    granted = []
+    for number in range(1, 7):
+        operator, kubernetes = make()
+        pod = operator.build_pod_request_obj(task_context(try_number=number))
+        granted.append(memory(pod))
+        finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context(try_number=number))
+    assert granted == ["10Gi", "20Gi", "40Gi", "80Gi", "160Gi", "320Gi"]
+    assert len(server.of("/observe")) < 6, "the circuit breaker opened"
+
+
+def test_a_delivered_report_ends_the_local_lift(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (503, {})
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+
+    server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
+    server.answers["/predict"] = (200, prediction(11 * GIB, source="lift"))
+    again, _ = make()
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "11Gi"
+    server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
+    again, _ = make()
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "a cap: the server knows the kill"
+
+
 def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     server.answers["/observe"] = (409, {"detail": "contradiction"})
     operator, kubernetes = make()

@@ -92,6 +92,10 @@ def test_only_later_tries_of_the_run_find_a_kill(tmp_path: Path) -> None:
     Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
     third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
     assert Kills(tmp_path).find(third, {}) == Kill(100, 2, 200)
+    waiting = Kill(100, 2, unreported=True, static_bytes=900)
+    Kills(tmp_path).record(TRY, waiting, {})
+    assert Kills(tmp_path).find(third, {}) == waiting
+    Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
     assert Kills(tmp_path).find(TRY, {}) is None, "the killed try does not find its own kill"
     assert Kills(tmp_path).find(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None
 

@@ -1,0 +1,20 @@
+package postgres
+
+// A promise is about the static grant of a try, which is the limit of its receipt (task_limit). A plan of
+// memory may keep the try below it. A kill there is no evidence against the promise.
+
+// isPlanned selects the receipts with a plan of memory. Compact receipts have no plan.
+const isPlanned = `coalesce(body -> 'Allocation' -> 'Plan' ->> 'Mode' = 'memory', false)`
+
+// isKilledBelow selects the OOM kills below the limit of the receipt; see sizing.IsBelowStatic.
+const isKilledBelow = `outcome IN (2, 3) AND allocated_memory * 1.01 < task_limit`
+
+// comparedPromise is the promise of a receipt, or NaN for a kill below the static grant of a plan. It
+// reads the large body only of receipts of kills below the limit.
+const comparedPromise = `CASE WHEN CASE WHEN ` + isKilledBelow + ` THEN ` + isPlanned + ` ELSE false END THEN 'NaN' ELSE coalesce(promised, 'NaN') END`
+
+// isCompared selects the first tries whose outcome is compared with the promise.
+const isCompared = `
+		AND CASE WHEN ` + isKilledBelow + ` THEN NOT EXISTS (
+			SELECT FROM receipt
+			WHERE receipt.prediction_id = first_try.prediction_id AND ` + isPlanned + `) ELSE true END`
