@@ -16,6 +16,9 @@ import (
 // unknown is the text of a value that is not known.
 const unknown = "–"
 
+// percentSign follows a number without a line break between them.
+const percentSign = "\u00a0%"
+
 // functions are the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
@@ -102,7 +105,11 @@ func amount(v any) string {
 	case size >= 10:
 		digits = 1
 	}
-	return grouped(strconv.FormatFloat(f, 'f', digits, 64))
+	text := strconv.FormatFloat(f, 'f', digits, 64)
+	if text == "-0.00" { // a small loss is no negative zero
+		text = "0.00"
+	}
+	return grouped(text)
 }
 
 // number formats a whole number.
@@ -150,11 +157,11 @@ func percent(v any) string {
 	case !isKnown:
 		return unknown
 	case math.Abs(f) >= 99.95 || f == 0:
-		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + " %"
+		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
 	case math.Abs(f) >= 10:
-		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + " %"
+		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
 	}
-	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + " %"
+	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }
 
 func timeOf(v any) time.Time {

@@ -1,6 +1,6 @@
 """Look at the dashboard in the pages of a real Airflow, like a person with a browser.
 
-python airflow.py CHROMIUM PYTHON [FOLDER]    PYTHON has Airflow installed; pictures go into FOLDER
+python airflow.py CHROMIUM PYTHON [FOLDER]    PYTHON has Airflow installed; the pictures of docs/airflow.md go into FOLDER
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Frame, FrameLocator, Page, expect, sync_playwright
+from playwright.sync_api import Error, Frame, FrameLocator, Page, expect, sync_playwright
 
 TESTS = pathlib.Path(__file__).parents[2] / "api/python/tests/airflow"
 RUN = "dags/sized/runs/first"
@@ -41,13 +41,12 @@ def look_at_the_tab(page: Page, urls: dict, take: object) -> None:
     page.get_by_role("link", name="Memory").click()
     frame = page.frame_locator("iframe")
     check_try(frame)
-    take("tab")
+    take("try")
     frame.locator("tr", has=page.locator(".oom_killed")).get_by_role("link").first.click()
     expect(frame.get_by_role("heading", name="Why it was killed")).to_be_visible()
     page.get_by_role("button", name="Browse").click()
     page.get_by_role("menuitem", name="loadaware").click()
     expect(page.frame_locator("iframe").get_by_role("heading", name="Overview")).to_be_visible()
-    take("overview")
 
 
 def look_at_the_link(page: Page, urls: dict, take: object) -> None:
@@ -70,13 +69,13 @@ def main(chromium: str, python: str, folder: str = "") -> None:
 
         def take(name: str) -> None:
             if folder:
-                page.screenshot(path=f"{folder}/airflow-{urls['version']}-{name}.png")
+                page.screenshot(path=f"{folder}/airflow-{name}.png")
 
         look = look_at_the_tab if urls["version"] == "3" else look_at_the_link
         try:
             look(page, urls, take)
-        except AssertionError:
-            take("failure")
+        except (AssertionError, Error):
+            take(f"{urls['version']}-failure")
             raise
         browser.close()
         print(f"Airflow {urls['version']} shows the dashboard")

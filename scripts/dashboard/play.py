@@ -204,8 +204,8 @@ def is_accessible(person: Person, axe: str) -> None:
 def makes_pictures(person: Person, folder: str, killed: dict) -> None:
     """Make the pictures of docs/dashboard.md."""
     try_page = "/try?" + urlencode(killed | {"try_number": 1})
-    for name, path, height in (("overview", "/", 760), ("try", try_page, 540)):
-        with person.page(viewport={"width": 1000, "height": height}) as page:
+    for name, path, width, height in (("overview", "/", 1200, 740), ("try", try_page, 1000, 540)):
+        with person.page(viewport={"width": width, "height": height}) as page:
             page.goto(person.base + "/ui" + path)
             page.screenshot(path=f"{folder}/dashboard-{name}.png")
 

@@ -1,0 +1,21 @@
+package dashboard
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAmounts(t *testing.T) {
+	for value, want := range map[float64]string{
+		0: "0", -0.001: "0.00", 0.004: "0.00", -0.006: "−0.01", 7.894: "7.89", -12.34: "−12.3", 46986.4: "46\u202f986",
+	} {
+		assert.Equal(t, want, amount(value), value)
+	}
+}
+
+func TestAPercentageIsNotWrapped(t *testing.T) {
+	for value, want := range map[float64]string{0: "0\u00a0%", 0.0069: "0.69\u00a0%", 0.123: "12.3\u00a0%", 1: "100\u00a0%"} {
+		assert.Equal(t, want, share(value), value)
+	}
+}
