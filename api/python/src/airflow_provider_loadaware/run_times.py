@@ -1,7 +1,7 @@
 """Run times: the execution timeout of a try, and the interval of a deadline alert.
 
     size_timeout=True ... GET /tasks/{dag_id}/{task_id}/runtime ──▶ execution_timeout of this try
-    deadline_interval ... GET /dags/{dag_id}/forecast ──▶ how long a run of the DAG may take (Airflow 3.1: DeadlineAlert)
+    deadline_interval ... GET /dags/{dag_id}/forecast ──▶ how long a DAG run may take (Airflow 3.1: DeadlineAlert)
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def deadline_interval(
 
 
 def _forecast(service: Service, namespace: str, dag_id: str) -> float | None:
-    """Return the 95 % quantile of the end in seconds, or None if the server does not know it. The caller stores both."""
+    """Return the 95 % quantile of the end in seconds, or None if it is unknown. The caller stores both."""
     path = f"/dags/{quote(dag_id, safe='')}/forecast?{urlencode({'namespace': namespace})}"
     try:
         return _duration(service.request("GET", path).get("p95_seconds")).total_seconds()

@@ -15,7 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from airflow_provider_loadaware import features, grant, metadata, peak, pod, report, resend, run_times, settings, structure
+from airflow_provider_loadaware import (
+    features,
+    grant,
+    metadata,
+    peak,
+    pod,
+    report,
+    resend,
+    run_times,
+    settings,
+    structure,
+)
 from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome

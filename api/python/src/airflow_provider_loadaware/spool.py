@@ -89,7 +89,8 @@ class Spool:
 def _kill(value: Any) -> Kill | None:
     if not isinstance(value, Mapping):
         return None
-    at, number, promised, static = (value.get(name) for name in ("at_bytes", "try_number", "next_bytes", "static_bytes"))
+    names = ("at_bytes", "try_number", "next_bytes", "static_bytes")
+    at, number, promised, static = (value.get(name) for name in names)
     if not isinstance(at, int) or not 0 < at <= MAX_BYTES or not isinstance(number, int):
         return None
     return Kill(

@@ -51,7 +51,11 @@ class ScriptedServer:
                 self.end_headers()
                 self.wfile.write(data)
 
-            do_GET = do_PUT = do_POST
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def do_PUT(self) -> None:
+                self.do_POST()
 
             def log_message(self, *args: Any) -> None:
                 pass

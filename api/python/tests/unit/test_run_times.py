@@ -12,6 +12,7 @@ import pytest
 from airflow_provider_loadaware import run_times, structure
 from airflow_provider_loadaware.service import RejectedError, Service
 from airflow_provider_loadaware.tries import Try
+
 from .conftest import ScriptedServer
 
 KEY = Try("default", "pricing", "predict/demand", "r1")
