@@ -179,10 +179,6 @@ class PhasedCase:
         return {SCRIPT_VARIABLE: script.to_json()}
 
 
-# The triggerer restarts when the limit of this task is PHASED_GROWN.
-PHASED_RESTART = "memory_restarts"
-PHASED_RESTART_CASE = PhasedCase(PHASED_STATIC, deferrable=True)
-
 # A task id begins with the mode of its plan.
 PHASED_CASES: Mapping[str, PhasedCase] = {
     "memory_grows": PhasedCase(PHASED_GROWN),

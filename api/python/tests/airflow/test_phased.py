@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.environment import Environment
-from harness.waiting import wait_for
-from scenarios import PHASED_CASES, PHASED_GROWN, PHASED_RESTART, PHASED_START, PHASED_STATIC
+from scenarios import PHASED_CASES, PHASED_GROWN, PHASED_START, PHASED_STATIC
 
 FOLLOWED = [name for name, case in PHASED_CASES.items() if name.startswith("memory") and not case.fallback]
 FALLBACKS = [name for name, case in PHASED_CASES.items() if case.fallback]
@@ -65,19 +64,3 @@ def test_an_observed_plan_changes_nothing(environment: Environment) -> None:
     (pod,) = environment.pods("phased", "observe_grows_deferrable", "first")
     assert pod.resizes == []
     assert environment.planner.executed(task_id="observe_grows_deferrable")["mode"] == "observe"
-
-
-def test_a_restarted_triggerer_continues_the_plan(environment: Environment) -> None:
-    def has_grown() -> bool:
-        pods = environment.pods("phased_restart", PHASED_RESTART, "first")
-        return bool(pods) and pods[0].memory_limit == PHASED_GROWN
-
-    wait_for("a grown limit", has_grown, seconds=300)
-    environment.airflow.restart("triggerer")
-    environment.planner.goals[PHASED_RESTART] = PHASED_STATIC
-    done = environment.airflow.wait("phased_restart", "first")[PHASED_RESTART, -1]
-    assert (done.state, done.tries) == ("success", 1)
-    (pod,) = environment.pods("phased_restart", PHASED_RESTART, "first")
-    assert (pod.limit_in_force(0.0), pod.memory_limit) == (PHASED_START, PHASED_STATIC)
-    executed = environment.planner.executed(task_id=PHASED_RESTART)
-    assert executed["fallback"] == "another process executed the first part"

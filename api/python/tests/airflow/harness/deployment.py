@@ -107,12 +107,6 @@ class Airflow:
         for process in self._processes:
             process.stop()
 
-    def restart(self, component: str) -> None:
-        """Stop a component like an upgrade does, and start it again."""
-        index = next(i for i, process in enumerate(self._processes) if component in process.command)
-        self._processes[index].stop()
-        self._processes[index] = self._run(component, "--skip-serve-logs")
-
     def wait_for_dags(self, dag_ids: set[str]) -> None:
         """Wait until the DAGs are parsed without an error."""
 

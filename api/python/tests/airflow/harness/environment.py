@@ -34,7 +34,6 @@ FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     "outage": {},
     "no_pod": {},
     "phased": {},
-    "phased_restart": {},
 }
 SYNCHRONOUS = {task_id for task_id, case in PHASED_CASES.items() if not case.deferrable}
 TRAINED_TASKS = [

@@ -27,7 +27,6 @@ class Planner:
     upstream: str
     may_grow: Callable[[Json], bool] = lambda key: True
     is_down: bool = False  # /phase is not answered
-    goals: dict[str, int] = field(default_factory=dict)  # the limits to which tasks grow, if not PHASED_GROWN
     asked: list[Json] = field(default_factory=list)
     reports: list[Json] = field(default_factory=list)
     url: str = ""
@@ -49,7 +48,6 @@ class Planner:
 
     def phase(self, body: Json) -> Json:
         self.asked.append(body)
-        goal = self.goals.get(body["task_id"], PHASED_GROWN)
         grows = self.may_grow(body) and bool(body.get("samples"))
         return {
             "mode": "memory",
@@ -58,7 +56,7 @@ class Planner:
             "phase_seconds": None,
             "next": [],
             "remaining": None,
-            "memory_bytes": max(body["limit_bytes"], goal) if grows else body["limit_bytes"],
+            "memory_bytes": max(body["limit_bytes"], PHASED_GROWN) if grows else body["limit_bytes"],
             "cpu_millicores": 750 if grows else None,
             "by_seconds": body["elapsed_seconds"] + 2,
             "ask_again_seconds": 1,

@@ -16,11 +16,10 @@ class Process:
     """A process in its own session, so that its children stop with it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) -> None:
-        self.command = list(command)
         self.log = log
         with log.open("ab") as out:
             self._popen = subprocess.Popen(
-                self.command,
+                list(command),
                 env=dict(env),
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
