@@ -115,10 +115,10 @@ const (
 
 // Defines values for PhasesMode.
 const (
-	PhasesModeCPU     PhasesMode = "cpu"
-	PhasesModeMemory  PhasesMode = "memory"
-	PhasesModeObserve PhasesMode = "observe"
-	PhasesModeOff     PhasesMode = "off"
+	PhasesModePhasesCPU     PhasesMode = "cpu"
+	PhasesModePhasesMemory  PhasesMode = "memory"
+	PhasesModePhasesObserve PhasesMode = "observe"
+	PhasesModePhasesOff     PhasesMode = "off"
 )
 
 // Defines values for ReadinessObserve.

@@ -2,10 +2,10 @@ from enum import Enum
 
 
 class PhasesMode(str, Enum):
-    CPU = "cpu"
-    MEMORY = "memory"
-    OBSERVE = "observe"
-    OFF = "off"
+    PHASES_CPU = "cpu"
+    PHASES_MEMORY = "memory"
+    PHASES_OBSERVE = "observe"
+    PHASES_OFF = "off"
 
     def __str__(self) -> str:
         return str(self.value)
