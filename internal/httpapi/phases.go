@@ -14,8 +14,8 @@ import (
 // AskPhase answers what a running try needs.
 func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api.AskPhaseResponseObject, error) {
 	b := r.Body
-	if missing := missingPhaseFields(b); len(missing) > 0 {
-		return nil, invalidFields(missing)
+	if bad := invalidPhaseFields(b); len(bad) > 0 {
+		return nil, invalidFields(bad)
 	}
 	ask := &service.PhaseAsk{
 		Try: tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber),
@@ -39,11 +39,17 @@ func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api
 	return api.AskPhase200JSONResponse(phaseAnswer(a)), nil
 }
 
-// missingPhaseFields returns an error for each missing field whose zero value is valid.
-func missingPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
+// invalidPhaseFields returns an error for each missing field whose zero value is valid, and for each
+// zero of a field whose zero value means that it is missing.
+func invalidPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
 	var f fieldReader
 	if b.ElapsedSeconds == nil {
 		f.add("elapsed_seconds", "is required")
+	}
+	for name, bytes := range map[string]*int64{"static_bytes": b.StaticBytes, "memory_max_bytes": b.MemoryMaxBytes, "max_memory_bytes": b.MaxMemoryBytes} {
+		if bytes != nil && *bytes < 1 {
+			f.add(name, "must be 1 byte to 8Pi")
+		}
 	}
 	for i, sample := range b.Samples {
 		if sample.Seconds == nil {

@@ -110,7 +110,7 @@ func TestPlannedRunsCostLess(t *testing.T) {
 		e.post("/predict", fmt.Sprintf(ask, fmt.Sprintf("played-%d", run))).into(&on)
 		require.NotNil(t, on.Plan)
 		assert.Equal(t, on.Memory.LimitBytes, on.Plan.StaticBytes, "callers that do not resize get the static grant")
-		assert.Equal(t, api.PhasesModeMemory, on.Plan.Mode)
+		assert.Equal(t, api.PhasesModePhasesMemory, on.Plan.Mode)
 		require.NotEmpty(t, on.Plan.Steps)
 		last := on.Plan.Start.MemoryBytes
 		for _, step := range on.Plan.Steps {
@@ -167,6 +167,7 @@ func TestPhaseAnswersTheStaticGrantWithoutAPlan(t *testing.T) {
 	for name, body := range map[string]string{
 		"no limit":           `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60}`,
 		"unordered samples":  `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "samples": [{"seconds": 9, "memory_bytes": 1}, {"seconds": 8, "memory_bytes": 1}]}`,
+		"a zero maximum":     `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "max_memory_bytes": 0}`,
 		"a negative elapsed": `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": -1, "limit_bytes": 1}`,
 	} {
 		assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodPost, "/phase", body).status, name)
