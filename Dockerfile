@@ -17,7 +17,7 @@ RUN go mod download
 COPY . .
 ARG VERSION
 RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \
-    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
+    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
     CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware-peak ./cmd/loadaware-peak && \
     mkdir /out/data
 
