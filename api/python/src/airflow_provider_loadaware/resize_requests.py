@@ -78,7 +78,7 @@ class Execution:
         """Return the field of the report."""
         fallback = self.fallback or (None if self.is_complete else "another process executed the first part")
         if self.plan.keeps_limit and self.plan.resizes_memory:
-            fallback = fallback or "a synchronous task keeps its static limit; only the memory request followed the plan"
+            fallback = fallback or "a synchronous task keeps its static limit; only its request followed the plan"
         return {
             "version": self.plan.version,
             "mode": self.plan.mode,
