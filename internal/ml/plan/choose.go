@@ -18,7 +18,7 @@ const (
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
 	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
-	maxRisk     = 0.02 // largest accepted kill rate of a rule, divided by the caution of the pool
+	maxRisk     = 0.03 // largest accepted kill rate of a rule, divided by the caution of the pool
 )
 
 // Plan returns the plan of the next run with a static grant. It chooses the rule with the least
