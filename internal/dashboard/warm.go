@@ -23,6 +23,10 @@ const (
 func (d *Dashboard) Run(ctx context.Context) {
 	for {
 		pause := warmEvery
+		if err := d.svc.SumSavings(ctx); err != nil {
+			d.cfg.Log.DebugContext(ctx, "months of the savings could not be added up; the next attempt follows", "err", err)
+			pause = warmRetry
+		}
 		for _, grants := range d.readerGrants() {
 			if err := d.warm(ctx, grants); err != nil {
 				d.cfg.Log.DebugContext(ctx, "lists of pages could not be read; the next attempt follows", "err", err)
@@ -46,10 +50,14 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 			d.cfg.Log.ErrorContext(ctx, "background read of a page panicked; please report this", "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
-	if _, err := d.taskList(ctx, grants); err != nil {
+	list, err := d.taskList(ctx, grants)
+	if err != nil {
 		return err
 	}
-	if _, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
+	for i := range list.rows { // of the page of run times; a known namespace costs nothing
+		d.svc.NodeTypes(ctx, list.rows[i].Namespace)
+	}
+	if _, err = d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
 		return err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, Root+"/savings", http.NoBody)
