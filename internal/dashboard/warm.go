@@ -18,15 +18,11 @@ const (
 	warmScopes = 8                // scopes of tokens whose lists are kept
 )
 
-// Run keeps the lists of all tasks and their sums in the cache, so that the first visit after a start
+// Run keeps the sums of the savings per month in the store, and the lists of all tasks in the cache, so that the first visit after a start
 // or a night does not wait for slow queries. It returns when ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	for {
 		pause := warmEvery
-		if err := d.svc.SumSavings(ctx); err != nil {
-			d.cfg.Log.DebugContext(ctx, "months of the savings could not be added up; the next attempt follows", "err", err)
-			pause = warmRetry
-		}
 		for _, grants := range d.readerGrants() {
 			if err := d.warm(ctx, grants); err != nil {
 				d.cfg.Log.DebugContext(ctx, "lists of pages could not be read; the next attempt follows", "err", err)
@@ -50,6 +46,9 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 			d.cfg.Log.ErrorContext(ctx, "background read of a page panicked; please report this", "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
+	if err := d.svc.SumSavings(ctx); err != nil {
+		return err
+	}
 	list, err := d.taskList(ctx, grants)
 	if err != nil {
 		return err
