@@ -33,14 +33,14 @@ selected AS MATERIALIZED (
 			SELECT FROM unnest($1::text[], $2::text[]) AS scope (namespace, prefix)
 			WHERE (scope.namespace = '' OR scope.namespace = task.namespace) AND starts_with(task.dag_id, scope.prefix))
 		AND ($3 = '' OR task.namespace = $3) AND ($4 = '' OR task.dag_id = $4) AND ($5 = '' OR task.task_id = $5)),
-ledger AS (
-	SELECT m.*
+ledger AS ( -- with the columns of selected, because a join with it compares all rows
+	SELECT selected.*, m.*
 	FROM selected
 	CROSS JOIN LATERAL (
 		SELECT * FROM savings_month WHERE task = selected.id AND day >= months_from AND day < months_to OFFSET 0) AS m
 	WHERE $8 <> 'day'
 	UNION ALL
-	SELECT d.*, d.day, d.day
+	SELECT selected.*, d.*, d.day, d.day
 	FROM selected
 	CROSS JOIN LATERAL (
 		(SELECT * FROM savings_day
@@ -50,7 +50,7 @@ ledger AS (
 		WHERE task = selected.id AND day >= $6::date AND day < months_from AND ($7::date IS NULL OR day < $7)) OFFSET 0) AS d
 	WHERE $8 <> 'day'
 	UNION ALL
-	SELECT d.*, d.day, d.day
+	SELECT selected.*, d.*, d.day, d.day
 	FROM selected JOIN savings_day AS d ON d.task = selected.id
 	WHERE $8 = 'day' AND ($6::date IS NULL OR d.day >= $6) AND ($7::date IS NULL OR d.day < $7)),
 sums AS (
@@ -68,7 +68,7 @@ sums AS (
 		sum(success_us * request) FILTER (WHERE successes + kills > unaccounted) AS requested,
 		coalesce(sum(granted + killed) FILTER (WHERE request IS NULL), 0) AS no_request,
 		sum(cpu_us * cpu_request - cpu_granted - cpu_killed) FILTER (WHERE cpu_tries > 0) AS saved_cpu
-	FROM selected JOIN ledger AS d ON d.task = selected.id
+	FROM ledger AS d
 	WHERE d.tries > 0
 	GROUP BY 1, 2, 3, 4, 5)
 SELECT by_day, by_namespace, by_dag, by_task, by_owner, first_day, last_day, tries, successes, kills, unaccounted, unmeasured,
