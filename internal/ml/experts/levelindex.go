@@ -133,7 +133,7 @@ type neighbours struct {
 }
 
 // nearest fills near with the sorted residuals of the k rows nearest in level. It sorts by a bit set
-// of their ranks, which takes a fifth of the time of sorting the residuals (BenchmarkNearest).
+// of their ranks, which is faster than sorting the residuals (BenchmarkNearest).
 func (l *levelIndex) nearest(ledger []Entry, level float64, k int, near *neighbours) {
 	n := len(l.order)
 	low := max(0, min(n-k, l.search(ledger, level)-k/2))
