@@ -43,8 +43,8 @@ its request.
 func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("phases", phasesUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
-	poll := cmd.Float64("poll", 5, "seconds between two reads of the usage, 1 to 600")
-	reaction := cmd.Float64("reaction", 10, "seconds from a read until a new limit is in force, 1 to 600")
+	poll := cmd.Float64("poll", plan.DefaultTiming.Poll, "seconds between two reads of the usage, 1 to 600")
+	reaction := cmd.Float64("reaction", plan.DefaultTiming.Reaction, "seconds from a read until a new limit is in force, 1 to 600")
 	request := cmd.Float64("request-gb", 0, "static request in GB (1e9 bytes) of the first run of each task, which then counts; 0: it does not count")
 	format := cmd.String("o", "table", "output: table, json or markdown")
 	rest, err := cmd.ParseArgs(con, args)

@@ -103,6 +103,29 @@ func (r *ExecutedResize) check() string {
 	return ""
 }
 
+// MeanLimit returns the mean over time of the memory limits of a try that ended with the limit last. It
+// returns zero if the resizes do not explain last, for example because another process did some of them. A
+// limit counts from the time at which it was asked for, so that the mean is rather too large.
+func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
+	length := duration.Seconds()
+	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {
+		return 0
+	}
+	limit, since, sum := p.Start, 0.0, 0.0
+	for _, r := range p.Resizes {
+		if r.Memory <= limit || r.InForce == nil || limit == last {
+			continue
+		}
+		at := min(max(r.Seconds, since), length)
+		sum += float64(limit) * (at - since)
+		limit, since = min(r.Memory, last), at
+	}
+	if limit != last {
+		return 0
+	}
+	return Bytes((sum + float64(limit)*(length-since)) / length)
+}
+
 // CheckDetailed returns an error for each invalid field of a detailed series. A nil series is valid
 // and means unknown.
 func (s *Series) CheckDetailed() []FieldError {

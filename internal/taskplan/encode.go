@@ -14,7 +14,7 @@ import (
 
 // Format is the version of the encoding of a State and of a Pool. What has another format is learned
 // again from the stored series.
-const Format = 1
+const Format = 2
 
 // MaxSize bounds an encoded state, in bytes.
 const MaxSize = 2 << 20
@@ -106,6 +106,13 @@ func (s *State) isUsable() bool {
 	}
 	n := len(p.IDs)
 	if n == 0 || p.Model == nil || p.Model.Clusters == nil || len(p.Model.Phases) != n || len(p.Next) != n || len(p.Dwell) != n || len(p.Visits) != n || !(p.Step > 0) {
+		return false
+	}
+	channels := 1 // memory
+	if p.HasCPU {
+		channels = 2
+	}
+	if !p.Model.IsUsable(channels) {
 		return false
 	}
 	for i, id := range p.IDs {

@@ -13,9 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Timing is the speed of a caller that every plan assumes: a read of the usage every ten seconds, and
-// twenty seconds until the kubelet has resized a pod, which usually takes less than five.
-var Timing = plan.Timing{Poll: 10, Reaction: 20}
+// Timing is the speed of a caller that every plan assumes.
+var Timing = plan.DefaultTiming
 
 // MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
 // task with a plan. Shorter runs hold little of the memory-time.

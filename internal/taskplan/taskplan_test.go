@@ -97,12 +97,15 @@ func TestDamagedStatesAreRejected(t *testing.T) {
 
 func TestStatesWhoseListsDoNotFitAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*taskplan.Phases){
-		"an id out of range":     func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
-		"a short transition":     func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
-		"a missing dwell list":   func(p *taskplan.Phases) { p.Dwell = p.Dwell[1:] },
-		"a missing visit count":  func(p *taskplan.Phases) { p.Visits = p.Visits[1:] },
-		"no model":               func(p *taskplan.Phases) { p.Model = nil },
-		"a step of zero seconds": func(p *taskplan.Phases) { p.Step = 0 },
+		"an id out of range":      func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
+		"a short transition":      func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
+		"a missing dwell list":    func(p *taskplan.Phases) { p.Dwell = p.Dwell[1:] },
+		"a missing visit count":   func(p *taskplan.Phases) { p.Visits = p.Visits[1:] },
+		"other channels":          func(p *taskplan.Phases) { p.HasCPU = !p.HasCPU },
+		"no model":                func(p *taskplan.Phases) { p.Model = nil },
+		"a missing weight":        func(p *taskplan.Phases) { p.Model.Machine.W = p.Model.Machine.W[1:] },
+		"another number of units": func(p *taskplan.Phases) { p.Model.Machine.Hidden++ },
+		"a step of zero seconds":  func(p *taskplan.Phases) { p.Step = 0 },
 	} {
 		s, _ := learned(t, 6)
 		require.NotNil(t, s.Phases)

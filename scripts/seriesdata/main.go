@@ -2,36 +2,45 @@
 // `loadaware phases replay`. The same flags give the same output.
 //
 //	go run ./scripts/seriesdata --family walks,modes --tasks 12 --runs 20 --seed 1 > series.csv
+//	go run ./scripts/seriesdata --family workflow,spikes --tasks 12 --seed 1 > field.csv
 package main
 
 import (
 	"bufio"
 	"flag"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/ml/plan/plantest"
 )
 
 func main() {
-	all := strings.Join(plantest.Families(), ",")
-	names := flag.String("family", all, "how memory grows, separated by commas: some of "+all)
-	tasks := flag.Int("tasks", 12, "number of tasks")
-	runs := flag.Int("runs", 20, "number of runs of each task")
+	designed := strings.Join(plantest.Families(), ",")
+	field := strings.Join(plantest.FieldFamilies(), ",")
+	names := flag.String("family", designed, "how memory grows, separated by commas: some of "+designed+","+field)
+	tasks := flag.Int("tasks", 12, "number of tasks of each family")
+	runs := flag.Int("runs", 20, "number of runs of each task; the families "+field+" have 5 to 200")
 	seed := flag.Uint64("seed", 0, "seed of the generator")
 	flag.Parse()
 	families := strings.Split(*names, ",")
 	for _, family := range families {
-		if !slices.Contains(plantest.Families(), family) {
-			fmt.Fprintf(os.Stderr, "seriesdata: --family %q: unknown; choose among %s\n", family, all)
+		if !slices.Contains(plantest.Families(), family) && !slices.Contains(plantest.FieldFamilies(), family) {
+			fmt.Fprintf(os.Stderr, "seriesdata: --family %q: unknown; choose among %s,%s\n", family, designed, field)
 			os.Exit(2)
 		}
 	}
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	fmt.Fprintln(out, "dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores")
 	for _, family := range families {
+		if slices.Contains(plantest.FieldFamilies(), family) {
+			writeField(out, family, *tasks, *seed)
+			continue
+		}
 		for _, r := range plantest.Generate(family, *tasks, *runs, *seed) {
 			for i, m := range r.Memory {
 				fmt.Fprintf(out, "%s,%s,%s,%d,%.0f,%.2f\n", family, r.Task, r.ID, i*plantest.Step, m, r.CPU[i])
@@ -41,5 +50,18 @@ func main() {
 	if err := out.Flush(); err != nil {
 		fmt.Fprintln(os.Stderr, "seriesdata: write the series:", err)
 		os.Exit(1)
+	}
+}
+
+// writeField writes the runs of a family with uneven samples. Unknown CPU is an empty cell.
+func writeField(out io.Writer, family string, tasks int, seed uint64) {
+	for _, r := range plantest.GenerateField(family, tasks, seed) {
+		for i, m := range r.Memory {
+			cores := ""
+			if !math.IsNaN(r.CPU[i]) {
+				cores = strconv.FormatFloat(r.CPU[i], 'f', 2, 64)
+			}
+			fmt.Fprintf(out, "%s,%s,%s,%g,%.0f,%s\n", family, r.Task, r.ID, r.Seconds[i], m, cores)
+		}
 	}
 }

@@ -24,10 +24,10 @@ const maxTries = 40
 
 func (c Config) withDefaults() Config {
 	if c.Timing.Poll == 0 {
-		c.Timing.Poll = 5
+		c.Timing.Poll = plan.DefaultTiming.Poll
 	}
 	if c.Timing.Reaction == 0 {
-		c.Timing.Reaction = 10
+		c.Timing.Reaction = plan.DefaultTiming.Reaction
 	}
 	if c.Progress == nil {
 		c.Progress = func(int) {}

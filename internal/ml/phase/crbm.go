@@ -51,6 +51,13 @@ type Machine struct {
 	velocity *Machine // the newest update, for the momentum; it has no velocity
 }
 
+// isUsable reports whether the weights of a decoded machine have the lengths of their matrices.
+func (m *Machine) isUsable() bool {
+	return m.Visible > 0 && m.Delay >= 0 && m.Hidden > 0 &&
+		len(m.W) == m.Visible*m.Hidden && len(m.A) == m.Visible*m.Delay*m.Visible && len(m.B) == m.Visible*m.Delay*m.Hidden &&
+		len(m.VisibleBias) == m.Visible && len(m.HiddenBias) == m.Hidden
+}
+
 // NewMachine returns a machine with weights drawn from N(0, 0.01²).
 func NewMachine(visible, delay, hidden int, rng *rand.Rand) *Machine {
 	m := zeroMachine(visible, delay, hidden)

@@ -3,6 +3,7 @@ package phase
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/kmeans"
 )
@@ -119,6 +120,20 @@ func (m *Model) encode(window []float64) []float64 {
 		return window
 	}
 	return m.Machine.Encode(window)
+}
+
+// IsUsable reports whether the parts of a decoded model fit together, for series with a number of channels.
+func (m *Model) IsUsable(channels int) bool {
+	code := channels * (m.Delay + 1)
+	if n := m.Machine; n != nil {
+		if !n.isUsable() || n.Visible != channels || n.Delay != m.Delay {
+			return false
+		}
+		code = n.Hidden
+	}
+	return m.Delay >= 0 && len(m.Scaling.Mean) == channels && len(m.Scaling.SD) == channels &&
+		m.Clusters != nil && len(m.Clusters.Centroids) == len(m.Phases) &&
+		!slices.ContainsFunc(m.Clusters.Centroids, func(c []float64) bool { return len(c) != code })
 }
 
 // Label returns the phase of each step. A visit (consecutive steps in one phase) that is shorter

@@ -18,12 +18,12 @@ const (
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
 	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
-	maxRisk     = 0.03 // largest accepted kill rate of a rule, divided by the caution of the pool
+	maxRisk     = 0.02 // largest accepted kill rate of a rule, divided by the caution of the pool
 )
 
 // Plan returns the plan of the next run with a static grant. It chooses the rule with the least
 // expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
-// The first rule, the static grant with headroom, is always a candidate.
+// The first rule, the static grant, is always a candidate, and no other rule may cost more.
 func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 	return newPlanner(l, pool, t).Plan(grant)
 }
@@ -48,7 +48,11 @@ func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
 // synthetic tasks of plantest.
 func (r *rule) priorRisk(age int) float64 {
 	if r.base == static {
-		return [...]float64{.02, .01, .006, .004}[age] / math.Pow(r.margin, 6)
+		risk := [...]float64{.02, .01, .006, .004}[age] / math.Pow(r.margin, 6)
+		if r.overflow == 0 {
+			return 1.5 * risk
+		}
+		return risk
 	}
 	risk := [...]float64{.30, .07, .035, .012}[age] * (1 + 12*math.Max(0, 1.17-r.margin)) / (r.margin - .15)
 	if r.stretch > 0 {
@@ -60,7 +64,7 @@ func (r *rule) priorRisk(age int) float64 {
 // priorCost returns the expected cost of a rule that was never replayed.
 func (r *rule) priorCost() float64 {
 	if r.base == static {
-		return r.margin
+		return r.margin + .5*r.overflow
 	}
 	return .55 + .2*r.margin
 }
@@ -80,7 +84,7 @@ func (p *Plan) Need(seconds, level float64) float64 {
 // headroom.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
-	lifted.rule = &rules[0]
+	lifted.rule = &rules[liftRule]
 	lifted.Static = max(p.Static, lift*killed)
 	return &lifted
 }

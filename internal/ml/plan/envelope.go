@@ -4,16 +4,21 @@ import "math"
 
 // Timing says how fast a limit follows the usage of a run. The zero value is usable.
 type Timing struct {
-	Poll     float64 // seconds between two reads of the usage; 5 if zero
-	Reaction float64 // seconds from a read until a new limit is in force; 10 if zero
+	Poll     float64 // seconds between two reads of the usage; DefaultTiming's if zero
+	Reaction float64 // seconds from a read until a new limit is in force; DefaultTiming's if zero
 }
+
+// DefaultTiming is the speed of a caller that the service and replays assume: a read of the usage
+// every ten seconds, and twenty seconds until the kubelet has resized a pod, which usually takes
+// less than five.
+var DefaultTiming = Timing{Poll: 10, Reaction: 20}
 
 func (t Timing) withDefaults() Timing {
 	if t.Poll == 0 {
-		t.Poll = 5
+		t.Poll = DefaultTiming.Poll
 	}
 	if t.Reaction == 0 {
-		t.Reaction = 10
+		t.Reaction = DefaultTiming.Reaction
 	}
 	return t
 }

@@ -30,7 +30,7 @@ type Pool struct {
 // series: each killed run multiplies the price of a kill by e^cautionStep and divides the accepted
 // risk by the same factor. Each surviving run reverts a small part of this change.
 const (
-	targetKills    = 0.012 // target kill rate
+	targetKills    = 0.010 // target kill rate
 	cautionStep    = 0.5   // change of the log factor after a kill
 	initialCaution = 0.1   // log factor before the first run
 	minCaution     = -0.7  // bounds of the change of the log factor

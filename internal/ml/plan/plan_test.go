@@ -53,6 +53,24 @@ func TestRampsGetGrowingLimits(t *testing.T) {
 	assert.InDelta(t, 4.5e9*lift, lifted.Start(), 1)
 }
 
+// A run without phases must not cost more than its static grant.
+func TestFlatRunsKeepTheStaticGrant(t *testing.T) {
+	var l Learner
+	var pool Pool
+	const level, grant = 4e9, 4.1e9
+	for i := range 20 {
+		run := []Sample{{0, 1e8}}
+		for at := 2.0; at < 1800+float64(i); at += 2 {
+			run = append(run, Sample{at, level})
+		}
+		if i >= 10 {
+			limits := l.Plan(&pool, grant, Timing{}).Follow(run, 0, Timing{})
+			assert.LessOrEqual(t, limits[len(limits)-1], grant*1.02, "run %d", i)
+		}
+		l.Learn(&pool, NewCurve(run), grant, Timing{})
+	}
+}
+
 // A task whose memory jumps at random times must keep its static grant.
 func TestRandomJumpsKeepTheStaticGrant(t *testing.T) {
 	var l Learner

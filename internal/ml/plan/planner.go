@@ -26,11 +26,14 @@ func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 		return p
 	}
 	shared, caution := pool.tallies(l), pool.caution(l)
-	least := 0.0
+	least, most := 0.0, 0.0
 	for i := range rules {
 		risk, cost := l.expect(i, shared)
 		total := cost + priceOfKill*caution*risk
-		if i == 0 || risk <= maxRisk/caution && total < least {
+		if i == 0 {
+			most = cost
+		}
+		if i == 0 || risk <= maxRisk/caution && cost <= most && total < least {
 			p.rule, p.risk, least = &rules[i], risk, total
 		}
 	}

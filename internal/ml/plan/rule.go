@@ -24,10 +24,8 @@ type rule struct {
 	stretch  int     // index of forecast.time and forecast.ratio
 	margin   float64 // factor on the base
 	headroom float64 // the limit is at least 1 + headroom times the level observed so far, up to the static grant
+	overflow float64 // headroom above the static grant; 0: the limit never exceeds the static grant
 }
-
-// overflow is the headroom above the static grant.
-const overflow = 0.1
 
 // While the levels are small, the limit keeps a distance from them, because runs allocate memory
 // fastest at their start.
@@ -36,22 +34,22 @@ const (
 	minHeadroom = 0.05 // share of the static grant that is always free
 )
 
-// rules lists the candidates. The first rule applies before the first run.
+// rules lists the candidates. The first rule is the static grant without a plan.
 var rules = makeRules()
 
+// liftRule is the rule of a try after a kill: a static limit that grows with the usage.
+const liftRule = 1
+
 func makeRules() []rule {
-	var all []rule
-	for _, margin := range []float64{1, 1.15, 1.4, 2} {
-		all = append(all, rule{static, 0, margin, overflow})
-	}
+	all := []rule{{base: static, margin: 1}, {base: static, margin: 1, overflow: .1}, {base: static, margin: 1, overflow: .03}}
 	for _, margin := range []float64{.85, .7, .55} {
-		all = append(all, rule{static, 0, margin, .25})
+		all = append(all, rule{static, 0, margin, .25, .05})
 	}
 	for b := byTime; b <= byTimeOrLevel; b++ {
 		for stretch := range stretches {
 			for _, margin := range []float64{1.5, 1.3, 1.15, 1.05} {
 				for _, headroom := range []float64{.25, .1} {
-					all = append(all, rule{b, stretch, margin, headroom})
+					all = append(all, rule{b, stretch, margin, headroom, .05})
 				}
 			}
 		}
@@ -76,11 +74,11 @@ func (r *rule) limit(grant, level float64, f forecast) float64 {
 		need = math.Max(f.time[r.stretch], f.level)
 	}
 	need = math.Max(math.Max(need*r.margin, minShare*grant), math.Max(level*(1+r.headroom), level+minHeadroom*grant))
-	most := grant
-	if r.base == static {
-		most *= math.Max(1, r.margin)
+	need = math.Min(need, grant)
+	if r.overflow > 0 {
+		need = math.Max(need, level*(1+r.overflow))
 	}
-	return math.Max(math.Min(need, most), level*(1+overflow))
+	return need
 }
 
 // String returns the description of the rule for people.

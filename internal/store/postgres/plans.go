@@ -20,6 +20,15 @@ const insertExecutedSQL = `
 	INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
 	ON CONFLICT DO NOTHING`
 
+// insertMeanSQL also stores the mean limit of the try, for the ledger of savings.
+const insertMeanSQL = `
+	WITH executed AS (
+		INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING
+		RETURNING task, seq)
+	UPDATE observation SET mean_allocated = $7
+	FROM executed WHERE observation.task = executed.task AND observation.seq = executed.seq`
+
 // pruneDetailedSQL and pruneExecutedSQL delete all but the newest $2 rows of a task.
 const pruneDetailedSQL = `
 	DELETE FROM detailed_series
@@ -49,7 +58,12 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s)).Exec(amend)
 		}
 		if p := r.Executed; p != nil {
-			batch.Queue(insertExecutedSQL, r.task.id, result.Seq, p.Version, string(p.Mode), p.Followed, p).Exec(amend)
+			row := []any{r.task.id, result.Seq, p.Version, string(p.Mode), p.Followed, p}
+			if mean := p.MeanLimit(r.Allocated.Memory, r.Duration); mean > 0 {
+				batch.Queue(insertMeanSQL, append(row, int64(mean))...).Exec(amend)
+			} else {
+				batch.Queue(insertExecutedSQL, row...).Exec(amend)
+			}
 		}
 		pruned[r.task.id] = true
 	}

@@ -34,6 +34,7 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, obs[10].Try.RunID, kept[0].RunID)
 	})
 	t.Run("outcomes of followed plans of memory are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
+	t.Run("the ledger counts the limits of plans over time", func(t *testing.T) { testMeanLimits(t, open(t)) })
 	t.Run("a plan replaces the known version only", func(t *testing.T) { testSavePlan(t, open(t)) })
 }
 
@@ -102,6 +103,24 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 	tasks, err := st.PlannableTasks(ctx, 1)
 	require.NoError(t, err)
 	require.Equal(t, []sizing.TaskKey{key}, tasks)
+}
+
+// testMeanLimits: the ledger counts the limits of an executed plan over time.
+func testMeanLimits(t *testing.T, st store.Store) {
+	key, inForce := task("means"), 3000.0
+	o := runs(key, 1)[0]
+	o.Duration, o.Allocated.Memory, o.MemoryMax = time.Hour, 4e9, 3e9
+	o.Executed = &sizing.ExecutedPlan{Version: 1, Mode: sizing.ResizeMemory, Followed: true, Start: 1e9,
+		Resizes: []sizing.ExecutedResize{{Seconds: 2700, Memory: 4e9, Result: "applied", InForce: &inForce}}}
+	recordNew(t, st, o)
+	sum := savings(t, st, store.ByAll)[0]
+	require.InDelta(t, 1.75, *sum.Granted, 1e-9, "1 GB for three quarters of the hour, then 4 GB")
+	require.InDelta(t, 3, *sum.Used, 1e-9)
+	require.Zero(t, *sum.Wasted, "the limits were in use")
+	require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
+	require.InDelta(t, 1.75, *savings(t, st, store.ByAll)[0].Granted, 1e-9)
+	require.NoError(t, st.Void(t.Context(), o.Try))
+	require.Empty(t, savings(t, st, store.ByAll), "a void removes what the report added")
 }
 
 func testSavePlan(t *testing.T, st store.Store) {

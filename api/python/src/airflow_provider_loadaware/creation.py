@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from kubernetes.client.exceptions import ApiException
 
-from airflow_provider_loadaware import links, pod_end, rendered, resize_support, resizer
+from airflow_provider_loadaware import links, pod_end, rendered, resize_support, resizer, settings
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.grant import Kill
 from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
@@ -76,6 +77,9 @@ class Creation:
         if problem is not None:
             operator.log.warning("loadaware: plan: keeping the static grant: %s", problem)
             return
+        if not operator.deferrable and not settings.synchronous_limits():
+            # Nothing resizes the pod of a lost worker until the next try, so that its limit must suffice.
+            plan = replace(plan, keeps_limit=True)
         pods.start_with(self._request, operator.base_container_name, plan)
         operator.log.info("loadaware: plan (%s): %s", plan.mode, plan.summary)
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow_provider_loadaware.grant import MAX_BYTES, MAX_CORES, MIN_BYTES, Grant, Static
+from airflow_provider_loadaware.pod_state import Resources
 from airflow_provider_loadaware.quantity import display_bytes
 from loadaware_client.models.plan import Plan as Answered
 from loadaware_client.models.prediction import Prediction
@@ -46,6 +47,7 @@ class Plan:
     static_cpu: int | None = None
     cpu_limit: int | None = None
     maximum: int | None = None
+    keeps_limit: bool = False  # the limit stays at the static grant, and only the memory request follows the plan
 
     @classmethod
     def of_prediction(cls, answer: Prediction, grant: Grant, static: Static, maximum: int | None) -> Plan | None:
@@ -88,6 +90,7 @@ class Plan:
                 poll_seconds=_seconds(value["poll_seconds"]),
                 reaction_seconds=_seconds(value["reaction_seconds"]),
                 ask_by_seconds=tuple(sorted(float(at) for at in value["ask_by_seconds"][:_MAX_STEPS])),
+                keeps_limit=bool(value.get("keeps_limit", False)),
                 **{name: _optional(value[name]) for name in ("start_cpu", "static_cpu", "cpu_limit", "maximum")},
             )
         except InvalidPlanError:
@@ -120,9 +123,22 @@ class Plan:
     @property
     def summary(self) -> str:
         """A line for the log."""
-        memory = f"memory {display_bytes(self.start_bytes)} of {display_bytes(self.static_bytes)} at the start"
+        amount = "memory request" if self.keeps_limit else "memory"
+        memory = f"{amount} {display_bytes(self.start_bytes)} of {display_bytes(self.static_bytes)} at the start"
         cpu = f", CPU request {self.start_cpu}m of {self.static_cpu}m" if self.start_cpu and self.static_cpu else ""
         return f"version {self.version}, {memory}{cpu}, {len(self.ask_by_seconds)} steps"
+
+    @property
+    def start_limit(self) -> int:
+        """The memory limit at the start."""
+        return self.start_bytes if self.resizes_memory and not self.keeps_limit else self.static_bytes
+
+    def followed_limit(self, wanted: Resources) -> int | None:
+        """Return the limit of the plan in wanted resources. With `keeps_limit`, it is the one of their request."""
+        if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
+            return wanted.limit
+        exceeds_static = (wanted.limit or 0) > self.static_bytes
+        return wanted.limit if exceeds_static else round(wanted.request / self.request_share)
 
     def request_of(self, limit: int) -> int:
         """Return the memory request that belongs to a limit."""

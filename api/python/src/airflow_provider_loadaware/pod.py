@@ -97,7 +97,7 @@ def start_with(pod: Any, base: str, plan: Plan) -> None:
     requests, limits = dict(container.resources.requests), dict(container.resources.limits)
     if plan.resizes_memory:
         requests["memory"] = format_bytes(plan.request_of(plan.start_bytes))
-        limits["memory"] = format_bytes(plan.start_bytes)
+        limits["memory"] = format_bytes(plan.start_limit)
     if plan.resizes_cpu and plan.start_cpu is not None:
         requests["cpu"] = f"{plan.bounded_cpu(plan.start_cpu)}m"
     container.resources = k8s.V1ResourceRequirements(

@@ -107,7 +107,7 @@ class Controller:
         """Note whether another process may have executed the first part of the plan."""
         plan = self._plan
         self._usage_at = elapsed
-        started_as_planned = not plan.resizes_memory or state.wanted.limit == plan.start_bytes
+        started_as_planned = not plan.resizes_memory or plan.followed_limit(state.wanted) == plan.start_bytes
         in_time = not plan.ask_by_seconds or elapsed <= plan.ask_by_seconds[0]
         self.execution.is_complete = started_as_planned and in_time
         if not self.execution.is_complete:
@@ -156,7 +156,7 @@ class Controller:
             **self._key,
             "elapsed_seconds": round(elapsed, 3),
             # Observed plans have no limit of their own: their question is about the start.
-            "limit_bytes": wanted.limit if plan.acts else plan.start_bytes,
+            "limit_bytes": plan.followed_limit(wanted) if plan.acts else plan.start_bytes,
             "static_bytes": plan.static_bytes,
             "cpu_millicores": wanted.cpu if plan.start_cpu else None,
             "static_cpu_millicores": plan.static_cpu,
@@ -202,7 +202,7 @@ class Controller:
                 self._log.warning("loadaware: plan: the CPU request stays at %sm (%s)", wanted.cpu, refused)
         if not plan.resizes_memory:
             return
-        goal = plan.request_of(max(target, limit))
+        goal = plan.request_of(target if plan.keeps_limit else max(target, limit))
         within = min(goal, limit)
         if within > request:
             text = f"memory request {format_amount(request)} → {format_amount(within)} below the limit"

@@ -77,11 +77,13 @@ class Execution:
     def to_dict(self) -> dict[str, Any]:
         """Return the field of the report."""
         fallback = self.fallback or (None if self.is_complete else "another process executed the first part")
+        if self.plan.keeps_limit and self.plan.resizes_memory:
+            fallback = fallback or "a synchronous task keeps its static limit; only its request followed the plan"
         return {
             "version": self.plan.version,
             "mode": self.plan.mode,
             "followed": fallback is None and self.plan.acts,
-            "start_bytes": self.plan.start_bytes if self.plan.resizes_memory else self.plan.static_bytes,
+            "start_bytes": self.plan.start_limit,
             "fallback": fallback[:500] if fallback else None,
             "resizes": self.resizes,
         }

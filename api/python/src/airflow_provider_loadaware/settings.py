@@ -11,6 +11,7 @@
     policy_deny ..... globs that the policy does not size; default none
     timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
     campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
+    synchronous_limits whether the memory limit of a synchronous task follows its plan; default false: only its request
 
 LOADAWARE_DISABLED=1 turns everything off.
 """
@@ -43,6 +44,12 @@ def names(key: str) -> list[str]:
 def campaign_pools() -> bool:
     """Return whether the policy sets the pool of reproduced runs."""
     return get("campaign_pools").lower() in ("1", "true", "yes", "on")
+
+
+def synchronous_limits() -> bool:
+    """Return whether the memory limit of a synchronous task follows its plan, although no process replaces a lost
+    worker until the next try."""
+    return get("synchronous_limits").lower() in ("1", "true", "yes", "on")
 
 
 def is_off(value: object) -> bool:

@@ -281,3 +281,43 @@ def test_a_pending_resize_falls_back_before_its_deadline_if_the_usage_is_near_th
     assert "near the limit" in (done.fallback or "")
     at = next(at for at, p in run.patches if p.limit == STATIC)
     assert 90 <= at <= 96
+
+
+def request_only(**more: Any) -> Simulation:
+    """A pod whose limit stays static, and whose request follows the plan."""
+    run = Simulation(ramp, follow, dataclasses.replace(PLAN, keeps_limit=True), **more)
+    start = Resources(STATIC, PLAN.start_bytes, PLAN.start_cpu)
+    run.wanted = run.in_force = start
+    return run
+
+
+def test_a_plan_that_keeps_the_limit_changes_only_the_requests() -> None:
+    run = request_only(ends_at=250)
+    executed = run.run(LOG).to_dict()
+    assert {patch.limit for _, patch in run.patches} == {STATIC}
+    assert ramp(249) < (run.wanted.request or 0) < STATIC
+    assert (executed["followed"], executed["start_bytes"]) == (False, STATIC)
+    asked = [body["limit_bytes"] for body in run.asked]
+    assert asked[0] == 200 * MIB, "the plan's limit, not the pod's"
+    assert 700 * MIB < asked[-1] < STATIC
+
+
+def test_a_lost_worker_does_not_harm_a_pod_that_keeps_its_limit() -> None:
+    run = request_only()
+    run.run(LOG, until=20)  # then the worker is lost
+    run._advance(run.ends_at)
+    assert not run.killed
+
+
+def test_a_plan_that_keeps_the_limit_still_outgrows_the_static_grant() -> None:
+    run = request_only(ends_at=400)
+    run.run(LOG)
+    assert not run.killed
+    assert (run.in_force.limit or 0) > STATIC
+
+
+def test_an_outage_returns_the_request_to_the_static_grant() -> None:
+    run = request_only(ends_at=60)
+    run.answer = lambda body: OUTAGE
+    run.run(LOG)
+    assert run.wanted.request == run.wanted.limit == STATIC

@@ -16,6 +16,7 @@ import pytest
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.cncf.kubernetes.triggers.pod import KubernetesPodTrigger
 from fake_kubernetes import SCRIPT_VARIABLE, Cluster, NodeRoom, Pod, Script, serve, write_kubeconfig
+from fake_kubernetes.quantity import memory_bytes
 from kubernetes import client, config
 from kubernetes.client import models as k8s
 
@@ -88,6 +89,12 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     monkeypatch.setattr(resize_support, "PROBE_SECONDS", 60.0)
     with serve(cluster) as url:
         yield Fake(tmp_path, url, cluster)
+
+
+@pytest.fixture
+def synchronous_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the limits of synchronous tasks follow their plans."""
+    monkeypatch.setenv("AIRFLOW__LOADAWARE__SYNCHRONOUS_LIMITS", "True")
 
 
 @pytest.fixture
@@ -187,6 +194,7 @@ def resize_plan() -> plans.Plan:
     return plans.Plan(1, "memory", START, STATIC, 1.0, 1, 1)
 
 
+@pytest.mark.usefixtures("synchronous_limits")
 def test_a_synchronous_task_resizes_its_pod_and_reports_it(fake: Fake, planned: ScriptedServer) -> None:
     operator = fake.operator()
     context = fake.create(operator)
@@ -200,6 +208,21 @@ def test_a_synchronous_task_resizes_its_pod_and_reports_it(fake: Fake, planned: 
     assert planned.of("/phase")[0]["run_id"] == context["run_id"]
 
 
+def test_a_synchronous_task_keeps_its_static_limit(fake: Fake, planned: ScriptedServer) -> None:
+    operator = fake.operator(script=Script(need=MIB, seconds=5))
+    fake.create(operator)
+    requests = [fake.pod.base["resources"]["requests"]["memory"]]
+    fake.wait()
+    requests.append(fake.pod.resizing.in_force(1e9)[0]["requests"]["memory"])
+    assert [memory_bytes(amount) for amount in requests] == [START, GROWN]
+    assert limits(fake.pod) == (STATIC, STATIC)
+    with contextlib.suppress(Exception):
+        operator.cleanup(operator.pod, operator.pod)
+    (report,) = planned.of("/observe")
+    assert report["executed_plan"]["followed"] is False
+    assert report["executed_plan"]["start_bytes"] == report["allocated"]["memory_bytes"] == STATIC
+
+
 def test_a_rejected_launch_has_no_plan(fake: Fake, planned: ScriptedServer) -> None:
     operator = fake.operator(script=Script(need=MIB, seconds=0, admission=8 * GIB))
     fake.create(operator)
@@ -208,6 +231,7 @@ def test_a_rejected_launch_has_no_plan(fake: Fake, planned: ScriptedServer) -> N
     assert not hasattr(operator, "loadaware_resizer")
 
 
+@pytest.mark.usefixtures("synchronous_limits")
 def test_another_worker_continues_the_plan_of_a_running_pod(fake: Fake, planned: ScriptedServer) -> None:
     first = fake.operator(script=Script(need=MIB, seconds=0, grows_to=GROWN))
     planned.answers["/phase"] = lambda body: (200, full_answer(body, body["limit_bytes"]))
@@ -325,6 +349,7 @@ def test_an_unknown_execution_is_reported_as_not_followed(fake: Fake, planned: S
     assert report["executed_plan"]["followed"] is False
 
 
+@pytest.mark.usefixtures("synchronous_limits")
 def test_a_kill_is_reported_with_the_limit_in_force(fake: Fake, planned: ScriptedServer) -> None:
     planned.answers["/retry-lift"] = (404, {"detail": "no"})
     memory = ((0.0, MIB), (0.5, 300 * MIB))  # more than the limit at the start, before a resize is in force

@@ -156,6 +156,7 @@ def environment() -> Iterator[Environment]:
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_RUNS": "1",
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_INTERVAL_SECONDS": "1",
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),
+                "AIRFLOW__LOADAWARE__SYNCHRONOUS_LIMITS": "True",
                 "AIRFLOW__LOADAWARE__POLICY_ALLOW": "policy.*",
                 "AIRFLOW__LOADAWARE__POLICY_DENY": "policy.denied",
             },

@@ -1,0 +1,185 @@
+package plantest
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// fieldShape draws the memory of a run that takes about some seconds with an input of size 1, in
+// units of the peak of such a run.
+type fieldShape func(rng *rand.Rand, seconds, size, at float64) []float64
+
+// newFieldMemory draws the shape of a task of a family. It panics for an unknown family.
+func newFieldMemory(family string, rng *rand.Rand) fieldShape {
+	switch family {
+	case "workflow":
+		return workflow(rng)
+	case "services":
+		return service(rng)
+	case "training":
+		return training(rng)
+	case "drift":
+		return drifting(rng)
+	case "spikes":
+		return spiking(rng)
+	case "inputs":
+		return inputs(rng)
+	case "flat":
+		return flat(rng)
+	}
+	panic("unknown family " + family)
+}
+
+// steps returns the number of values of a run.
+func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
+
+// segment appends n values that go from the last value, or from the first level, to a level.
+func segment(all []float64, n int, to float64) []float64 {
+	from := to
+	if len(all) > 0 {
+		from = all[len(all)-1]
+	}
+	for i := range n {
+		all = append(all, from+(to-from)*float64(i+1)/float64(n))
+	}
+	return all
+}
+
+// hold appends n values of one level.
+func hold(all []float64, n int, level float64) []float64 {
+	for range n {
+		all = append(all, level)
+	}
+	return all
+}
+
+// workflow returns a program of a workflow: it loads an index or reference, streams its input, and
+// sorts, merges or reports at the end. The duration of each phase varies up to five times.
+func workflow(rng *rand.Rand) fieldShape {
+	phases := 2 + rng.IntN(4)
+	levels, shares, ramps := make([]float64, phases), make([]float64, phases), make([]bool, phases)
+	most := 0.0
+	for i := range levels {
+		levels[i], shares[i], ramps[i] = .1+.9*rng.Float64(), .2+rng.Float64(), rng.IntN(2) == 0
+		most = max(most, levels[i])
+	}
+	vary := .1 + .4*rng.Float64() // standard deviation of the log of the duration of a phase
+	byInput := rng.Float64()
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		all := []float64{.01}
+		for i := range levels {
+			n := max(1, int(seconds*size*shares[i]/float64(phases)*math.Exp(vary*rng.NormFloat64())/Step))
+			level := levels[i] / most * math.Pow(size, byInput*float64(i)/float64(phases))
+			if ramps[i] {
+				all = segment(all, n, level)
+			} else {
+				all = hold(segment(all, min(n, 3), level), n-min(n, 3), level)
+			}
+		}
+		return all[:min(len(all), 3*3600)]
+	}
+}
+
+// service returns a process in a language with a garbage collector, or with an allocator that never
+// returns memory.
+func service(rng *rand.Rand) fieldShape {
+	kind, cycles, live := rng.IntN(3), 5+60*rng.Float64(), .1+.4*rng.Float64()
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		all := make([]float64, steps(seconds*size))
+		heap, next := live, 0.0
+		for i := range all {
+			at := float64(i) / float64(len(all))
+			switch kind {
+			case 0: // the threshold of the collector follows the live set
+				base := live * (1 + at*size)
+				all[i] = base * (1 + math.Mod(at*cycles, 1)) / (live * 4)
+			case 1: // an allocator that grows in arenas at random times and returns nothing
+				if at >= next {
+					heap, next = heap*(1+.3*rng.Float64()), at+.02+.15*rng.ExpFloat64()
+				}
+				all[i] = min(heap, 1.2*size)
+			default: // a cache that fills
+				all[i] = live + (1-live)*(1-math.Exp(-at*cycles/8))
+			}
+		}
+		return all
+	}
+}
+
+// training returns the training of a model: loading, epochs with batches, evaluations and
+// checkpoints between them.
+func training(rng *rand.Rand) fieldShape {
+	load, epochs, base := .02+.15*rng.Float64(), 2+rng.IntN(20), .2+.4*rng.Float64()
+	check, growth := rng.Float64()*(1-base), .3*rng.Float64()*base
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		n := steps(seconds * size)
+		all := segment([]float64{.02}, int(load*float64(n)), base)
+		epochs := max(1, epochs+rng.IntN(3)-1)
+		per := max(4, (n-len(all))/epochs)
+		for e := range epochs {
+			level := base + growth*float64(e)/float64(epochs)
+			all = hold(all, per-per/8, level)
+			all = hold(all, max(2, per/8), level+check)
+		}
+		return all
+	}
+}
+
+// drifting returns a workflow whose memory or duration changes after half of the runs.
+func drifting(rng *rand.Rand) fieldShape {
+	before, after := workflow(rng), training(rng)
+	kind, factor := rng.IntN(3), 1.2+.8*rng.Float64()
+	return func(rng *rand.Rand, seconds, size, at float64) []float64 {
+		if at < .5 {
+			return before(rng, seconds, size, at)
+		}
+		if kind == 0 {
+			return after(rng, seconds, size, at)
+		}
+		if kind == 1 {
+			return before(rng, seconds*factor, size, at)
+		}
+		all := before(rng, seconds, size, at)
+		for i := range all {
+			all[i] *= factor
+		}
+		return all
+	}
+}
+
+// spiking returns a level with sudden peaks of four seconds at random times.
+func spiking(rng *rand.Rand) fieldShape {
+	low, perHour := .1+.6*rng.Float64(), math.Exp(3*rng.Float64()-.5)
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		all := hold(segment([]float64{.02}, 5, low), steps(seconds*size), low)
+		for i := range all {
+			if rng.Float64() < perHour*Step/3600 {
+				high := low + (1-low)*(.5+.5*rng.Float64())
+				for k := i; k < min(len(all), i+2); k++ {
+					all[k] = high
+				}
+			}
+		}
+		return all
+	}
+}
+
+// inputs returns a program whose memory grows in proportion to its input, at a rate that depends on
+// the machine. Duration and peak vary up to five times.
+func inputs(rng *rand.Rand) fieldShape {
+	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		size *= math.Exp(spread * rng.NormFloat64())
+		n := steps(seconds * size * math.Exp(.1*rng.NormFloat64()))
+		all := segment([]float64{base}, int(float64(n)*(1-.4*tail)), max(base, .6*size))
+		return hold(all, int(float64(n)*.4*tail), .6*size)
+	}
+}
+
+// flat returns a run without phases.
+func flat(rng *rand.Rand) fieldShape {
+	start := 1 + rng.IntN(10)
+	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
+		return hold(segment([]float64{.02}, start, .9), steps(seconds*size), .9*math.Exp(.02*rng.NormFloat64()))
+	}
+}
