@@ -20,6 +20,7 @@ from fake_kubernetes import Cluster, serve, write_kubeconfig
 from harness.deployment import TESTS, Airflow
 from harness.environment import Environment, connection, folder
 from harness.loadaware import Loadaware
+from harness.planner import Planner
 from harness.waiting import wait_for
 from trial import checks, pipeline
 from trial.crashes import Crashes
@@ -163,7 +164,7 @@ def run(runs: int, kills: int, seed: int, tick: int) -> None:
         stack.callback(airflow.stop)
         airflow.start()
         trial = Trial(
-            environment=Environment(server, airflow, cluster),
+            environment=Environment(server, airflow, cluster, Planner(server.url)),  # no task of the trial has a plan
             crashes=Crashes(server, airflow, runs * len(pipeline.TASKS), kills, seed),
             settings=Settings(airflow, tick),
             runs=runs,
