@@ -26,7 +26,7 @@ type ScoredCandidate struct {
 // largest reduction of the summed prediction variance over all candidates. The sum weights each
 // candidate by its past peak, because wastage grows with the peak. A choice reduces the gain of similar
 // candidates, so the chosen candidates are diverse. The even choices follow kernel herding, which keeps
-// frequent inputs frequent. known are tries whose usage is known already.
+// frequent inputs frequent, known ones included. known are tries whose usage is known already.
 //
 // If there are more than maxCandidates, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
@@ -43,18 +43,20 @@ func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
 		d.rows, d.weights = append(d.rows, d.row(&known[n])), append(d.weights, 0)
 	}
 	p := newProcess(d)
+	h := newHerd(p.covariance, len(sampled))
 	for i := range knownRows {
 		p.observe(len(sampled) + i)
+		h.choose(len(sampled) + i)
 	}
-	scored := p.choose(len(sampled), count)
+	scored := p.choose(h, count)
 	for i := range scored {
 		scored[i].Index = sampled[scored[i].Index]
 	}
 	return scored
 }
 
-// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB, and its copy for
-// kernel herding 32 MB.
+// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB, and the kernel of
+// the candidates for kernel herding 48 MB.
 const (
 	maxCandidates = 2_000
 	maxKnown      = 1_000
