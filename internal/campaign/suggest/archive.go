@@ -98,7 +98,7 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run, with the features and the largest peak of its tasks.
+// Candidates returns one candidate for each run, with the features of its tasks.
 // The conf and the execution date are the features of a run without rows.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
@@ -117,7 +117,6 @@ func (a *Archive) Candidates() []Candidate {
 				c.Features[name] = v
 			}
 		}
-		c.Peak = max(c.Peak, a.Rows[i].MemoryMax)
 	}
 	return candidates
 }

@@ -73,16 +73,8 @@ func TestRankKeepsFrequentInputsFrequent(t *testing.T) {
 	assert.GreaterOrEqual(t, frequent, 18, "of 20 choices by kernel herding")
 }
 
-func TestRankWeightsByPastPeaksAndKnownRuns(t *testing.T) {
+func TestKnownRunsReduceGains(t *testing.T) {
 	all := mixed()
-	for i := range all {
-		all[i].Peak = sizing.GiB
-		if i >= 90 && i < 100 {
-			all[i].Peak = 100 * sizing.GiB
-		}
-	}
-	first := suggest.Rank(all, nil, 1)[0].Index
-	assert.True(t, first >= 90 && first < 100, "%d is not heavy", first)
 	known := make([]suggest.Candidate, 50)
 	for i := range known {
 		known[i] = candidate(100_000, "emea")
@@ -119,7 +111,7 @@ pricing,load,r3,2020-01-05T02:00:00Z,400,7,2020-01-03
 	rest, known := a.Split([]campaign.Archived{a.Runs[0], another})
 	assert.Equal(t, a.Runs[1:], rest.Runs)
 	assert.Equal(t, []int{0, 1}, rest.RunOf)
-	assert.Equal(t, []sizing.Bytes{200, 400}, []sizing.Bytes{rest.Candidates()[0].Peak, rest.Candidates()[1].Peak})
+	assert.Equal(t, a.Candidates()[1:], rest.Candidates())
 	require.Len(t, known, 2)
 	assert.Equal(t, a.Candidates()[0].Features["rows"], known[0].Features["rows"])
 	assert.Equal(t, a.Candidates()[0].Features["day"], known[0].Features["day"])
@@ -135,7 +127,7 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	require.Len(t, a.Runs, 2)
 	assert.Equal(t, []int{0, 0, 1}, a.RunOf)
 	assert.JSONEq(t, `{"rows": 5, "region": "emea"}`, string(a.Runs[0].Conf))
-	assert.Equal(t, []sizing.Bytes{100, 200}, []sizing.Bytes{a.Candidates()[0].Peak, a.Candidates()[1].Peak})
+	assert.Equal(t, []float64{5, 6}, []float64{a.Candidates()[0].Features["rows"].Num, a.Candidates()[1].Features["rows"].Num})
 
 	var lines bytes.Buffer
 	require.NoError(t, suggest.Write(&lines, a.Runs))

@@ -117,9 +117,7 @@ def check(trial: Trial, seconds: float) -> None:
     assert len(provoked) == 3, trial.failures
     print(f"{trial.runs} runs profiled in {seconds / 60:.1f} minutes; kills {dict(trial.crashes.done)}")
     print(f"{used} DAG runs, none repeated; {rows} rows = {trial.runs} runs x {len(pipeline.TASKS)} tasks")
-    print(
-        f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}"
-    )
+    print(f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}")
     print(f"{slow} passes in the slow interval, at most one per interval")
     for text in trial.failures:
         print(f"reset: {text}" + ("" if is_provoked(text) else " (not provoked)"))
