@@ -91,7 +91,7 @@ func (s *Server) Run(ctx context.Context) error {
 		Auth: access, Metrics: metrics, Log: log, Tracer: tracer, Prices: prices, Pages: pages, WhatIfs: whatIfs,
 		Version: s.Version,
 	})
-	start := startup{Server: s, listeners: server, store: st, service: svc, log: log}
+	start := startup{Server: s, listeners: server, store: st, service: svc, pages: pages, log: log}
 	return server.Serve(ctx, httpserver.App{
 		Main: api, Admin: httpapi.NewAdmin(metrics, access),
 		Background:  runAll(svc.Run, reconciler.Run, retention.Run, pages.Run),

@@ -79,7 +79,8 @@ func fromInt(n int) *float64 {
 	return &f
 }
 
-// taskColumns are the columns of the list in order.
+// taskColumns are the columns of the list in order. templates/tasks.html has the cells in the same
+// order, tasksTable the columns of the CSV.
 var taskColumns = []taskColumn{
 	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
 	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/cohort"
@@ -16,6 +17,7 @@ type cohorts struct {
 	byNamespace sync.Map // string → loadedCohort
 	loading     sync.Mutex
 	changing    sync.Mutex // of a model; held for less than a millisecond
+	isLoaded    atomic.Bool
 }
 
 type loadedCohort struct {
@@ -65,14 +67,17 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 	return known.model
 }
 
-// pollCohorts loads the cohorts that any replica published, until ctx ends.
+// pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first
+// success it repeats the read every second, because the replica is not ready before.
 func (s *Service) pollCohorts(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.PollInterval)
-	defer tick.Stop()
 	for {
 		s.refreshCohorts(ctx)
+		pause := s.cfg.PollInterval
+		if !s.cohorts.isLoaded.Load() {
+			pause = min(pause, time.Second)
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return
 		}
@@ -82,12 +87,15 @@ func (s *Service) pollCohorts(ctx context.Context) {
 // refreshCohorts loads the cohorts whose version changed. It only logs an error, because tasks
 // with history do not depend on cohorts.
 func (s *Service) refreshCohorts(ctx context.Context) {
-	if s.cfg.NoCohorts {
-		return
+	if !s.cfg.NoCohorts {
+		if err := s.loadCohorts(ctx); err != nil {
+			if ctx.Err() == nil {
+				s.log.WarnContext(ctx, "failed to read the cohorts; the cohorts in memory stay in use", "err", err)
+			}
+			return
+		}
 	}
-	if err := s.loadCohorts(ctx); err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "failed to read the cohorts; the cohorts in memory stay in use", "err", err)
-	}
+	s.cohorts.isLoaded.Store(true)
 }
 
 func (s *Service) loadCohorts(ctx context.Context) error {

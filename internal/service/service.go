@@ -119,7 +119,7 @@ type Readiness struct {
 
 // Readiness returns the current readiness. It never blocks.
 func (s *Service) Readiness() Readiness {
-	r := Readiness{Ready: s.models.IsLoaded(), Observe: "ok", Models: s.models.Models(), Stale: s.models.Staleness()}
+	r := Readiness{Ready: s.models.IsLoaded() && s.cohorts.isLoaded.Load(), Observe: "ok", Models: s.models.Models(), Stale: s.models.Staleness()}
 	if !s.models.IsStoreUp() || s.rejection.isRecent(s.cfg.Now()) {
 		r.Observe = "unavailable"
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is the way in which a try ended.
+// Outcome is the way in which a try ended. It is stored as a number, so new outcomes are appended.
 type Outcome uint8
 
 // The outcomes. Only OOMKilled and AppOOM prove a lack of memory.

@@ -3,8 +3,8 @@ package sizing
 import "time"
 
 // Receipt is the stored record of one answer, as JSON. A new field of the answer belongs in
-// Allocation; a field that is only stored belongs here. The JSON encoder of package postgres
-// (body.go) must encode both.
+// Allocation; a field that is only stored belongs here. Package postgres must encode both: body.go as
+// JSON, compact.go and compactread.go in the compact form.
 type Receipt struct {
 	Ask        Ask
 	Allocation Allocation

@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -109,6 +112,82 @@ func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 		}
 	}
 	assert.Greater(t, encoded, 500)
+}
+
+// A new field of the receipt must not be lost: each field that its JSON has is changed alone, and the
+// compact form either reads the change back or rejects the receipt.
+func TestTheCompactFormLosesNoField(t *testing.T) {
+	c := typicalReceipt(rand.New(rand.NewPCG(4, 4)), 1)
+	c.Allocation.Shadow = &sizing.Grant{Request: 1 << 30, Limit: 2 << 30}
+	changed := 0
+	for name, field := range leaves("", reflect.ValueOf(&c).Elem()) {
+		before := field.Interface()
+		field.Set(different(t, field))
+		w := compactWriter{words: newVocabulary(1, nil)}
+		if w.encode(&c) {
+			got := columnFields(&c)
+			require.NoError(t, decodeCompact(w.b, w.words.words, &got), name)
+			want, err := json.Marshal(withoutParams(&c))
+			require.NoError(t, err, name)
+			read, err := json.Marshal(withoutParams(&got))
+			require.NoError(t, err, name)
+			assert.Equal(t, string(want), string(read), name)
+		}
+		field.Set(reflect.ValueOf(before))
+		changed++
+	}
+	assert.Greater(t, changed, 25)
+}
+
+// leaves yields the scalar fields of a struct that its JSON has, by their paths.
+func leaves(path string, v reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for i := range v.NumField() {
+			field, name := v.Field(i), path+"."+v.Type().Field(i).Name
+			if v.Type().Field(i).Tag.Get("json") == "-" {
+				continue
+			}
+			if field.Kind() == reflect.Pointer && !field.IsNil() {
+				field = field.Elem()
+			}
+			if _, isTime := field.Interface().(time.Time); field.Kind() != reflect.Struct || isTime {
+				if !yield(name, field) {
+					return
+				}
+				continue
+			}
+			for name, leaf := range leaves(name, field) {
+				if !yield(name, leaf) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// different returns a value of the same type that differs from v.
+func different(t *testing.T, v reflect.Value) reflect.Value {
+	t.Helper()
+	next := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		next.SetString(v.String() + "x")
+	case reflect.Int, reflect.Int64:
+		next.SetInt(v.Int() + 1_000_000) // whole milliseconds, if it is a duration
+	case reflect.Float64:
+		next.SetFloat(v.Float() + 1)
+	case reflect.Bool:
+		next.SetBool(!v.Bool())
+	case reflect.Pointer:
+		next.Set(reflect.New(v.Type().Elem()))
+	case reflect.Slice, reflect.Map: // without its elements
+		require.NotZero(t, v.Len())
+	case reflect.Struct:
+		next.Set(reflect.ValueOf(v.Interface().(time.Time).Add(time.Second)))
+	default:
+		require.Fail(t, "no other value for "+v.Type().String())
+	}
+	return next
 }
 
 func TestReasonsKeepTheirText(t *testing.T) {
