@@ -67,6 +67,8 @@ var mayImport = map[string][]string{
 	"internal/insight/timeout":  {},
 	"internal/insight/forecast": {"internal/sizing"},
 
+	"internal/insight/forecast/forecasttest": {"internal/sizing", "internal/taskmodel", "internal/insight/forecast"},
+
 	"internal/insight/placement":               {"internal/sizing", "internal/taskmodel"},
 	"internal/insight/placement/placementtest": {"internal/sizing", "internal/taskmodel", "internal/insight/placement"},
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,4 +28,20 @@ func TestSuggestReadsTheHistoryOfAirflow(t *testing.T) {
 	code, _, stderr = invoke(t, "", "campaign", "suggest", "--airflow-url", airflow.url)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr, "--airflow-url URL --dag DAG")
+}
+
+// A second batch continues the first one instead of suggesting the same runs.
+func TestSuggestDoesNotRepeatTheRunsOfACampaign(t *testing.T) {
+	server := startServer(t, database(t))
+	history := "dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows\n"
+	for n := range 6 {
+		history += fmt.Sprintf("etl,load,r%d,2020-01-0%dT02:00:00Z,100,%d\n", n, n+1, 1000<<n)
+	}
+	code, out, stderr := invoke(t, "", "campaign", "create", "c", "--url", server.url, "--dag", "etl", "--conf", `{"sandbox": true}`)
+	require.Equal(t, 0, code, out+stderr)
+	for _, registered := range []string{"registered 4 runs; 0 were", "registered 2 runs; 0 were", "registered 0 runs; 0 were"} {
+		code, out, stderr = invoke(t, history, "campaign", "suggest", "-", "--url", server.url, "--count", "4", "--campaign", "1")
+		require.Equal(t, 0, code, out+stderr)
+		assert.Contains(t, out, registered)
+	}
 }

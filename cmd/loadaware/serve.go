@@ -17,7 +17,7 @@ are stored, receipts that are still queued are lost.`
 
 // serve runs the command serve.
 func serve(ctx context.Context, con cli.Console, args []string) error {
-	cmd := cli.New("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
+	cmd := cli.New("serve", serveUsage, "addr", "admin-addr", "data", "database", "replica", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "import the demo history into an empty store, train it, and print example requests")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "interval of the background search for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.Envs["search-every"] = "LOADAWARE_SEARCH_EVERY"

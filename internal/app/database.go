@@ -14,6 +14,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/pglocal"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/migrations"
 )
@@ -65,6 +66,22 @@ func openStore(ctx context.Context, cfg *config.Config, serverAddr string, trace
 	return st, dsn, func() {
 		st.Close()
 		stopDatabase()
+	}, nil
+}
+
+// withReplica returns st with the standby of cfg.ReplicaURL for reads, and a function that watches the
+// standby until its context ends and then closes its connections. Without a standby it returns st.
+func withReplica(ctx context.Context, cfg *config.Config, st *postgres.Store, tracer pgx.QueryTracer, log *slog.Logger) (store.Store, func(context.Context), error) {
+	if cfg.ReplicaURL == "" {
+		return st, func(context.Context) {}, nil
+	}
+	replicated, err := postgres.OpenReplicated(ctx, st, cfg.ReplicaURL, postgres.Config{Log: log, Tracer: tracer})
+	if err != nil {
+		return nil, nil, err
+	}
+	return replicated, func(ctx context.Context) {
+		replicated.Watch(ctx)
+		replicated.CloseReplica()
 	}, nil
 }
 

@@ -70,7 +70,11 @@ func (s *Server) Run(ctx context.Context) error {
 	metrics.SetBuildInfo(cmp.Or(s.Version, "unknown"))
 	trainer := subprocess.New(trainerCommand(dsn, s.Config, s.Err), metrics.CountTraining, log)
 	metrics.AddTrainerProcess(trainer.PID)
-	svc := service.New(st, trainer, service.Config{MinMemory: sizing.Bytes(s.MinMemory), ModelMemory: sizing.Bytes(s.ModelMemory), NoCohorts: !s.Similar}, log)
+	reads, watchReplica, err := withReplica(ctx, s.Config, st, queryTracer(tracer), log)
+	if err != nil {
+		return err
+	}
+	svc := service.New(reads, trainer, service.Config{MinMemory: sizing.Bytes(s.MinMemory), ModelMemory: sizing.Bytes(s.ModelMemory), NoCohorts: !s.Similar}, log)
 	reconciler, err := newReconciler(s.Config, st, svc, metrics, log)
 	if err != nil {
 		return err
@@ -91,10 +95,10 @@ func (s *Server) Run(ctx context.Context) error {
 		Auth: access, Metrics: metrics, Log: log, Tracer: tracer, Prices: prices, Pages: pages, WhatIfs: whatIfs,
 		Version: s.Version,
 	})
-	start := startup{Server: s, listeners: server, store: st, service: svc, log: log}
+	start := startup{Server: s, listeners: server, store: st, service: svc, pages: pages, log: log}
 	return server.Serve(ctx, httpserver.App{
 		Main: api, Admin: httpapi.NewAdmin(metrics, access),
-		Background:  runAll(svc.Run, reconciler.Run, retention.Run, pages.Run),
+		Background:  runAll(svc.Run, reconciler.Run, retention.Run, pages.Run, watchReplica),
 		OnListening: start.run,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/loadaware/loadaware/internal/dashboard"
 	"github.com/loadaware/loadaware/internal/httpserver"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -20,6 +21,7 @@ type startup struct {
 	listeners *httpserver.Server
 	store     store.Store
 	service   *service.Service
+	pages     *dashboard.Dashboard
 	log       *slog.Logger
 }
 
@@ -32,17 +34,21 @@ func (s *startup) run(ctx context.Context) {
 	}
 	fmt.Fprintf(s.Out, "data folder or database: %s\n", s.Location())
 	if s.Demo {
-		if err := s.importDemo(ctx); err != nil && ctx.Err() == nil {
+		err := s.importDemo(ctx)
+		s.pages.Refresh()
+		if err != nil && ctx.Err() == nil {
 			s.log.Error("import of the demo history failed; the server continues without it", "err", err)
 		}
 	}
 	if s.Demo || s.PrintExamples {
-		fmt.Fprintf(s.Out, exampleRequests, url)
+		fmt.Fprintf(s.Out, exampleRequests, url, s.pages.Home())
 	}
 }
 
-// exampleRequests are commands for a server at the URL %[1]s.
+// exampleRequests are commands for a server at the URL %[1]s, whose pages have the path %[2]s.
 const exampleRequests = `
+Open %[1]s%[2]s in a browser: what was saved, and why a run got its amount.
+
 Try:
   curl '%[1]s/predict?dag_id=pricing&task_id=predict_demand&product_count=1253&store_count=12&region=emea&execution_date=2020-02-01&sale_start=2020-02-05&sale_end=2020-03-15&memory=350Gi'
   curl %[1]s/predict -H 'Content-Type: application/json' -d '{"dag_id": "pricing", "task_id": "build_features", "features": {"product_count": 400, "store_count": 4, "region": "apac", "execution_date": "2020-02-01", "sale_start": "2020-02-05", "sale_end": "2020-02-25"}, "requested": {"memory": "100Gi"}}'

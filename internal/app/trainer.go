@@ -77,7 +77,7 @@ func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")
 		cmd.Args[0] = os.Args[0]
-		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "LOADAWARE_TOKENS=", "LOADAWARE_UI_KEY=", "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(),
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "DATABASE_REPLICA_URL=", "LOADAWARE_TOKENS=", "LOADAWARE_UI_KEY=", "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(),
 			"LOADAWARE_BACKGROUND_TRAINING="+strconv.FormatBool(c.Background), "LOADAWARE_SIMILAR_TASKS="+strconv.FormatBool(c.Similar),
 			supervisorEnv+"="+strconv.Itoa(os.Getpid()))
 		cmd.Stderr = stderr

@@ -19,12 +19,13 @@ import (
 )
 
 // Config has all settings of the environment. Every variable begins with LOADAWARE_ except
-// DATABASE_URL, which platforms set, and the variables of OpenTelemetry.
+// DATABASE_URL and DATABASE_REPLICA_URL, which platforms set, and the variables of OpenTelemetry.
 type Config struct {
 	Addr         string        `envconfig:"ADDR"`
 	AdminAddr    string        `envconfig:"ADMIN_ADDR"`
 	Data         string        `envconfig:"DATA"`
 	DatabaseURL  string        `envconfig:"DATABASE_URL"`
+	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
 	Tokens       string        `envconfig:"TOKENS"`
 	TokensFile   string        `envconfig:"TOKENS_FILE"`
 	TLSCert      string        `envconfig:"TLS_CERT"`

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/savings"
 )
 
 // cache has the results of the queries of pages, so that these queries take a bounded share of the
@@ -122,11 +124,26 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 	}()
 }
 
+// Refresh makes the pages read everything again, after a change that they must show at once.
+func (d *Dashboard) Refresh() { d.cache.clear() }
+
+// isEmpty reports whether a list has no row. Such a list is never cached: it is read quickly, and the
+// first page after an import must not show an old one.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case *taskList:
+		return len(v.rows) == 0
+	case *savings.Answer:
+		return len(v.Rows) == 0
+	}
+	return false
+}
+
 // store sets the value of an entry, unless clear was called since the read began.
 func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version == c.version {
+	if version == c.version && !isEmpty(value) {
 		e.value, e.at = value, c.now()
 		e.took = e.at.Sub(begun)
 	}

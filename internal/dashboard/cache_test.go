@@ -36,3 +36,25 @@ func TestPanicOfABackgroundReadEndsOnlyThatRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, got)
 }
+
+// A server that starts without history reads the lists before the first import.
+func TestEmptyListIsReadAgain(t *testing.T) {
+	now := time.Unix(0, 0)
+	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	rows := 0
+	read := func() int {
+		list, err := cached(t.Context(), c, "key", func(context.Context) (*taskList, error) {
+			now = now.Add(2 * slowQuery)
+			return &taskList{rows: make([]TaskRow, rows)}, nil
+		})
+		require.NoError(t, err)
+		return len(list.rows)
+	}
+	require.Zero(t, read())
+	rows = 1
+	require.Equal(t, 1, read())
+	rows = 2
+	require.Equal(t, 1, read(), "a list with rows is cached")
+	c.clear()
+	require.Equal(t, 2, read())
+}

@@ -121,6 +121,10 @@ func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 	if r.Errors = append(r.Errors, bad...); len(bad) > 0 {
 		return nil
 	}
+	if r.Form.Set+r.Form.NodeType+r.Form.Load == "" { // nothing to compare, so the page does not wait for a fit
+		r.NodeTypes = append(r.NodeTypes, d.svc.NodeTypes(ctx, r.Namespace)...)
+		return nil
+	}
 	key := fmt.Sprintf("what if the run time %q %+v", r.Key(), r.Form)
 	w, err := cached(ctx, d.cache, key, func(ctx context.Context) (*service.RunTimeWhatIf, error) {
 		return d.svc.RunTimeWhatIf(ctx, r.Key(), change)
@@ -136,9 +140,7 @@ func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 		return err
 	}
 	r.NodeTypes = append(r.NodeTypes, w.NodeTypes...)
-	if r.Form.Set+r.Form.NodeType+r.Form.Load != "" {
-		r.WhatIf = []RunTimeRow{runTimeRow("before", w.Before), runTimeRow("after", w.After)}
-	}
+	r.WhatIf = []RunTimeRow{runTimeRow("before", w.Before), runTimeRow("after", w.After)}
 	return nil
 }
 

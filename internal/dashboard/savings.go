@@ -40,6 +40,12 @@ type MonthRow struct {
 	savings.Row
 }
 
+// IsUngranted reports whether no try used a grant, so that the savings are zero.
+func (s *Savings) IsUngranted() bool {
+	t := &s.Total
+	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0
+}
+
 // Name returns the DAG, task or owner of the row.
 func (m *MonthRow) Name() string {
 	switch {
@@ -190,7 +196,8 @@ func monthsFigure(days []savings.Row, from time.Time) chart.Figure {
 		}
 	}
 	months := slices.Sorted(maps.Keys(byMonth))
-	if len(months) < 2 {
+	isZero := func(m *month) bool { return m.saved == 0 && m.killed == 0 }
+	if len(months) < 2 || !slices.ContainsFunc(slices.Collect(maps.Values(byMonth)), func(m *month) bool { return !isZero(m) }) {
 		return chart.Figure{}
 	}
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}

@@ -33,6 +33,7 @@ type Try struct {
 	Text         string         `json:"text,omitempty"`
 	Reason       string         `json:"reason,omitempty"`
 	Note         string         `json:"note,omitempty"`
+	WouldGet     sizing.Bytes   `json:"would_get_bytes,omitempty"` // of a try without a recorded answer
 	Source       sizing.Source  `json:"source,omitempty"`
 	Mode         sizing.Mode    `json:"mode,omitempty"`
 	Version      int            `json:"model_version,omitempty"`
@@ -95,6 +96,9 @@ func (d *Dashboard) try(v *pageRequest) (*view, error) {
 	}
 	if explained != nil {
 		d.explain(t, explained)
+		if !t.IsAnswered {
+			t.WouldGet = explained.Chain.Granted
+		}
 	}
 	key := t.Key()
 	t.TaskURL = d.taskURL("/task", key)

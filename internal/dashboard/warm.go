@@ -18,7 +18,7 @@ const (
 	warmScopes = 8                // scopes of tokens whose lists are kept
 )
 
-// Run keeps the lists of all tasks and their sums in the cache, so that the first visit after a start
+// Run keeps the sums of the savings per month in the store, and the lists of all tasks in the cache, so that the first visit after a start
 // or a night does not wait for slow queries. It returns when ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	for {
@@ -46,10 +46,17 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 			d.cfg.Log.ErrorContext(ctx, "background read of a page panicked; please report this", "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
-	if _, err := d.taskList(ctx, grants); err != nil {
+	if err := d.svc.SumSavings(ctx); err != nil {
 		return err
 	}
-	if _, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
+	list, err := d.taskList(ctx, grants)
+	if err != nil {
+		return err
+	}
+	for i := range list.rows { // of the page of run times; a known namespace costs nothing
+		d.svc.NodeTypes(ctx, list.rows[i].Namespace)
+	}
+	if _, err = d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
 		return err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, Root+"/savings", http.NoBody)

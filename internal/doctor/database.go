@@ -142,7 +142,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 			AND NOT (has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'INSERT')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'UPDATE')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'DELETE'))`,
-		[]string{"task", "task_gone", "tally", "lease", "observation", "receipt", "receipt_compact", "receipt_name", "receipt_word", "receipt_format", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model", "savings_day", "baseline", "baseline_change", "metadata_set", "observation_context", "cohort", "runtime_shapes", "dag_structure", "campaign", "campaign_run", "usage_profiles", "detailed_series", "executed_plan", "task_plan", "plan_pool"}).Scan(&denied)
+		[]string{"task", "task_gone", "tally", "lease", "observation", "receipt", "receipt_compact", "receipt_name", "receipt_word", "receipt_format", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model", "savings_day", "savings_month", "savings_summed", "baseline", "baseline_change", "metadata_set", "observation_context", "cohort", "runtime_shapes", "dag_structure", "campaign", "campaign_run", "usage_profiles", "detailed_series", "executed_plan", "task_plan", "plan_pool"}).Scan(&denied)
 	if err != nil || len(denied) > 0 {
 		r.Errorf("permissions", "grant SELECT, INSERT, UPDATE and DELETE on all tables of loadaware",
 			"the user may not read and write %s", strings.Join(denied, ", "))

@@ -14,7 +14,8 @@ import (
 
 // placements holds the effects of node types and load of the namespaces that were asked about last.
 type placements struct {
-	mu          sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
+	fitting     sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
+	mu          sync.Mutex // protects byNamespace
 	byNamespace map[string]fittedEffects
 }
 
@@ -23,11 +24,14 @@ type fittedEffects struct {
 	at time.Time
 }
 
-// Bounds of the runs from which effects are fitted, and the time for which they are used.
+// Bounds of the runs from which effects are fitted, the age from which they are fitted again in the
+// background, and the age from which a request waits for that.
 const (
 	placementRowsPerTask = 200
 	placementRows        = 20_000
 	placementTTL         = time.Minute
+	maxPlacementAge      = 10 * time.Minute
+	maxPlacementFit      = 2 * time.Minute
 	placementNamespaces  = 50
 )
 
@@ -101,25 +105,76 @@ func namesOr(names []string, none string) string {
 	return strings.Join(names, ", ")
 }
 
-// effectsOf fits the effects of a namespace, unless they were fitted less than placementTTL ago.
+// NodeTypes returns the node types of a namespace whose effects are known, without waiting for a fit. It
+// fits effects that are missing or old in the background.
+func (s *Service) NodeTypes(ctx context.Context, namespace string) []string {
+	s.refitOld(ctx, namespace)
+	if known, ok := s.placements.find(namespace); ok {
+		return known.NodeTypes()
+	}
+	return nil
+}
+
+// effectsOf returns the effects of a namespace. It waits for a fit only if the known effects are older
+// than maxPlacementAge.
 func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.Effects, error) {
-	p := &s.placements
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := s.cfg.Now()
-	if known, ok := p.byNamespace[namespace]; ok && now.Sub(known.at) < placementTTL {
+	if known, ok := s.placements.find(namespace); ok && s.cfg.Now().Sub(known.at) < maxPlacementAge {
+		s.refitOld(ctx, namespace)
 		return known.Effects, nil
 	}
+	p := &s.placements
+	p.fitting.Lock()
+	defer p.fitting.Unlock()
+	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < maxPlacementAge {
+		return known.Effects, nil // another request has fitted them
+	}
+	return s.fitEffects(ctx, namespace)
+}
+
+// refitOld fits the effects of a namespace in the background if they are older than placementTTL,
+// unless a fit runs.
+func (s *Service) refitOld(ctx context.Context, namespace string) {
+	p := &s.placements
+	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < placementTTL || !p.fitting.TryLock() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxPlacementFit)
+	go func() {
+		defer cancel()
+		defer p.fitting.Unlock()
+		if _, err := s.fitEffects(ctx, namespace); err != nil {
+			s.log.DebugContext(ctx, "effects of node types could not be fitted; the next request repeats the fit", "namespace", namespace, "err", err)
+		}
+	}()
+}
+
+// fitEffects fits the effects of a namespace. The caller holds placements.fitting.
+func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.Effects, error) {
+	now := s.cfg.Now()
 	rows, err := s.store.ContextRows(ctx, namespace, placementRowsPerTask, placementRows)
 	if err != nil {
 		return nil, err
 	}
 	effects := placement.Fit(placedRunsOf(rows))
+	s.placements.set(namespace, fittedEffects{effects, now})
+	return effects, nil
+}
+
+// find returns the newest effects of a namespace.
+func (p *placements) find(namespace string) (fittedEffects, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.byNamespace[namespace]
+	return known, ok
+}
+
+func (p *placements) set(namespace string, effects fittedEffects) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.byNamespace == nil || len(p.byNamespace) >= placementNamespaces {
 		p.byNamespace = map[string]fittedEffects{}
 	}
-	p.byNamespace[namespace] = fittedEffects{effects, now}
-	return effects, nil
+	p.byNamespace[namespace] = effects
 }
 
 // placedRunsOf returns the successes with a duration.

@@ -14,6 +14,10 @@ type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
+	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks, and
+	// returns their number; 0 if there is no such task that no report is changing. It changes how
+	// fast the other methods are, not what they return.
+	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
 	Baselines(ctx context.Context, f SavingsFilter) ([]Baseline, error)

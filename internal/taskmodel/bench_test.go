@@ -92,6 +92,26 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
+// BenchmarkSizeNew answers questions whose features were never seen: the numbers of the rows, moved
+// within their range.
+func BenchmarkSizeNew(b *testing.B) {
+	k, rng := wideHistory(), newRand(43)
+	m, err := taskmodel.Open(championBlob(b, k))
+	require.NoError(b, err)
+	questions := make([]taskmodel.Question, 1024)
+	for i := range questions {
+		f := k.history.Schema.Features(k.history.Rows[i].Features)
+		for j := range 20 {
+			f[fmt.Sprint("number", j)] = sizing.NumberValue(20 + 960*rng.Float64())
+		}
+		questions[i] = question(f)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		m.Size(questions[i%len(questions)])
+	}
+}
+
 func BenchmarkLearn(b *testing.B) {
 	k := wideHistory()
 	m, err := taskmodel.Open(championBlob(b, k))

@@ -102,17 +102,25 @@ func (c *CPUModel) answer(levels *[coreRules]float64) sizing.Cores {
 // noCoreLevels are the rules' predictions if only anyCores predicts.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
-// coreLevels returns the rules' predictions for a row, in log cores; line is the encoded row.
-func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreRules]float64) {
+// coreLevels returns the rules' predictions for a row, in log cores; b.line is the encoded row.
+func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules]float64) {
 	if m.ridges == nil || m.CoreRows < minCPULineRows {
 		return noCoreLevels
 	}
-	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(line)))
+	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(b.line)))
 	levels[sameCores] = levels[lineCores]
-	if g := m.Groups[groupKey(m.Enc.Columns, cells)]; g != nil && g.CoreRows > 0 {
+	if g := m.groupOf(cells, b); g != nil && g.CoreRows > 0 {
 		levels[sameCores] = (g.Cores*g.CoreRows + groupShrink*levels[lineCores]) / (g.CoreRows + groupShrink)
 	}
 	return levels
+}
+
+// groupOf returns the group of a row; nil if there is none. Mostly predictGroup has just looked it up.
+func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
+	if len(cells) > 0 && len(b.groupOf) == len(cells) && &b.groupOf[0] == &cells[0] {
+		return b.group
+	}
+	return m.Groups[groupKey(m.Enc.Columns, cells)]
 }
 
 // summariseCores records the range and the mean of the CPU use of the fitted rows.
@@ -137,12 +145,13 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
 	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
-	return m.Models.coreLevels(b.cells, b.line)
+	b.groupOf = nil
+	return m.Models.coreLevels(b.cells, b)
 }
 
 // cpuOfRow returns the CPU request for the row in b.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
-	levels := m.Models.coreLevels(b.cells, b.line)
+	levels := m.Models.coreLevels(b.cells, b)
 	return m.cpuRequest(q, &levels)
 }
 

@@ -54,9 +54,9 @@ func (c *Memo) Size(m *Model, q Question) Answer {
 	if repeated {
 		added = &cachedAnswer{state: m.state, q: q, cells: slices.Clone(b.cells)}
 	}
-	bufferPool.Put(b)
 	q.Features = features
-	sized := m.Size(q)
+	sized := m.size(q, b)
+	bufferPool.Put(b)
 	if repeated {
 		added.answer = sized
 		c.store(added, first, second)

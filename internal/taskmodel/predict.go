@@ -38,6 +38,8 @@ type buffers struct {
 	donorPoints     []experts.Point             // predictions with the values of some donors
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities of one donor, by bin
+	group           *group                      // with the features of groupOf; nil: none
+	groupOf         []sizing.Value              // the row that predictGroup has looked up last
 	noFeatures      bool                        // the row has no feature at all
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
@@ -46,6 +48,7 @@ type buffers struct {
 // missing, drops implausible inputs and extrapolates along the trend.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
+	b.groupOf = nil
 	b.noFeatures = false
 	if m.ridges != nil {
 		cells = m.withoutImplausible(cells, b)
@@ -92,18 +95,19 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
-	m.predictGroup(cells, p)
+	m.predictGroup(cells, p, b)
 	m.predictStack(p, median, b)
 }
 
 const maxLogSeconds = 19.6 // ten years
 
 // predictGroup predicts from the rows with identical features, shrunk towards LineTrees.
-func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
+func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	lineTrees := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
 	g := m.Groups[groupKey(m.Enc.Columns, cells)]
+	b.group, b.groupOf = g, cells
 	p.MinAmount = g.minGrant()
 	if g == nil {
 		return

@@ -25,6 +25,8 @@ import (
 type durationLevels struct {
 	P95, P99  conformal.Adaptive
 	Low, High float64 `cbor:",omitzero"` // range of log1p of the learned run times
+
+	Mixture meanMixture `cbor:",omitzero"` // of the point prediction and the mean
 }
 
 // Steps of durationLevels: a run above the 95 % quantile raises its level by about .01.
@@ -88,6 +90,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
 	m.DurationLevels.start()
 	log := math.Log1p(seconds)
 	residual := log - m.runTimeAt(p)
+	m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p))
 	switch {
 	case len(m.Overrun.Ring) == 0:
 		m.DurationLevels.Low, m.DurationLevels.High = log, log
@@ -149,8 +152,13 @@ func (m *Model) updateRunTimes() {
 // learned run times: the line would otherwise diverge for unusual inputs.
 const runTimeSlack = 0.7
 
-// runTimeAt returns the point prediction in log units.
+// runTimeAt returns the average of the point prediction and the mean of the runs, in log units.
 func (m *Model) runTimeAt(p *experts.Point) float64 {
+	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p))
+}
+
+// boundedRunTime returns the point prediction in log units, within runTimeSlack of the learned range.
+func (m *Model) boundedRunTime(p *experts.Point) float64 {
 	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
 		return p.Duration
 	}

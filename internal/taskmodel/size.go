@@ -43,6 +43,14 @@ type Answer struct {
 
 // Size answers a question.
 func (m *Model) Size(q Question) Answer {
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(q.Features, b.cells)
+	return m.size(q, b)
+}
+
+// size answers a question whose row is in b.cells.
+func (m *Model) size(q Question, b *buffers) Answer {
 	q.MinGrant = m.minGrant(q)
 	if m.outline != nil {
 		return m.sizeFromOutline(q)
@@ -50,10 +58,9 @@ func (m *Model) Size(q Question) Answer {
 	if m.Models == nil {
 		return m.sizeWithoutPeaks(q)
 	}
-	b := bufferPool.Get().(*buffers)
-	defer bufferPool.Put(b)
 	var p experts.Point
-	m.predictQuestion(&q, &p, b)
+	b.isLift = q.Above > 0
+	m.predict(b.cells, q.RiskTarget, &p, b)
 
 	var s Answer
 	var answer experts.Answer

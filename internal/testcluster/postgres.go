@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func (p *Postgres) trust() error {
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString("host all all samenet trust\n")
+	_, err = file.WriteString("host all all samenet trust\nhost replication all samenet trust\n")
 	return errors.Join(err, file.Close())
 }
 
@@ -123,12 +124,43 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 }
 
+// NewStandby copies the running server to dataDir as a streaming standby. It does not start the standby.
+func (p *Postgres) NewStandby(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
+	cfg.Listen = cmp.Or(cfg.Listen, p.cfg.Listen)
+	s := &Postgres{cfg: cfg, dataDir: dataDir, program: p.program, uid: p.uid, gid: p.gid}
+	var err error
+	if s.port = cfg.Port; s.port == "" {
+		if s.port, err = FreePort(); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dataDir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Chown(dataDir, p.uid, p.gid); err != nil {
+		return nil, err
+	}
+	command := append(p.asOwner(), filepath.Join(filepath.Dir(p.program), "pg_basebackup"),
+		"--pgdata="+s.serverDir(), "--dbname="+p.DSN(), "--write-recovery-conf", "--checkpoint=fast")
+	copied := exec.CommandContext(ctx, command[0], command[1:]...)
+	copied.Dir = "/"
+	if out, err := copied.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("copy PostgreSQL to a standby: %w: %s", err, out)
+	}
+	return s, nil
+}
+
+// asOwner returns the start of a command that runs as the owner of the data.
+func (p *Postgres) asOwner() []string {
+	if os.Geteuid() != 0 { // PostgreSQL refuses to run as root
+		return nil
+	}
+	return []string{"setpriv", "--reuid=" + strconv.Itoa(p.uid), "--regid=" + strconv.Itoa(p.gid), "--clear-groups"}
+}
+
 // startOnce starts the server once and waits until it accepts connections.
 func (p *Postgres) startOnce(ctx context.Context) (err error) {
-	command := append([]string(nil), p.cfg.Wrap...)
-	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root; the command in Wrap may need root
-		command = append(command, "setpriv", "--reuid="+strconv.Itoa(p.uid), "--regid="+strconv.Itoa(p.gid), "--clear-groups")
-	}
+	command := append(append([]string(nil), p.cfg.Wrap...), p.asOwner()...) // the command in Wrap may need root
 	command = append(command, p.program, "-D", p.serverDir())
 	settings := append([]string{
 		"listen_addresses=" + p.cfg.Listen, "port=" + p.port, "unix_socket_directories=", "max_connections=200",

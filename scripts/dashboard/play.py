@@ -24,7 +24,7 @@ POLICY = f"/policy?{TASK}&mode=shadow"
 RUNTIME, ASK = f"/runtime?{TASK}", f"/ask?{TASK}"
 FORECAST = "/forecast?dag_id=pricing&features=product_count%3D1253"
 TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1", "/phases", f"/phases?{TASK}")
-EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/audit", "/start", "/none", *TOOLS)
+EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", "/none", *TOOLS)
 
 # Selects the serious violations in a result of axe-core, each with one element.
 SERIOUS = """result => result.violations
@@ -181,7 +181,7 @@ def works_by_keyboard(person: Person) -> None:
 def fits_every_width(person: Person) -> None:
     for width in (360,) if person.is_quick else (360, 2560):
         with person.page(viewport={"width": width, "height": 800}, color_scheme="dark") as page:
-            for path in ("/", "/tasks", f"/task?{TASK}", POLICY, "/savings", "/audit", "/start", *TOOLS):
+            for path in ("/", "/tasks", f"/task?{TASK}", POLICY, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", *TOOLS):
                 page.goto(person.base + "/ui" + path)
                 wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                 assert wider == 0, f"{path} is {wider} pixels wider than {width}"

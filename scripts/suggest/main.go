@@ -1,10 +1,9 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
 // the rows of each heavy task. It learns the task from all other rows, from a share of them that suggest
 // chooses, and from a random share of the same size, and compares the u scores and the wasted memory time
-// on the held-out rows, without learning from these. The choice sees the features of the other rows and,
-// with -peaks, their peaks.
+// on the held-out rows, without learning from these. The choice sees only the features of the other rows.
 //
-//	go run ./scripts/suggest [-share 0.25] [-seeds 5] [-peaks] HISTORY.csv.gz
+//	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main
 
 import (
@@ -36,19 +35,18 @@ func fail(err error) {
 func main() {
 	share := flag.Float64("share", 0.25, "share of the training rows that suggest chooses")
 	seeds := flag.Uint64("seeds", 5, "number of random splits into training rows and held-out rows")
-	peaks := flag.Bool("peaks", false, "suggest sees the peaks of the training rows")
 	only := flag.String("tasks", "", "comma-separated task ids; all heavy tasks if empty")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fail(errors.New("usage: go run ./scripts/suggest [flags] HISTORY.csv.gz"))
 	}
-	if err := run(flag.Arg(0), *share, *seeds, *peaks, *only); err != nil {
+	if err := run(flag.Arg(0), *share, *seeds, *only); err != nil {
 		fail(err)
 	}
 }
 
 // run measures each heavy task and prints the u scores.
-func run(name string, share float64, seeds uint64, peaks bool, only string) error {
+func run(name string, share float64, seeds uint64, only string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -62,7 +60,7 @@ func run(name string, share float64, seeds uint64, peaks bool, only string) erro
 	for _, task := range heavyTasks(archive, only) {
 		var sums totals
 		for seed := range seeds {
-			if err := task.measure(seed, share, peaks, &sums); err != nil {
+			if err := task.measure(seed, share, &sums); err != nil {
 				return err
 			}
 		}
@@ -179,7 +177,7 @@ func (s *totals) print(name string) {
 
 // measure splits the rows at random, learns the three choices of training rows, and adds their figures to
 // sums.
-func (t *heavyTask) measure(seed uint64, share float64, peaks bool, sums *totals) error {
+func (t *heavyTask) measure(seed uint64, share float64, sums *totals) error {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	order := rng.Perm(len(t.rows))
 	train, test := order[:len(order)*3/4], order[len(order)*3/4:]
@@ -187,9 +185,6 @@ func (t *heavyTask) measure(seed uint64, share float64, peaks bool, sums *totals
 	candidates := make([]suggest.Candidate, len(train))
 	for i, row := range train {
 		candidates[i].Features = t.rows[row].Features
-		if peaks {
-			candidates[i].Peak = t.rows[row].MemoryMax
-		}
 	}
 	count := int(share * float64(len(train)))
 	var chosen, random []int

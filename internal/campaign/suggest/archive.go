@@ -98,7 +98,7 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run, with the features and the largest peak of its tasks.
+// Candidates returns one candidate for each run, with the features of its tasks.
 // The conf and the execution date are the features of a run without rows.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
@@ -117,9 +117,37 @@ func (a *Archive) Candidates() []Candidate {
 				c.Features[name] = v
 			}
 		}
-		c.Peak = max(c.Peak, a.Rows[i].MemoryMax)
 	}
 	return candidates
+}
+
+// Split returns the part of the archive without the registered runs, and the features of these.
+func (a *Archive) Split(registered []campaign.Archived) (rest *Archive, known []Candidate) {
+	type key struct {
+		hash string
+		at   int64
+	}
+	keyOf := func(run *campaign.Archived) key { return key{run.Hash(), run.ExecutionDate.UnixMicro()} }
+	isKnown := map[key]bool{}
+	for i := range registered {
+		isKnown[keyOf(&registered[i])] = true
+		known = append(known, Candidate{Features: registered[i].Features()})
+	}
+	rest = &Archive{}
+	position := make([]int, len(a.Runs)) // index in rest of each run; −1 if it is registered
+	for i := range a.Runs {
+		position[i] = -1
+		if !isKnown[keyOf(&a.Runs[i])] {
+			position[i] = len(rest.Runs)
+			rest.Runs = append(rest.Runs, a.Runs[i])
+		}
+	}
+	for i, run := range a.RunOf {
+		if position[run] >= 0 {
+			rest.Rows, rest.RunOf = append(rest.Rows, a.Rows[i]), append(rest.RunOf, position[run])
+		}
+	}
+	return rest, known
 }
 
 // Write writes runs as JSON lines that Read reads.

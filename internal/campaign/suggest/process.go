@@ -75,12 +75,12 @@ func (p *process) gain(row int) float64 {
 	return sum / (p.covariance[row][row] + noise)
 }
 
-// choose chooses count of the first n rows, one after another. It alternates between two rules:
+// choose chooses count of the candidates of h, one after another. It alternates between two rules:
 // V-optimal design, which prefers rows that the others say little about, and kernel herding (Welling
 // 2009), which makes the chosen rows as frequent as all rows, because a model also learns how peaks are
 // distributed.
-func (p *process) choose(n, count int) []ScoredCandidate {
-	h := newHerd(p.covariance, n)
+func (p *process) choose(h *herd, count int) []ScoredCandidate {
+	n := len(h.kernel)
 	taken := make([]bool, n)
 	var chosen []ScoredCandidate
 	for len(chosen) < min(n, count) {
@@ -111,31 +111,34 @@ func (p *process) choose(n, count int) []ScoredCandidate {
 
 // herd is the state of kernel herding.
 type herd struct {
-	kernel [][]float64
-	mean   []float64 // mean kernel of each row with all rows
-	sums   []float64 // summed kernel of each row with the chosen rows
+	kernel [][]float64 // of each candidate with all rows
+	mean   []float64   // mean kernel of each candidate with all rows
+	sums   []float64   // summed kernel of each candidate with the chosen rows
 	chosen int
 }
 
-// newHerd returns the state before any choice among the first n rows of a covariance matrix. It copies
-// the matrix.
+// newHerd returns the state before any choice. The first n rows of the covariance matrix before any
+// observation are the candidates. It copies their rows.
 func newHerd(covariance [][]float64, n int) *herd {
 	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}
 	for i := range n {
-		h.kernel[i] = slices.Clone(covariance[i][:n])
+		h.kernel[i] = slices.Clone(covariance[i])
 		for _, v := range h.kernel[i] {
-			h.mean[i] += v / float64(n)
+			h.mean[i] += v / float64(len(covariance))
 		}
 	}
 	return h
 }
 
-// value returns how much a row brings the mean of the chosen rows nearer to the mean of all rows.
-func (h *herd) value(row int) float64 { return h.mean[row] - h.sums[row]/float64(h.chosen+1) }
+// value returns how much a candidate brings the mean of the chosen rows nearer to the mean of all rows.
+func (h *herd) value(candidate int) float64 {
+	return h.mean[candidate] - h.sums[candidate]/float64(h.chosen+1)
+}
 
+// choose adds a row, a candidate or a known one, to the chosen rows.
 func (h *herd) choose(row int) {
-	for i, v := range h.kernel[row] {
-		h.sums[i] += v
+	for i := range h.kernel {
+		h.sums[i] += h.kernel[i][row]
 	}
 	h.chosen++
 }

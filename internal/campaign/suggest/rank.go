@@ -10,7 +10,6 @@ import (
 // Candidate is an archived try that a campaign may reproduce.
 type Candidate struct {
 	Features sizing.Features
-	Peak     sizing.Bytes // past peak; 0 if unknown
 }
 
 // ScoredCandidate is a chosen candidate.
@@ -23,10 +22,10 @@ type ScoredCandidate struct {
 
 // Rank chooses up to count candidates, best first. The odd choices follow a greedy V-optimal design
 // (transductive experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: each has the
-// largest reduction of the summed prediction variance over all candidates. The sum weights each
-// candidate by its past peak, because wastage grows with the peak. A choice reduces the gain of similar
-// candidates, so the chosen candidates are diverse. The even choices follow kernel herding, which keeps
-// frequent inputs frequent. known are tries whose usage is known already.
+// largest reduction of the summed prediction variance over all candidates. Past peaks do not weight the
+// sum: such weights gave higher u scores on retail (docs/benchmarks.md). A choice reduces the gain of
+// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding, which
+// keeps frequent inputs frequent, known ones included. known are tries whose usage is known already.
 //
 // If there are more than maxCandidates, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
@@ -43,18 +42,20 @@ func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
 		d.rows, d.weights = append(d.rows, d.row(&known[n])), append(d.weights, 0)
 	}
 	p := newProcess(d)
+	h := newHerd(p.covariance, len(sampled))
 	for i := range knownRows {
 		p.observe(len(sampled) + i)
+		h.choose(len(sampled) + i)
 	}
-	scored := p.choose(len(sampled), count)
+	scored := p.choose(h, count)
 	for i := range scored {
 		scored[i].Index = sampled[scored[i].Index]
 	}
 	return scored
 }
 
-// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB, and its copy for
-// kernel herding 32 MB.
+// The covariance matrix of the process takes 8 · (maxCandidates + maxKnown)² bytes = 72 MB, and the kernel of
+// the candidates for kernel herding 48 MB.
 const (
 	maxCandidates = 2_000
 	maxKnown      = 1_000
@@ -116,16 +117,8 @@ func newDesign(candidates []Candidate) *design {
 			d.columns = append(d.columns, column{name: name, category: value, indicator: true})
 		}
 	}
-	hasPeaks := false
 	for i := range candidates {
-		d.rows = append(d.rows, d.row(&candidates[i]))
-		d.weights = append(d.weights, float64(candidates[i].Peak))
-		hasPeaks = hasPeaks || candidates[i].Peak > 0
-	}
-	for i := range d.weights {
-		if !hasPeaks {
-			d.weights[i] = 1
-		}
+		d.rows, d.weights = append(d.rows, d.row(&candidates[i])), append(d.weights, 1)
 	}
 	return d
 }

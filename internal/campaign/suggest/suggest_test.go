@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/campaign/suggest"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -72,16 +73,8 @@ func TestRankKeepsFrequentInputsFrequent(t *testing.T) {
 	assert.GreaterOrEqual(t, frequent, 18, "of 20 choices by kernel herding")
 }
 
-func TestRankWeightsByPastPeaksAndKnownRuns(t *testing.T) {
+func TestKnownRunsReduceGains(t *testing.T) {
 	all := mixed()
-	for i := range all {
-		all[i].Peak = sizing.GiB
-		if i >= 90 && i < 100 {
-			all[i].Peak = 100 * sizing.GiB
-		}
-	}
-	first := suggest.Rank(all, nil, 1)[0].Index
-	assert.True(t, first >= 90 && first < 100, "%d is not heavy", first)
 	known := make([]suggest.Candidate, 50)
 	for i := range known {
 		known[i] = candidate(100_000, "emea")
@@ -89,6 +82,39 @@ func TestRankWeightsByPastPeaksAndKnownRuns(t *testing.T) {
 	assert.Less(t, suggest.Rank(all, known, 1)[0].Gain, suggest.Rank(all, nil, 1)[0].Gain, "known runs reduce the gain of similar candidates")
 	assert.Empty(t, suggest.Rank(nil, nil, 3))
 	assert.Len(t, suggest.Rank(all[:2], nil, 3), 2)
+}
+
+// A batch that follows another chooses the frequent input that the first batch lacks.
+func TestRankContinuesAfterKnownRuns(t *testing.T) {
+	var all, known []suggest.Candidate
+	for i := range 40 {
+		all = append(all, candidate([]float64{100, 10_000}[i%2], "emea"))
+	}
+	for range 20 {
+		known = append(known, candidate(100, "emea"))
+	}
+	for _, s := range suggest.Rank(all, known, 10) {
+		assert.Equal(t, 1, s.Index%2, "%d is like the known runs", s.Index)
+	}
+}
+
+func TestSplitRemovesRegisteredRuns(t *testing.T) {
+	a, err := suggest.Read(strings.NewReader(`dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows,feature.day
+pricing,load,r1,2020-01-03T02:00:00Z,100,5,2020-01-01
+pricing,load,r2,2020-01-04T02:00:00Z,200,6,2020-01-02
+pricing,price,r1,2020-01-03T02:10:00Z,300,5,2020-01-01
+pricing,load,r3,2020-01-05T02:00:00Z,400,7,2020-01-03
+`))
+	require.NoError(t, err)
+	another := a.Runs[1]
+	another.Scenario = "r4"
+	rest, known := a.Split([]campaign.Archived{a.Runs[0], another})
+	assert.Equal(t, a.Runs[1:], rest.Runs)
+	assert.Equal(t, []int{0, 1}, rest.RunOf)
+	assert.Equal(t, a.Candidates()[1:], rest.Candidates())
+	require.Len(t, known, 2)
+	assert.Equal(t, a.Candidates()[0].Features["rows"], known[0].Features["rows"])
+	assert.Equal(t, a.Candidates()[0].Features["day"], known[0].Features["day"])
 }
 
 func TestArchiveHasOneRunPerRunID(t *testing.T) {
@@ -101,7 +127,7 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	require.Len(t, a.Runs, 2)
 	assert.Equal(t, []int{0, 0, 1}, a.RunOf)
 	assert.JSONEq(t, `{"rows": 5, "region": "emea"}`, string(a.Runs[0].Conf))
-	assert.Equal(t, []sizing.Bytes{100, 200}, []sizing.Bytes{a.Candidates()[0].Peak, a.Candidates()[1].Peak})
+	assert.Equal(t, []float64{5, 6}, []float64{a.Candidates()[0].Features["rows"].Num, a.Candidates()[1].Features["rows"].Num})
 
 	var lines bytes.Buffer
 	require.NoError(t, suggest.Write(&lines, a.Runs))

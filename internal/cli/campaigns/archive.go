@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 
@@ -53,13 +54,19 @@ func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *clien
 	return err
 }
 
-// suggest ranks the runs of an archive.
+// suggest ranks the runs of an archive. With a campaign, it does not rank the runs that are registered
+// with it, and takes their usage for known.
 func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
 	archive, err := f.archive(ctx, con, args)
 	if err != nil {
 		return err
 	}
-	scored := suggest.Rank(archive.Candidates(), nil, *f.count)
+	registered, err := f.registered(ctx)
+	if err != nil {
+		return err
+	}
+	archive, known := archive.Split(registered)
+	scored := suggest.Rank(archive.Candidates(), known, *f.count)
 	chosen := make([]campaign.Archived, len(scored))
 	for i := range scored {
 		chosen[i] = archive.Runs[scored[i].Index]
@@ -71,6 +78,28 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 		return suggest.Write(con.Out, chosen)
 	}
 	return render.Suggestions(con.Out, chosen, scored)
+}
+
+// registered reads the runs of the flag --campaign; none without it.
+func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.Archived, err error) {
+	if *f.campaign == 0 {
+		return nil, nil
+	}
+	query := url.Values{"limit": {"1000"}}
+	for server := f.Server(); ; {
+		var page api.CampaignRunPage
+		if err := server.Call(ctx, http.MethodGet, fmt.Sprintf("/campaigns/%d/runs?%s", *f.campaign, query.Encode()), nil, &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Runs {
+			run := &page.Runs[i]
+			runs = append(runs, campaign.Archived{Scenario: run.Scenario, ExecutionDate: run.ExecutionDate, Conf: run.Conf})
+		}
+		if page.NextCursor == nil {
+			return runs, nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
 }
 
 // archive reads the archive of suggest: a file, or the history of Airflow.

@@ -66,7 +66,7 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 		to:        cmd.Int("to", 0, "state to which reset moves a run: 0 deploys again, 17 runs again, 37 profiles again"),
 		notes:     cmd.String("notes", "", "why a run is reset"),
 		count:     cmd.Int("count", 20, "suggest: number of runs"),
-		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign"),
+		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign; its runs are not suggested again"),
 		format:    cmd.String("o", "text", "output: text or json"),
 	}
 	cmd.StringVar(&cmd.AirflowURL, "airflow-url", "", "suggest: URL of the Airflow whose ended runs of --dag are the archive")

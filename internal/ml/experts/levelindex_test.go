@@ -33,7 +33,7 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
 		require.Len(t, l.order, len(newest))
 		for i, at := range l.order {
-			require.Equal(t, newest[i].level, l.level(ledger, at))
+			require.Equal(t, newest[i].level, l.level(ledger, l.byResidual[at]))
 		}
 		// A query between two levels takes five rows from each side, except for ties.
 		q := float64(rng.IntN(20)) + 0.5
@@ -73,5 +73,22 @@ func TestRebuildRestoresTheLevelIndex(t *testing.T) {
 	stored.Rebuild(smallConfig())
 	for k := range x.levels {
 		require.Equal(t, x.levels[k].order, stored.levels[k].order)
+		require.Equal(t, x.levels[k].byResidual, stored.levels[k].byResidual)
+	}
+}
+
+// BenchmarkNearest sorts the hundred residuals nearest to a level that moves.
+func BenchmarkNearest(b *testing.B) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	ledger := make([]Entry, 2000)
+	for i := range ledger {
+		ledger[i].Log = rng.NormFloat64()
+	}
+	l := levelIndex{model: Stack}
+	l.build(ledger, 0)
+	var near neighbours
+	for i := 0; b.Loop(); i++ {
+		near.low = -1 // otherwise the level may select the same rows
+		l.nearest(ledger, float64(i%7)-3, 100, &near)
 	}
 }

@@ -1,7 +1,6 @@
 package experts
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -46,48 +45,4 @@ func TestCachedQuantilesAreUpToDate(t *testing.T) {
 		}
 		x.Learn(&p, peak, 60, pool)
 	}
-}
-
-func TestSortedCopyMatchesSlicesSort(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	var dst []float64
-	for n := range 300 {
-		values := make([]float64, n)
-		for i := range values {
-			switch n % 5 {
-			case 0:
-				values[i] = rng.NormFloat64()
-			case 1:
-				values[i] = math.Exp(5 * rng.NormFloat64()) // most values in one bucket
-			case 2:
-				values[i] = float64(rng.IntN(3)) - 1
-			case 3:
-				values[i] = (float64(rng.IntN(3)) - 1) * math.MaxFloat64 // the range overflows
-			default:
-				values[i] = 1 + float64(rng.IntN(2))*0x1p-52 // adjacent floats
-			}
-		}
-		dst = sortedCopy(values, dst)
-		slices.Sort(values)
-		require.Equal(t, values, append([]float64{}, dst...))
-	}
-}
-
-func BenchmarkSortedCopy(b *testing.B) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	values, dst := make([]float64, 100_000), []float64(nil)
-	for i := range values {
-		values[i] = rng.NormFloat64()
-	}
-	b.Run("sortedCopy", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			dst = sortedCopy(values[i%999*100:][:100], dst)
-		}
-	})
-	b.Run("slices.Sort", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			dst = append(dst[:0], values[i%999*100:][:100]...)
-			slices.Sort(dst)
-		}
-	})
 }

@@ -9,7 +9,7 @@ func (x *Experts) MemoryBytes() int64 {
 		size += 8 * int64(cap(x.windows[i]))
 	}
 	for k := range x.levels {
-		size += 2 * int64(cap(x.levels[k].order))
+		size += 2 * int64(cap(x.levels[k].order)+cap(x.levels[k].byResidual))
 	}
 	return size
 }

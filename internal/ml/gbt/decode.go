@@ -14,7 +14,21 @@ var ErrFormat = errors.New("gbt: not a stored model")
 // UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything else
 // and then leaves r unchanged. It does not panic, and allocates at most a small multiple of
 // len(data).
-func (r *Regressor) UnmarshalBinary(data []byte) error { return r.replace(data, kindRegressor) }
+func (r *Regressor) UnmarshalBinary(data []byte) error {
+	var decoded forest
+	if err := decoded.replace(data, kindRegressor); err != nil {
+		return err
+	}
+	r.forest, r.packed = decoded, decoded.pack()
+	if r.packed == nil {
+		return nil
+	}
+	r.forest = forest{cols: decoded.cols, intercept: decoded.intercept}
+	if r.packed.cover16 == nil {
+		r.cover, r.cover32 = decoded.cover, decoded.cover32
+	}
+	return nil
+}
 
 // UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything else
 // and then leaves c unchanged. It does not panic, and allocates at most a small multiple of

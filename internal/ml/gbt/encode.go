@@ -33,7 +33,7 @@ const (
 
 // MarshalBinary encodes the model in format FormatVersion. It never fails, and the same model
 // gives the same bytes.
-func (r *Regressor) MarshalBinary() ([]byte, error) { return r.encode(kindRegressor), nil }
+func (r *Regressor) MarshalBinary() ([]byte, error) { return r.full().encode(kindRegressor), nil }
 
 // MarshalBinary encodes the model in format FormatVersion. It never fails, and the same model
 // gives the same bytes.
@@ -74,13 +74,9 @@ func (f *forest) appendTree(out []byte, at int32, cover *[]float64) []byte {
 	if n.missing == 0 {
 		tag = tagMissingLeft
 	}
-	cut := n.cut
-	if n.above == 0 {
-		cut = math.Inf(1)
-	}
 	out = append(out, tag)
 	out = binary.LittleEndian.AppendUint16(out, n.feature)
-	out = appendFloat(out, cut)
+	out = appendFloat(out, n.splitCut())
 	out = f.appendTree(out, n.child, cover)
 	return f.appendTree(out, n.child+1, cover)
 }

@@ -10,7 +10,7 @@ import (
 // 2018): a column outside the coalition is averaged by the training weight on either side of
 // its cuts.
 func (r *Regressor) Explain(x, phi []float64) (expected float64) {
-	return r.explain(x, 0, identity(r.cols), phi)
+	return r.full().explain(x, 0, identity(r.cols), phi)
 }
 
 // ExplainPlayers writes the contribution of every player to the prediction into phi and returns
@@ -18,7 +18,7 @@ func (r *Regressor) Explain(x, phi []float64) (expected float64) {
 // the one-hot columns of a category. players[j] is the player of column j. A column with a
 // negative player stays unknown, so expected + Σ phi is the prediction without this column.
 func (r *Regressor) ExplainPlayers(x []float64, players []int, phi []float64) (expected float64) {
-	return r.explain(x, 0, players, phi)
+	return r.full().explain(x, 0, players, phi)
 }
 
 // Explain writes the contribution of every column to the raw score of one class into phi and
@@ -76,10 +76,7 @@ func (f *forest) explain(x []float64, output int, players []int, phi []float64) 
 
 // expected returns the mean value of tree t, weighted by its training rows.
 func (e *explainer) expected(t int) float64 {
-	root, end := e.roots[t], int32(len(e.nodes))
-	if t+1 < len(e.roots) {
-		end = e.roots[t+1]
-	}
+	root, end := e.roots[t], e.treeEnd(t)
 	sum := 0.0
 	for at := root; at < end; at++ {
 		if e.isLeaf(at) {

@@ -62,7 +62,7 @@ func regressor(f *forest, err error) (*Regressor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Regressor{*f}, nil
+	return &Regressor{forest: *f}, nil
 }
 
 func classifier(f *forest, err error) (*Classifier, error) {

@@ -126,6 +126,22 @@ func (f *forest) setLeaf(at int32, depth uint8, value, cover float64) {
 	f.depth[last] = max(f.depth[last], depth)
 }
 
+// treeEnd returns the number of the node after the last one of tree t.
+func (f *forest) treeEnd(t int) int32 {
+	if t+1 < len(f.roots) {
+		return f.roots[t+1]
+	}
+	return int32(len(f.nodes))
+}
+
+// splitCut returns the cut of a split: +Inf if every number goes left.
+func (n *node) splitCut() float64 {
+	if n.above == 0 {
+		return math.Inf(1)
+	}
+	return n.cut
+}
+
 // isLeaf reports whether a node is a leaf.
 func (f *forest) isLeaf(at int32) bool { return f.nodes[at].child == at }
 

@@ -1,18 +1,37 @@
 package gbt
 
 // Regressor predicts a mean or a quantile. It is safe for concurrent use.
-type Regressor struct{ forest }
+type Regressor struct {
+	forest         // without its trees if packed has them
+	packed *packed // the trees of a decoded model; nil: the forest has them
+}
+
+// full returns the forest with its trees. It allocates for a decoded model.
+func (r *Regressor) full() *forest {
+	if r.packed == nil {
+		return &r.forest
+	}
+	return r.packed.unpack(&r.forest)
+}
 
 // Cols returns the number of training columns.
 func (r *Regressor) Cols() int { return r.cols }
 
 // Trees returns the number of trees after early stopping.
-func (r *Regressor) Trees() int { return len(r.roots) }
+func (r *Regressor) Trees() int {
+	if r.packed != nil {
+		return len(r.packed.roots)
+	}
+	return len(r.roots)
+}
 
 // Predict returns the prediction for one row: len(x) = Cols(); NaN is missing. If the model was
 // trained with Sample.Base, the caller adds the base score of the row. Predict does not allocate.
 func (r *Regressor) Predict(x []float64) float64 {
 	y := r.intercept[0]
+	if r.packed != nil {
+		return r.packed.predict(x, y)
+	}
 	for t := range r.roots {
 		y += r.walk(t, x)
 	}

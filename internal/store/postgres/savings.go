@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// This file only reads the savings ledger. The triggers of migration 0013 write it.
+// This file reads the savings ledger, which the triggers of migration 0013 write, and adds up its months.
 
 //go:embed savings.sql
 var savingsFile string
@@ -108,12 +108,67 @@ func orZero(v *float64) float64 {
 	return *v
 }
 
+// The sums that are kept per month; the order of the columns is that of the tables.
+const (
+	lockUnsummedSQL = `
+	SELECT tally.task
+	FROM tally LEFT JOIN savings_summed AS s ON s.task = tally.task
+	WHERE s.until IS NULL OR s.until < $1
+	ORDER BY tally.task LIMIT $2
+	FOR SHARE OF tally SKIP LOCKED`
+	removeMonthsSQL = `
+	DELETE FROM savings_month AS m USING savings_summed AS s
+	WHERE m.task = ANY ($1) AND s.task = m.task AND m.day >= date_trunc('month', s.until::timestamp)::date`
+	addMonthsSQL = `
+	INSERT INTO savings_month
+	SELECT task.id, date_trunc('month', day::timestamp)::date, owner, sum(tries), sum(successes), sum(kills), sum(unaccounted), sum(unmeasured),
+		sum(success_us), sum(granted), sum(killed), sum(used), sum(used_us), sum(unused), sum(cpu_tries), sum(cpu_us), sum(cpu_granted), sum(cpu_killed),
+		sum(peaks), sum(peak_sum), sum(peak_squares), min(day) FILTER (WHERE tries > 0), max(day) FILTER (WHERE tries > 0)
+	FROM unnest($1::bigint[]) AS task (id)
+	LEFT JOIN savings_summed AS s ON s.task = task.id
+	JOIN savings_day AS d ON d.task = task.id AND day < $2 AND day >= coalesce(date_trunc('month', s.until::timestamp)::date, '-infinity')
+	GROUP BY 1, 2, 3`
+	setSummedSQL = `
+	INSERT INTO savings_summed (task, until) SELECT unnest($1::bigint[]), $2
+	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
+)
+
+// SumMonths adds up the days before a day of tasks whose kept months are older. Its locks end
+// before it sums other tasks, because reports of a task wait for them.
+func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
+	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if tasks = len(ids); err != nil || tasks == 0 {
+			return err
+		}
+		if _, err := tx.Exec(ctx, removeMonthsSQL, ids); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, addMonthsSQL, ids, before.UTC()); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, setSummedSQL, ids, before.UTC())
+		return err
+	})
+	return tasks, err
+}
+
 const taskUsageSQL = `
 	SELECT namespace, dag_id, task_id, sum(peaks)::bigint,
 		(sum(peak_sum) / sum(peaks))::float8,
 		sqrt(greatest(sum(peak_squares) / sum(peaks) - (sum(peak_sum) / sum(peaks)) ^ 2, 0))::float8,
 		(sum(used) / 3.6e18)::float8
-	FROM task JOIN savings_day ON savings_day.task = task.id
+	FROM task
+	LEFT JOIN savings_summed AS summed ON summed.task = task.id
+	CROSS JOIN LATERAL (
+		(SELECT peaks, peak_sum, peak_squares, used FROM savings_month AS m WHERE m.task = task.id AND day < summed.until)
+		UNION ALL
+		(SELECT peaks, peak_sum, peak_squares, used FROM savings_day AS d WHERE d.task = task.id AND day >= coalesce(summed.until, '-infinity'))
+		OFFSET 0) AS kept
 	WHERE $1 = '' OR namespace = $1
 	GROUP BY namespace, dag_id, task_id
 	HAVING sum(peaks) > 0

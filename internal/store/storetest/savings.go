@@ -23,6 +23,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
 	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
+	t.Run("kept months", func(t *testing.T) { testSumMonths(t, open(t)) })
 	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
 }
 
@@ -184,6 +185,9 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 		if rng.IntN(5) == 0 {
 			keys[0] = rename(t, st, keys[0], stored, pending)
 		}
+		if rng.IntN(2) == 0 {
+			sumMonths(t, st, noon.AddDate(0, 0, rng.IntN(12)))
+		}
 		all := savings(t, st, store.ByAll)
 		require.Len(t, all, 1)
 		requireSum(t, stored.sum(350e9, func(*sizing.Observation) bool { return true }), all[0], "all")
@@ -256,6 +260,69 @@ func testSavingsFilter(t *testing.T, st store.Store) {
 	require.NoError(t, err)
 	require.Equal(t, map[sizing.TaskKey]string{owned.Try.TaskKey: "emea"}, owners)
 	require.Equal(t, []int{6, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner), "the current owner gets the tries of all days")
+}
+
+// sumMonths adds up the months of all tasks.
+func sumMonths(t *testing.T, st store.Store, before time.Time) {
+	t.Helper()
+	for tasks := 1; tasks > 0; {
+		var err error
+		tasks, err = st.SumMonths(t.Context(), before, 2)
+		require.NoError(t, err)
+	}
+}
+
+// testSumMonths compares sums of kept months with sums of days, for windows of all kinds, and after
+// late reports.
+func testSumMonths(t *testing.T, st store.Store) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	keys := []sizing.TaskKey{task("a"), task("b"), {Namespace: "red", DAG: "d", Task: "c"}}
+	day := func(n int) time.Time { return time.Date(2026, 1, 10+n, 0, 0, 0, 0, time.UTC) }
+	report := func(run, day0, days int) {
+		o := withUnknownFields(rng, randomReport(rng, keys[run%3], run))
+		o.EndedAt = day(day0 + rng.IntN(days)).Add(time.Hour)
+		recordNew(t, st, o)
+	}
+	all := func() (sums [][]store.SavingsSum) {
+		for _, by := range []store.SavingsKey{store.ByAll, store.ByDay, store.ByDAG, store.ByTask, store.ByOwner} {
+			for _, monthly := range []bool{false, true} {
+				for _, from := range []time.Time{{}, day(-9), day(3), day(22), day(50), day(81)} {
+					for _, to := range []time.Time{{}, day(5), day(22), day(23), day(81), day(90)} {
+						f := store.SavingsFilter{Scopes: allScopes, From: from, To: to, Monthly: monthly}
+						found, err := st.SavingsSums(t.Context(), f, by)
+						require.NoError(t, err)
+						sums = append(sums, found)
+					}
+				}
+			}
+		}
+		return sums
+	}
+	usage := func() []sizing.Usage {
+		found, err := st.TaskUsage(t.Context(), "")
+		require.NoError(t, err)
+		return found
+	}
+	for run := range 150 {
+		report(run, 0, 100)
+	}
+	ofDays, usageOfDays := all(), usage()
+	for _, before := range []int{-20, 30, 30, 22, 60, 200} {
+		sumMonths(t, st, day(before))
+		require.Equal(t, ofDays, all(), "with months before %s", day(before))
+		require.Equal(t, usageOfDays, usage())
+	}
+	tasks, err := st.SumMonths(t.Context(), day(200), 10)
+	require.NoError(t, err)
+	require.Zero(t, tasks, "all months are kept")
+
+	for run := 150; run < 160; run++ {
+		report(run, 40, 10)
+	}
+	late := all()
+	require.NotEqual(t, ofDays, late)
+	sumMonths(t, st, day(200))
+	require.Equal(t, late, all(), "after late reports")
 }
 
 func testTaskUsage(t *testing.T, st store.Store) {

@@ -45,7 +45,7 @@ var required = []string{"image.repository=registry.example/loadaware", "image.ta
 
 // allFeatures enables all features that are off by default.
 var allFeatures = []string{
-	"tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
+	"secret.replicaKey=REPLICA", "tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
 	"monitoring.serviceMonitor=true", "monitoring.rules=true", "monitoring.dashboard=true", "monitoring.labels.release=prometheus",
 	"podAnnotations.team=platform", "nodeSelector.pool=small", "image.pullSecrets[0]=pull",
 	"tolerations[0].key=pool", "tolerations[0].operator=Exists",

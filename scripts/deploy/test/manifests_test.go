@@ -115,7 +115,7 @@ func TestSecretsAreOnlyReferenced(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{
-		"DATABASE_URL": "DATABASE_URL", "LOADAWARE_TOKENS": "LOADAWARE_TOKENS", "LOADAWARE_UI_KEY": "LOADAWARE_UI_KEY", "OTEL_EXPORTER_OTLP_HEADERS": "HEADERS",
+		"DATABASE_URL": "DATABASE_URL", "DATABASE_REPLICA_URL": "REPLICA", "LOADAWARE_TOKENS": "LOADAWARE_TOKENS", "LOADAWARE_UI_KEY": "LOADAWARE_UI_KEY", "OTEL_EXPORTER_OTLP_HEADERS": "HEADERS",
 	}, secretKeys)
 	assert.NotContains(t, m.text, "kind: Secret")
 	assert.NotContains(t, m.text, "postgres://")

@@ -175,13 +175,14 @@ class Airflow:
         return done.stdout + done.stderr
 
     def pause(self, dag_id: str, *, paused: bool) -> None:
-        """Pause or unpause a DAG."""
-        connection = sqlite3.connect(self._database, timeout=30)
-        try:
-            with connection:
-                connection.execute("UPDATE dag SET is_paused = ? WHERE dag_id = ?", (paused, dag_id))
-        finally:
-            connection.close()
+        """Pause or unpause a DAG. Airflow 2 stores the serialized DAG before the row that this changes."""
+
+        def update() -> bool:
+            with closing(sqlite3.connect(self._database, timeout=30)) as connection, connection:
+                sql = "UPDATE dag SET is_paused = ? WHERE dag_id = ?"
+                return connection.execute(sql, (paused, dag_id)).rowcount == 1
+
+        wait_for(f"the DAG {dag_id}", update, seconds=120, every=0.5)
 
     def set_variable(self, name: str, value: int) -> None:
         """Set an Airflow Variable."""

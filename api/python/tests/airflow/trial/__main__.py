@@ -20,6 +20,7 @@ from fake_kubernetes import Cluster, serve, write_kubeconfig
 from harness.deployment import TESTS, Airflow
 from harness.environment import Environment, connection, folder
 from harness.loadaware import Loadaware
+from harness.planner import Planner
 from harness.waiting import wait_for
 from trial import checks, pipeline
 from trial.crashes import Crashes
@@ -116,9 +117,7 @@ def check(trial: Trial, seconds: float) -> None:
     assert len(provoked) == 3, trial.failures
     print(f"{trial.runs} runs profiled in {seconds / 60:.1f} minutes; kills {dict(trial.crashes.done)}")
     print(f"{used} DAG runs, none repeated; {rows} rows = {trial.runs} runs x {len(pipeline.TASKS)} tasks")
-    print(
-        f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}"
-    )
+    print(f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}")
     print(f"{slow} passes in the slow interval, at most one per interval")
     for text in trial.failures:
         print(f"reset: {text}" + ("" if is_provoked(text) else " (not provoked)"))
@@ -163,7 +162,7 @@ def run(runs: int, kills: int, seed: int, tick: int) -> None:
         stack.callback(airflow.stop)
         airflow.start()
         trial = Trial(
-            environment=Environment(server, airflow, cluster),
+            environment=Environment(server, airflow, cluster, Planner(server.url)),  # no task of the trial has a plan
             crashes=Crashes(server, airflow, runs * len(pipeline.TASKS), kills, seed),
             settings=Settings(airflow, tick),
             runs=runs,

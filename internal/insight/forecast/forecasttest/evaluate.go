@@ -1,0 +1,100 @@
+package forecasttest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// Outcome compares the forecast of one run with the run.
+type Outcome struct {
+	Error           float64 // |forecast median − end| / end
+	IsCovered       bool    // the run ended within the corrected 95 % quantile
+	IsMemoryCovered bool    // the run needed at most the 95 % quantile of the memory
+}
+
+// Shares of the runs in order of time.
+const (
+	forecastFrom = 0.25 // from here on, runs are forecast and correct later forecasts
+	rateFrom     = 0.7  // the newest 30 % are rated
+	draws        = 300
+)
+
+// Evaluate learns runs in order of time, and forecasts each of the newest 30 % before it is learned.
+func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
+	models := make([]*taskmodel.Model, len(w.Tasks))
+	for i := range models {
+		models[i] = taskmodel.New()
+	}
+	var outcomes []Outcome
+	var past forecast.Calibration
+	for i := range runs {
+		run, n := &runs[i], float64(i)/float64(len(runs))
+		features := sizing.Features{"size": sizing.NumberValue(run.Size)}
+		if n >= forecastFrom {
+			r, err := w.forecast(models, features)
+			if err != nil {
+				return nil, fmt.Errorf("forecast run %d: %w", i+1, err)
+			}
+			if n >= rateFrom {
+				outcomes = append(outcomes, Outcome{math.Abs(r.Median-run.End) / run.End, run.End <= past.P95(r), run.Memory <= r.Peak.P95})
+			}
+			past.Add(r, run.End)
+		}
+		for k, m := range models {
+			m.Learn(taskmodel.TrainingRow{
+				Seq: int64(i + 1), Features: features, Outcome: sizing.Success, Censoring: sizing.Exact, Peak: sizing.Bytes(run.Peaks[k]),
+				Duration: time.Duration(run.Seconds[k] * float64(time.Second)), FirstTry: true, Try: 1, Run: uint64(i + 1),
+			})
+		}
+	}
+	return outcomes, nil
+}
+
+// forecast forecasts a run by the models of its tasks.
+func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (*forecast.Result, error) {
+	tasks := slices.Clone(w.Tasks)
+	for i, m := range models {
+		r, ok := m.RunTime(f)
+		if !ok {
+			return nil, fmt.Errorf("task %s has no run time", tasks[i].ID)
+		}
+		tasks[i].Quantile = forecast.Interpolate(taskmodel.RunTimes{r}.Table(200))
+		tasks[i].Memory = float64(m.Size(taskmodel.Question{Features: f, RiskTarget: sizing.DefaultRiskTarget}).Limit)
+	}
+	return forecast.Simulate(tasks, 5, draws)
+}
+
+// Summary summarises outcomes.
+type Summary struct {
+	Runs          int
+	MedianError   float64 // median of Outcome.Error
+	Covered       float64 // share of runs that ended within the 95 % quantile
+	MemoryCovered float64 // share of runs that needed at most the 95 % quantile of the memory
+}
+
+// Summarise returns the summary of outcomes.
+func Summarise(outcomes []Outcome) Summary {
+	s := Summary{Runs: len(outcomes)}
+	if s.Runs == 0 {
+		return s
+	}
+	var errors []float64
+	for _, o := range outcomes {
+		errors = append(errors, o.Error)
+		if o.IsCovered {
+			s.Covered += 1 / float64(s.Runs)
+		}
+		if o.IsMemoryCovered {
+			s.MemoryCovered += 1 / float64(s.Runs)
+		}
+	}
+	slices.Sort(errors)
+	s.MedianError = errors[len(errors)/2]
+	return s
+}

@@ -1,0 +1,41 @@
+package taskmodel
+
+import "math"
+
+// meanMixture averages the point prediction of the log run time with the mean of the task's own runs,
+// weighted by how well each predicted the earlier runs (Bayesian model averaging of two Gaussian
+// predictions). A line over few values of the inputs diverges for new values; the distribution of the
+// task's own runs then predicts better. The zero value trusts the point prediction.
+type meanMixture struct {
+	Runs       float64 // number of learned runs, at most mixtureMemory
+	Mean       float64 // mean log run time
+	MeanError  float64 // mean squared error of Mean, before each run was learned
+	PointError float64 // mean squared error of the point prediction, before each run was learned
+}
+
+const (
+	mixtureMemory = 100  // runs that the means cover, so that the weights follow changes
+	pointLogOdds  = 1.5  // prior log odds of the point prediction, because most run times depend on inputs
+	priorVariance = 0.09 // prior squared error of the point prediction with the weight of one run; the mean has twice as much
+)
+
+// learn adds a run time and the point prediction that was made before the run.
+func (m *meanMixture) learn(log, predicted float64) {
+	if m.Runs > 0 {
+		m.MeanError += ((log-m.Mean)*(log-m.Mean) - m.MeanError) / m.Runs
+		m.PointError += ((log-predicted)*(log-predicted) - m.PointError) / m.Runs
+	}
+	m.Runs = min(m.Runs+1, mixtureMemory)
+	m.Mean += (log - m.Mean) / m.Runs
+}
+
+// predict returns the average of a point prediction and the mean.
+func (m *meanMixture) predict(predicted float64) float64 {
+	n := m.Runs - 1 // the first run has no mean before it
+	if n <= 0 {
+		return predicted
+	}
+	ratio := (m.PointError*n + priorVariance) / (m.MeanError*n + 2*priorVariance)
+	weight := 1 / (1 + math.Exp((n+1)/2*math.Log(ratio)-pointLogOdds))
+	return m.Mean + weight*(predicted-m.Mean)
+}
