@@ -27,7 +27,7 @@ func rampSeries(runs int) string {
 func TestPhasesReplay(t *testing.T) {
 	code, out, stderr := invoke(t, rampSeries(12), "phases", "replay", "-")
 	require.Zero(t, code, stderr)
-	assert.Contains(t, out, "12 runs of 1 tasks, of which 1 first runs are only learned; poll 5 s, reaction 10 s")
+	assert.Contains(t, out, "12 runs of 1 tasks, of which 1 first runs are only learned; poll 10 s, reaction 20 s")
 	for _, policy := range []string{"static", "plan", "k-segments", "ks+", "previous phase", "previous step", "current step", "perfect"} {
 		assert.Regexp(t, `(?m)^`+strings.ReplaceAll(policy, "+", `\+`)+` `, out)
 	}
