@@ -61,7 +61,8 @@ func (p *fakeAirflow) respond(r *http.Request, request map[string]any) any {
 	case path == "/auth/token":
 		return map[string]any{"access_token": "t"}
 	case path == "/dags/etl/tasks":
-		return map[string]any{"tasks": []any{map[string]any{"task_id": "load", "owner": "pricing", "params": map[string]any{"rows": map[string]any{"value": 5}}}}}
+		begin := map[string]any{"task_id": "begin", "downstream_task_ids": []any{"load"}}
+		return map[string]any{"tasks": []any{begin, map[string]any{"task_id": "load", "owner": "pricing", "params": map[string]any{"rows": map[string]any{"value": 5}}}}}
 	case path == "/dags/etl":
 		return map[string]any{"tags": []any{map[string]any{"name": "nightly"}}}
 	case path == "/dags/~/dagRuns/list":

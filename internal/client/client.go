@@ -77,7 +77,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body, response a
 
 // Train trains one task on the server and returns a description of the result.
 func (c *Client) Train(ctx context.Context, task sizing.TaskKey) (string, error) {
-	response, err := c.post(ctx, TaskPath(task, "train"), []byte("{}"))
+	response, err := c.retry(ctx, http.MethodPost, TaskPath(task, "train"), []byte("{}"))
 	if err != nil {
 		return "", err
 	}
@@ -112,12 +112,12 @@ type unavailableError struct{ cause error }
 func (e *unavailableError) Error() string { return e.cause.Error() }
 func (e *unavailableError) Unwrap() error { return e.cause }
 
-// post retries with exponential backoff while the server is unavailable. Only requests
+// retry retries with exponential backoff while the server is unavailable. Only requests
 // that the server handles idempotently may use it.
-func (c *Client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.RetryFor / 100
 	for waited := time.Duration(0); ; waited += pause {
-		response, err := c.send(ctx, http.MethodPost, path, body)
+		response, err := c.send(ctx, method, path, body)
 		var unavailable *unavailableError
 		if !errors.As(err, &unavailable) || ctx.Err() != nil {
 			return response, err

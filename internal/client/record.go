@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/loadaware/loadaware/api"
@@ -30,7 +31,7 @@ func (c *Client) Record(ctx context.Context, observations []sizing.Observation) 
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.post(ctx, "/observe/batch", body)
+	response, err := c.retry(ctx, http.MethodPost, "/observe/batch", body)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,21 @@ func (c *Client) Record(ctx context.Context, observations []sizing.Observation) 
 		}
 	}
 	return recorded, nil
+}
+
+// SetStructure replaces the structure of a DAG with PUT /dags/{dag_id}/structure.
+func (c *Client) SetStructure(ctx context.Context, d sizing.Structure) error {
+	var request api.DagStructure
+	for _, t := range d.Tasks {
+		request.Tasks = append(request.Tasks, api.DagTask{TaskID: t.TaskID, Upstream: t.Upstream})
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	path := "/dags/" + url.PathEscape(d.DAG) + "/structure?" + url.Values{"namespace": {d.Namespace}}.Encode()
+	_, err = c.retry(ctx, http.MethodPut, path, body)
+	return err
 }
 
 // rejection returns the error of a rejected observation, without its position in the

@@ -46,7 +46,7 @@ func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 	c, err := e.svc.CreateCampaign(sizing.WithActor(t.Context(), hostile), campaign.Campaign{Namespace: task.Namespace, DAG: task.DAG, Name: hostile, Pool: hostile, Version: hostile, Conf: text})
 	require.NoError(t, err)
 	failCampaignRun(t, e, c.ID, hostile)
-	require.NoError(t, e.svc.SetStructure(t.Context(), store.Structure{Namespace: task.Namespace, DAG: task.DAG, Tasks: []store.StructureTask{{TaskID: task.Task, Upstream: []string{}}}}))
+	require.NoError(t, e.svc.SetStructure(t.Context(), sizing.Structure{Namespace: task.Namespace, DAG: task.DAG, Tasks: []sizing.StructureTask{{TaskID: task.Task, Upstream: []string{}}}}))
 	targets := append(addresses(task), "/ui/campaign?id="+fmt.Sprint(c.ID), "/ui/campaign?id="+query(hostile),
 		"/ui/runtime?dag_id=a&task_id=b&risk_percent="+query(hostile), "/ui/forecast?dag_id=a&features="+query(hostile), "/ui/forecast?dag_id="+query(hostile),
 		"/ui/ask?dag_id="+query(task.DAG)+"&namespace="+query(task.Namespace)+"&task_id="+query(task.Task)+"&memory="+query(hostile), "/ui/try?prediction_id="+allocation.PredictionID, "/ui/tasks?q="+query(hostile)+"&dag_id="+query(hostile),

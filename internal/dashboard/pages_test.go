@@ -14,7 +14,6 @@ import (
 
 	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store"
 )
 
 func TestPagesShowOwnersOfTasks(t *testing.T) {
@@ -92,7 +91,7 @@ func TestForecastOfADAG(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Contains(t, e.page("/ui/forecast?dag_id=etl"), "There is no forecast yet")
-	require.NoError(t, e.svc.SetStructure(t.Context(), store.Structure{Namespace: key.Namespace, DAG: key.DAG, Tasks: []store.StructureTask{
+	require.NoError(t, e.svc.SetStructure(t.Context(), sizing.Structure{Namespace: key.Namespace, DAG: key.DAG, Tasks: []sizing.StructureTask{
 		{TaskID: key.Task, Upstream: []string{}}, {TaskID: later.Task, Upstream: []string{key.Task}}, {TaskID: "never_ran", Upstream: []string{}}}}))
 	page := e.page("/ui/forecast?dag_id=etl&features=rows%3D3")
 	assert.Contains(t, page, "Ends after")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store"
 )
 
 // dagKey returns the key of a DAG, with an empty task id, if the caller may access the DAG.
@@ -24,9 +23,9 @@ func (s *server) PutDagStructure(ctx context.Context, r api.PutDagStructureReque
 	if err != nil {
 		return nil, err
 	}
-	d := store.Structure{Namespace: key.Namespace, DAG: key.DAG}
+	d := sizing.Structure{Namespace: key.Namespace, DAG: key.DAG}
 	for _, t := range r.Body.Tasks {
-		d.Tasks = append(d.Tasks, store.StructureTask{TaskID: t.TaskID, Upstream: t.Upstream})
+		d.Tasks = append(d.Tasks, sizing.StructureTask{TaskID: t.TaskID, Upstream: t.Upstream})
 	}
 	if err := s.svc.SetStructure(ctx, d); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/insight/forecast"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/airflow"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
@@ -140,8 +141,30 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 	if errors.Is(err, airflow.ErrNotFound) {
 		err = nil // the DAG was deleted after its tasks were read
 	}
+	if err != nil {
+		return err
+	}
 	a.dags[dag] = dagDefinition{tasks, tags}
-	return err
+	a.addStructure(dag, tasks)
+	return nil
+}
+
+// addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them.
+func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) {
+	upstream := map[string][]string{}
+	for id := range tasks {
+		upstream[id] = []string{}
+	}
+	for _, id := range slices.Sorted(maps.Keys(tasks)) {
+		for _, next := range tasks[id].Downstream {
+			upstream[next] = append(upstream[next], id)
+		}
+	}
+	if len(tasks) > forecast.MaxTasks {
+		a.skipped.add("DAG(s) with too many tasks for a forecast", dag)
+	} else if len(tasks) > 0 {
+		a.upstream[dagKey{a.cfg.Namespace, dag}] = upstream
+	}
 }
 
 // addInstance imports all tries of one instance.
@@ -199,6 +222,9 @@ func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 		a.usage.countUnjoined(a.skipped)
 	}
 	err := a.TriesImporter.finish(ctx, "airflow", readErr)
+	if err == nil {
+		err = a.sendStructures(ctx)
+	}
 	fmt.Fprintf(a.con.Out, "%d runs; a peak was joined to %d tries\n", a.runs, a.joined)
 	if a.usage.prometheus == nil && len(a.usage.byTry) == 0 {
 		fmt.Fprintln(a.con.Out, "Airflow stores no peaks: add them with --usage, --usage-log or --prometheus, now or in another import")

@@ -94,6 +94,9 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 		}
 	}
 	fmt.Fprintln(i.con.Out, i.summary())
+	if last == nil {
+		last = i.sendStructures(ctx)
+	}
 	return i.filesResult(last, len(names))
 }
 
@@ -185,6 +188,7 @@ func (i *Importer) send(ctx context.Context, batch []file.Row) error {
 	if i.Target == nil {
 		for n := range batch {
 			i.warn(&batch[n].Observation, nil, fmt.Sprintf("line %d", batch[n].Line))
+			i.upstream.add(batch[n].Observation.Try.TaskKey, batch[n].Upstream)
 		}
 		return ctx.Err()
 	}
@@ -201,6 +205,9 @@ func (i *Importer) send(ctx context.Context, batch []file.Row) error {
 	}
 	for n := range recorded {
 		i.count(&observations[n], &recorded[n], fmt.Sprintf("line %d", batch[n].Line))
+		if recorded[n].Err == nil {
+			i.upstream.add(observations[n].Try.TaskKey, batch[n].Upstream)
+		}
 	}
 	if i.Strict {
 		return i.strictError()

@@ -25,10 +25,12 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// Target stores observations. After the commit it returns one result for each observation. It is
-// a client of a server, or a store.
+// Target stores observations and structures of DAGs. It is a client of a server, or a store.
 type Target interface {
+	// Record returns one result for each observation, after the commit.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
+	// SetStructure replaces the structure of a DAG.
+	SetStructure(context.Context, sizing.Structure) error
 }
 
 // Console is the input and output of an import.
@@ -48,6 +50,7 @@ type Importer struct {
 	batchSize   int
 	counts      counts
 	tasks       map[sizing.TaskKey]bool // of all sent rows
+	upstream    dependencies            // of the accepted rows
 	rejections  []string                // of the current file; printed after its progress bar
 	unprinted   int                     // number of rejections beyond maxPrintedRejections
 	failedFiles int                     // number of files that were not imported, or not to their end
@@ -56,7 +59,7 @@ type Importer struct {
 
 // New returns an Importer for a dry run; set Target to import.
 func New(con Console, batchSize int) *Importer {
-	return &Importer{con: con, batchSize: batchSize, tasks: map[sizing.TaskKey]bool{}}
+	return &Importer{con: con, batchSize: batchSize, tasks: map[sizing.TaskKey]bool{}, upstream: dependencies{}}
 }
 
 // counts has the number of rows by result.

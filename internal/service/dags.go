@@ -11,12 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/insight/forecast"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // SetStructure stores the dependencies of a DAG. They must be acyclic.
-func (s *Service) SetStructure(ctx context.Context, d store.Structure) error {
+func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 	if detail := sizing.CheckID(d.DAG); detail != "" {
 		return invalid([]sizing.FieldError{{Field: "dag_id", Detail: detail}})
 	}
@@ -31,7 +30,7 @@ func (s *Service) SetStructure(ctx context.Context, d store.Structure) error {
 }
 
 // invalidTasks returns an error for each invalid field of the tasks of a structure.
-func invalidTasks(tasks []store.StructureTask) (bad []sizing.FieldError) {
+func invalidTasks(tasks []sizing.StructureTask) (bad []sizing.FieldError) {
 	if len(tasks) == 0 {
 		return []sizing.FieldError{{Field: "tasks", Detail: "must list the tasks of the DAG"}}
 	}
@@ -47,12 +46,12 @@ func invalidTasks(tasks []store.StructureTask) (bad []sizing.FieldError) {
 }
 
 // Structure returns the dependencies of a DAG, or NotFound if none are stored.
-func (s *Service) Structure(ctx context.Context, namespace, dag string) (store.Structure, error) {
+func (s *Service) Structure(ctx context.Context, namespace, dag string) (sizing.Structure, error) {
 	return s.store.Structure(ctx, namespace, dag)
 }
 
 // tasksOf converts the tasks of a structure for a forecast.
-func tasksOf(stored []store.StructureTask) []forecast.Task {
+func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 	tasks := make([]forecast.Task, len(stored))
 	for i, t := range stored {
 		tasks[i] = forecast.Task{ID: t.TaskID, Upstream: t.Upstream}

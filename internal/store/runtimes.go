@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // Shapes are the distributions of run time over prediction that the tasks of a namespace share.
@@ -28,20 +30,7 @@ type RunTimes interface {
 	ShapeVersions(context.Context) (map[string]int, error)
 
 	// SetStructure replaces the structure of a DAG.
-	SetStructure(context.Context, Structure) error
+	SetStructure(context.Context, sizing.Structure) error
 	// Structure returns the structure of a DAG, or NotFound if none is stored.
-	Structure(ctx context.Context, namespace, dag string) (Structure, error)
-}
-
-// StructureTask is one task of a DAG with the tasks that must end before it starts.
-type StructureTask struct {
-	TaskID   string   `json:"task_id"`
-	Upstream []string `json:"upstream"`
-}
-
-// Structure lists the dependencies between the tasks of a DAG.
-type Structure struct {
-	Namespace, DAG string
-	Tasks          []StructureTask
-	UpdatedAt      time.Time
+	Structure(ctx context.Context, namespace, dag string) (sizing.Structure, error)
 }

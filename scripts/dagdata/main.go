@@ -1,7 +1,6 @@
 // Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware
-// import --map upstream=`, or rates the forecasts of their newest 30 % in order of time. The column
-// upstream has the upstream tasks, separated by semicolons; an import ignores it. The same flags give
-// the same output.
+// import`, or rates the forecasts of their newest 30 % in order of time. The column
+// upstream has the upstream tasks, separated by semicolons. The same flags give the same output.
 //
 //	go run ./scripts/dagdata --seed 1 > runs.csv
 //	go run ./scripts/dagdata --rate --workflows 40

@@ -7,7 +7,7 @@
 //	Runs         ended runs by end date, page by page
 //	Instances    the task instances of runs
 //	Tries        all tries of one instance
-//	Tasks        the tasks of a DAG with their declared params
+//	Tasks        the tasks of a DAG with their declared params and downstream tasks
 //	Tags         the tags of a DAG
 //	Observation  one try as an observation, or the reason why there is none
 //	Features     the features of a run

@@ -115,6 +115,8 @@ type Task struct {
 	Owner  string         `json:"owner"`
 	Pool   string         `json:"pool"`
 	Queue  string         `json:"queue"`
+
+	Downstream []string `json:"downstream_task_ids"` // tasks that start after this one
 }
 
 // Tasks returns the tasks of a DAG by id. It returns ErrNotFound if the DAG is gone.

@@ -124,6 +124,27 @@ func parseValues(cell string) []string {
 	return []string{cell}
 }
 
+// parseUpstream parses the ids of upstream tasks, separated by semicolons or as a JSON list. It never
+// returns nil without an error.
+func parseUpstream(cell string) ([]string, error) {
+	ids := []string{}
+	if cell = strings.TrimSpace(cell); strings.HasPrefix(cell, "[") {
+		if err := json.Unmarshal([]byte(cell), &ids); err != nil {
+			return nil, fmt.Errorf("%.40q is not a JSON list of task ids", cell)
+		}
+	} else if cell != "" {
+		for id := range strings.SplitSeq(cell, ";") {
+			ids = append(ids, strings.TrimSpace(id))
+		}
+	}
+	for _, id := range ids {
+		if detail := sizing.CheckID(id); detail != "" {
+			return nil, fmt.Errorf("the task id %.40q %s; write ids such as extract;transform, or leave the cell empty", id, detail)
+		}
+	}
+	return ids, nil
+}
+
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -17,6 +17,10 @@ const (
 	usagePrefix    = "usage."
 )
 
+// upstreamColumn has the upstream tasks of the row's task. They belong to the DAG and not to the try, so
+// they are a field of Row and not of the observation, and Write does not write them.
+const upstreamColumn = "upstream"
+
 // column describes one CSV column: its name, its field in POST /observe, and how its
 // cells are parsed and formatted. set is not called for an empty cell, which means
 // "unknown".
@@ -138,13 +142,13 @@ func usageColumn(field int, name string) column {
 		}}
 }
 
-// Columns returns the names of the CSV columns, in the order in which Write writes them.
+// Columns returns the names of the CSV columns. Write writes all but the last, in this order.
 func Columns() []string {
-	names := make([]string, 0, len(columns)+2)
+	names := make([]string, 0, len(columns)+3)
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	return append(names, featurePrefix+"<name>", metadataPrefix+"<name>")
+	return append(names, featurePrefix+"<name>", metadataPrefix+"<name>", upstreamColumn)
 }
 
 // blankObservation returns the defaults of a row: the first try of an unmapped task,

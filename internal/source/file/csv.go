@@ -21,6 +21,7 @@ type csvReader struct {
 	in          *lines
 	header      []headerCell
 	hasFeatures bool          // the header has feature columns
+	upstream    int           // index of the column of upstream tasks, or -1
 	buf         *bufio.Reader // reused for every record
 }
 
@@ -32,7 +33,7 @@ type headerCell struct {
 
 // openCSV reads and checks the header.
 func openCSV(in *lines, layout Layout) (*csvReader, error) {
-	c := &csvReader{in: in, buf: bufio.NewReaderSize(nil, 4096)}
+	c := &csvReader{in: in, upstream: -1, buf: bufio.NewReaderSize(nil, 4096)}
 	first, err := in.nextNonBlank()
 	if err != nil {
 		return nil, err
@@ -56,6 +57,9 @@ func openCSV(in *lines, layout Layout) (*csvReader, error) {
 			duplicate = append(duplicate, name)
 		}
 		seen[name] = true
+		if name == upstreamColumn {
+			c.upstream = len(c.header)
+		}
 		c.hasFeatures = c.hasFeatures || strings.HasPrefix(name, featurePrefix)
 		c.header = append(c.header, headerCell{name: name, set: set})
 	}
@@ -104,6 +108,9 @@ func cellSetter(name string) func(*sizing.Observation, string) error {
 			o.Metadata[entry] = parseValues(cell)
 			return nil
 		}
+	}
+	if name == upstreamColumn {
+		return func(_ *sizing.Observation, cell string) error { _, err := parseUpstream(cell); return err }
 	}
 	for i := range columns {
 		if columns[i].name == name {
@@ -187,7 +194,11 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	if len(bad.Fields) > 0 {
 		return Row{}, bad
 	}
-	return Row{Line: number, Observation: o, Zoneless: zoneless}, nil
+	row := Row{Line: number, Observation: o, Zoneless: zoneless}
+	if c.upstream >= 0 {
+		row.Upstream, _ = parseUpstream(cells[c.upstream]) // its setter has returned the error
+	}
+	return row, nil
 }
 
 // zonedTime matches a time of day with a zone at the end.

@@ -25,7 +25,8 @@ import (
 type Row struct {
 	Line        int
 	Observation sizing.Observation
-	Zoneless    string // column of a time without a zone, which is read as UTC; "" if there is none
+	Zoneless    string   // column of a time without a zone, which is read as UTC; "" if there is none
+	Upstream    []string // ids of the upstream tasks; nil if the file has no column for them
 }
 
 // RowError reports a row that cannot be read, with its invalid cells. Reading can

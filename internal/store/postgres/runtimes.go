@@ -61,7 +61,7 @@ const setStructureSQL = `
 	ON CONFLICT (namespace, dag_id) DO UPDATE SET tasks = excluded.tasks, updated_at = excluded.updated_at`
 
 // SetStructure replaces the structure of a DAG.
-func (s *Store) SetStructure(ctx context.Context, d store.Structure) error {
+func (s *Store) SetStructure(ctx context.Context, d sizing.Structure) error {
 	tasks, err := json.Marshal(d.Tasks)
 	if err != nil {
 		return fmt.Errorf("store the structure of DAG %s: %w", d.DAG, err)
@@ -74,8 +74,8 @@ const structureSQL = `
 	SELECT tasks, updated_at FROM dag_structure WHERE namespace = $1 AND dag_id = $2`
 
 // Structure returns the structure of a DAG.
-func (s *Store) Structure(ctx context.Context, namespace, dag string) (store.Structure, error) {
-	d := store.Structure{Namespace: namespace, DAG: dag}
+func (s *Store) Structure(ctx context.Context, namespace, dag string) (sizing.Structure, error) {
+	d := sizing.Structure{Namespace: namespace, DAG: dag}
 	var tasks []byte
 	err := s.pool.QueryRow(ctx, structureSQL, namespace, dag).Scan(&tasks, &d.UpdatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -45,11 +45,11 @@ func testStructure(t *testing.T, open func(*testing.T) store.Store) {
 	st, ctx := open(t), t.Context()
 	_, err := st.Structure(ctx, "a", "etl")
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
-	first := store.Structure{Namespace: "a", DAG: "etl", UpdatedAt: noon, Tasks: []store.StructureTask{{TaskID: "load", Upstream: []string{}}}}
+	first := sizing.Structure{Namespace: "a", DAG: "etl", UpdatedAt: noon, Tasks: []sizing.StructureTask{{TaskID: "load", Upstream: []string{}}}}
 	require.NoError(t, st.SetStructure(ctx, first))
 	second := first
 	second.UpdatedAt = noon.AddDate(0, 0, 1)
-	second.Tasks = append(second.Tasks, store.StructureTask{TaskID: "fit", Upstream: []string{"load"}})
+	second.Tasks = append(second.Tasks, sizing.StructureTask{TaskID: "fit", Upstream: []string{"load"}})
 	require.NoError(t, st.SetStructure(ctx, second))
 	got, err := st.Structure(ctx, "a", "etl")
 	require.NoError(t, err)

@@ -1,0 +1,70 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// dagKey names a DAG.
+type dagKey struct{ namespace, dag string }
+
+// dependencies has the upstream tasks of each task of each DAG. The last row of a task decides.
+type dependencies map[dagKey]map[string][]string
+
+// add adds the upstream tasks of a row. They are nil if the file does not state them.
+func (d dependencies) add(task sizing.TaskKey, upstream []string) {
+	if upstream == nil {
+		return
+	}
+	dag := dagKey{task.Namespace, task.DAG}
+	if d[dag] == nil {
+		d[dag] = map[string][]string{}
+	}
+	d[dag][task.Task] = upstream
+}
+
+// structure returns the tasks in alphabetical order. An upstream task without an entry has no upstream
+// tasks: it may launch no pod, so that it has no rows.
+func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, error) {
+	complete := maps.Clone(upstream)
+	for _, ids := range upstream {
+		for _, id := range ids {
+			if complete[id] == nil {
+				complete[id] = []string{}
+			}
+		}
+	}
+	s := sizing.Structure{Namespace: dag.namespace, DAG: dag.dag, UpdatedAt: time.Now()}
+	var checked []forecast.Task
+	for _, id := range slices.Sorted(maps.Keys(complete)) {
+		s.Tasks = append(s.Tasks, sizing.StructureTask{TaskID: id, Upstream: complete[id]})
+		checked = append(checked, forecast.Task{ID: id, Upstream: complete[id]})
+	}
+	_, err := forecast.CheckStructure(checked)
+	return s, err
+}
+
+// sendStructures checks the structures of the DAGs and, except in a dry run, sends them.
+func (i *Importer) sendStructures(ctx context.Context) error {
+	byName := func(a, b dagKey) int { return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.dag, b.dag)) }
+	for _, dag := range slices.SortedFunc(maps.Keys(i.upstream), byName) {
+		s, err := structure(dag, i.upstream[dag])
+		if err == nil && i.Target != nil {
+			err = i.Target.SetStructure(ctx, s)
+		}
+		if err != nil {
+			return fmt.Errorf("structure of DAG %s: %w; the rows are imported: correct the upstream tasks and import again, which adds no row twice", dag.dag, err)
+		}
+	}
+	if n := len(i.upstream); n > 0 && i.Target != nil {
+		fmt.Fprintf(i.con.Out, "structures of %d DAGs stored\n", n)
+	}
+	return nil
+}
