@@ -107,10 +107,10 @@ func allTokens(t *testing.T) httpapi.Config {
 	return tokens(t, grants...)
 }
 
-// findViolations calls every operation with every token, each on its own task. It returns the
-// number of calls and a description of each answer that differs from accessRules.
-func findViolations(e *testEnv) (calls int, violations []string) {
-	for name, rule := range accessRules {
+// findViolations calls each operation of rules with every token, each on its own task. It returns
+// the number of calls and a description of each answer that differs from the rules.
+func findViolations(e *testEnv, rules map[string]accessRule) (calls int, violations []string) {
+	for name, rule := range rules {
 		check := func(secret string, want int) {
 			calls++
 			if got := e.callAs(rule, name, secret, calls); got != want {
@@ -210,7 +210,7 @@ func TestEveryOperationHasAnAccessRule(t *testing.T) {
 
 func TestEveryTokenHasExactlyItsPermissions(t *testing.T) {
 	e := newTestEnv(t, allTokens(t))
-	calls, violations := findViolations(e)
+	calls, violations := findViolations(e, accessRules)
 	assert.Empty(t, violations)
 	t.Logf("%d calls of %d operations, %d violations", calls, len(accessRules), len(violations))
 	assert.Greater(t, calls, 500)
@@ -231,7 +231,12 @@ func TestFindViolationsDetectsWrongPermissions(t *testing.T) {
 				}
 				handler.ServeHTTP(w, r)
 			})
-			_, violations := findViolations(e)
+			sample := map[string]accessRule{}
+			for _, operation := range []string{"POST /predict", "GET /tasks/{dag_id}/{task_id}", "PUT /tasks/{dag_id}/{task_id}/policy"} {
+				require.Contains(t, accessRules, operation)
+				sample[operation] = accessRules[operation]
+			}
+			_, violations := findViolations(e, sample)
 			require.NotEmpty(t, violations)
 			for _, violation := range violations {
 				assert.Contains(t, violation, fmt.Sprintf("as %q", swap[0]))

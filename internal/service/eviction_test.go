@@ -34,7 +34,7 @@ func TestAnEvictedModelAnswersAsBefore(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)
-	bounded := startBounded(t, r.dsn, service.Config{})
+	bounded := startBounded(t, r.dsn, service.Config{DecodeWait: time.Minute})
 	for i := range 30 {
 		if i%3 == 0 { // for the other reports the model is in memory
 			bounded.predict(ask("other", ""))
@@ -99,7 +99,7 @@ func TestAPublicationDoesNotEvict(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)
-	bounded := startBounded(t, r.dsn, service.Config{})
+	bounded := startBounded(t, r.dsn, service.Config{DecodeWait: time.Minute})
 	bounded.predict(ask("other", ""))
 	bounded.predict(ask("load", ""))
 	before := bounded.Counts().ModelMemory.Evictions
