@@ -82,9 +82,9 @@ func (p *loadawarePolicy) train(l *learner) {
 		return
 	}
 	go func(t *training) {
+		defer close(t.ended) // after the worker is free, so that a replay that has ended holds none
 		if !p.workers.Start() {
 			t.err = context.Canceled
-			close(t.ended)
 			return
 		}
 		defer p.workers.Stop()
@@ -95,7 +95,6 @@ func (p *loadawarePolicy) train(l *learner) {
 // run trains a task. No other goroutine may use the state of the task at the same time. A panic
 // becomes an error, because it must not end a server.
 func (t *training) run(l *learner) {
-	defer close(t.ended)
 	defer func() {
 		if r := recover(); r != nil {
 			t.err = fmt.Errorf("training panicked: %v; please report this", r)
