@@ -12,6 +12,8 @@ WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
 # The packages whose goroutines share memory. The learning packages share none, and they are slow under
 # the race detector.
+# SERIAL packages only compute, without goroutines. The race detector would make them ten times as slow and find nothing.
+SERIAL := github.com/loadaware/loadaware/internal/ml/...
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
 # Test binaries without debug information need half the time to link. Stack traces stay complete.
@@ -64,7 +66,7 @@ lint-python: ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
 race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m -short -race $(CONCURRENT)
+	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m -short -race -gcflags='$(SERIAL)=-race=false' $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh

@@ -139,7 +139,7 @@ var mayImport = map[string][]string{
 }
 
 // testPackages lists packages that only tests import, and tools. They may import every package.
-var testPackages = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/experiment/tracking/trackingtest", "internal/ml/plan/plantest", "internal/pglocal/pgtest", "internal/source/prometheus/prometheustest", "internal/stories", "scripts"}
+var testPackages = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/experiment/tracking/trackingtest", "internal/ml/plan/plantest", "internal/pglocal/pgtest", "internal/testwait", "internal/source/prometheus/prometheustest", "internal/stories", "scripts"}
 
 func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	for _, file := range goFiles(t) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -179,9 +180,9 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 		require.NoError(t, observer.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
 		return n > 0
 	}
-	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step waits for the reader")
+	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step waits for the reader")
 	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements run while the reader holds its lock")
-	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step is retried")
+	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step is retried")
 
 	_, err = reader.Exec(t.Context(), "COMMIT")
 	require.NoError(t, err)
@@ -220,7 +221,7 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 			var n int
 			require.NoError(t, reader.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
 			return n > 0
-		}, 30*time.Second, 10*time.Millisecond, direction)
+		}, testwait.Limit, 10*time.Millisecond, direction)
 		cancel()
 		require.ErrorIs(t, migration.Wait(), context.Canceled, direction)
 		at, dirty, _, err := migrations.Status(t.Context(), dsn)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -228,10 +229,10 @@ func TestReceiptsAreSavedDuringTheMigration(t *testing.T) {
 		})
 	}
 	hasStarted := func() bool { return saved.Load() > 20 }
-	require.Eventually(t, hasStarted, 10*time.Second, time.Millisecond)
+	require.Eventually(t, hasStarted, testwait.Limit, time.Millisecond)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	atEnd := saved.Load()
-	require.Eventually(t, func() bool { return saved.Load() > atEnd+20 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return saved.Load() > atEnd+20 }, testwait.Limit, time.Millisecond)
 	stop()
 	require.NoError(t, savers.Wait())
 	assert.Len(t, previousReplica{t, connect(t, dsn)}.stored(), int(saved.Load()))

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 const mib = 1 << 20
@@ -155,7 +157,7 @@ func TestForkBombEndsAsWithoutWrapper(t *testing.T) {
 func await(t *testing.T, g group) {
 	require.Eventually(t, func() bool {
 		return read(t, filepath.Join(g.dirs["pids"], "pids.current")) == "0\n" // zombies count
-	}, 30*time.Second, 20*ms)
+	}, testwait.Limit, 20*ms)
 }
 
 // isolated returns a command that runs as PID 1 of new namespaces (unshare(1)).

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // wrapper and load are the binaries of the wrapper and of a test program.
@@ -252,8 +253,8 @@ func TestOrphansAreReaped(t *testing.T) {
 			return total == n
 		}
 	}
-	assert.Eventually(t, children(21), 10*time.Second, 10*ms, "the wrapper adopts the orphans")
-	assert.Eventually(t, children(1), 30*time.Second, 20*ms, "only the program remains")
+	assert.Eventually(t, children(21), testwait.Limit, 10*ms, "the wrapper adopts the orphans")
+	assert.Eventually(t, children(1), testwait.Limit, 20*ms, "only the program remains")
 }
 
 func TestProgramDiesWithWrapper(t *testing.T) {
@@ -270,7 +271,7 @@ func TestProgramDiesWithWrapper(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || bytes.Contains(text, []byte(") Z "))
-	}, 5*time.Second, 20*ms)
+	}, testwait.Limit, 20*ms)
 }
 
 func TestInstalledCopyRuns(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -214,7 +215,7 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 		var code int
 		code, found = runDoctor(t, "--data", dir)
 		return code == 0 // the server is ready
-	}, 20*time.Second, 50*time.Millisecond, "%v", found)
+	}, testwait.Limit, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
 	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
@@ -233,7 +234,7 @@ func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 		var code int
 		code, found = runDoctor(t, "--data", absent, "--addr", strings.TrimPrefix(server.url, "http://"))
 		return code == 0 // the server is ready
-	}, 20*time.Second, 50*time.Millisecond, "%v", found)
+	}, testwait.Limit, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, "only the server at "+server.url)
 	assert.Len(t, found, 1)
 

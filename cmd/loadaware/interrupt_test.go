@@ -21,11 +21,8 @@ import (
 
 	"github.com/loadaware/loadaware/internal/interrupt"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
-
-// endTimeout is far longer than a command takes to end after a signal. Only a command that ignores
-// the signal reaches it.
-const endTimeout = 30 * time.Second
 
 // launchedProcess is a process of loadaware with an open standard input.
 type launchedProcess struct {
@@ -59,7 +56,7 @@ func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 	case <-ended:
 		assert.Equal(l.t, 128+int(s), l.cmd.ProcessState.ExitCode(), l.output.String())
 		assert.Contains(l.t, l.output.String(), "interrupted by "+interrupt.SignalName(s))
-	case <-time.After(endTimeout):
+	case <-time.After(testwait.Limit):
 		require.FailNow(l.t, "the process ignores "+interrupt.SignalName(s), l.output.String())
 	}
 }
@@ -167,7 +164,7 @@ func TestCommandsWaitingForServerStopOnSignal(t *testing.T) {
 				l := launch(t, nil, replaced...)
 				select {
 				case <-reached:
-				case <-time.After(endTimeout):
+				case <-time.After(testwait.Limit):
 					require.FailNow(t, "the command does not connect to the server", l.output.String())
 				}
 				l.requireEndBy(s)
@@ -245,7 +242,7 @@ func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 			var waiting int
 			require.NoError(t, db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()").Scan(&waiting))
 			return waiting > 0
-		}, endTimeout, 10*time.Millisecond, "%s", l.output)
+		}, testwait.Limit, 10*time.Millisecond, "%s", l.output)
 		l.requireEndBy(s)
 		require.NoError(t, other.Rollback())
 		require.NoError(t, db.Close())

@@ -14,6 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // startDay is the day on which the pods of these tests start.
@@ -102,7 +103,7 @@ func TestServerReconcilesTriesWithPrometheus(t *testing.T) {
 		"started_at": ended.Add(-3 * time.Minute), "ended_at": ended}, nil)
 	require.Eventually(t, func() bool {
 		return strings.Contains(scrape(t, metrics), `loadaware_reconciled_tries_total{result="amended"} 1`)
-	}, 30*time.Second, 100*time.Millisecond)
+	}, testwait.Limit, 100*time.Millisecond)
 	var recorded struct{ Duplicate bool }
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
 		"memory_sampled_bytes": 1 << 30}, &recorded)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // password has characters that a URL must escape, so that both forms differ.
@@ -180,7 +181,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	}
 	server.signal(syscall.SIGQUIT) // every goroutine's stack, as in a panic
 	_ = server.wait()              // an error, because a signal ended it
-	require.Eventually(t, func() bool { return strings.Contains(server.output.String(), "goroutine 1 ") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(server.output.String(), "goroutine 1 ") }, testwait.Limit, 10*time.Millisecond)
 
 	assert.Empty(t, leaks(server.output.String(), secrets...), server.output.String())
 	assert.Empty(t, leaks(responses.String(), secrets...), responses.String())

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // trainer returns the process id of the trainer of a server; 0 if none runs.
@@ -77,7 +79,7 @@ func TestTrainerStopsWithServer(t *testing.T) {
 		server, trainer := startTrained(t)
 		server.signal(end)
 		_ = server.wait() // an error after SIGKILL
-		assert.Eventually(t, hasEnded(trainer), 10*time.Second, 20*time.Millisecond, end.String())
+		assert.Eventually(t, hasEnded(trainer), testwait.Limit, 20*time.Millisecond, end.String())
 	}
 }
 

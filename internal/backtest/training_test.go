@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // pricingTrace returns the first rows of the history of the demo.
@@ -85,14 +86,14 @@ func TestBusyReplaysLeaveHalfOfTheWorkersUnused(t *testing.T) {
 	isBusy.Store(true)
 	workers := newWorkers(t.Context(), 4)
 	go workers.yieldWorkers(t.Context(), isBusy.Load)
-	require.Eventually(t, func() bool { return !hasFree(workers, 3) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !hasFree(workers, 3) }, testwait.Limit, time.Millisecond)
 	want := replayOwn(t, trace, Config{}, func(r *replay) error { return r.run(t.Context()) })
 	got := replayOwn(t, trace, Config{workers: workers}, func(r *replay) error { return r.run(t.Context()) })
 	assert.Equal(t, want, got, "the figures do not depend on the number of workers")
 	assert.True(t, hasFree(workers, 2), "half of the workers compute while isBusy")
 	assert.False(t, hasFree(workers, 3), "the others stay unused")
 	isBusy.Store(false)
-	require.Eventually(t, func() bool { return hasFree(workers, 4) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return hasFree(workers, 4) }, testwait.Limit, time.Millisecond)
 }
 
 func TestACancelledReplayEnds(t *testing.T) {

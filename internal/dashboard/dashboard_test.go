@@ -27,6 +27,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -52,7 +53,7 @@ func newEnv(t *testing.T, cfg dashboard.Config) *env {
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended; st.Close() })
-	require.Eventually(t, func() bool { return svc.Readiness().Ready }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return svc.Readiness().Ready }, testwait.Limit, 10*time.Millisecond)
 	e := &env{t: t, svc: svc, st: st}
 	e.serve(cfg)
 	return e

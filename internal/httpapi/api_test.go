@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 func TestUnknownTaskGetsTheStaticRequest(t *testing.T) {
@@ -281,7 +282,7 @@ func TestPredictionsContinueWithoutTheDatabase(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		ready := e.do(http.MethodGet, "/readyz", "").json()
 		return ready["status"] == "ready" && ready["observe"] == "unavailable"
-	}, 10*time.Second, 50*time.Millisecond)
+	}, testwait.Limit, 50*time.Millisecond)
 }
 
 func TestValidRequestIDsAreReturned(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 const gb = 1_000_000_000
@@ -134,7 +135,7 @@ func TestPlannedRunsCostLess(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got := e.do(http.MethodGet, "/predictions/"+on.PredictionID, "")
 		return got.status == http.StatusOK && json.Unmarshal(got.body, &receipt) == nil
-	}, 30*time.Second, 50*time.Millisecond)
+	}, testwait.Limit, 50*time.Millisecond)
 	assert.Equal(t, on.Plan, receipt.Answer.Plan, "the receipt notes the plan")
 
 	var phases api.TaskPhases

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. Each row
@@ -45,7 +46,7 @@ func (e *testEnv) awaitRunTimes(runs int) {
 			var r api.RunTime
 			a := e.do(http.MethodGet, "/tasks/etl/"+task+"/runtime", "")
 			return a.status == http.StatusOK && json.Unmarshal(a.body, &r) == nil && r.Runs == runs-1
-		}, time.Minute, 20*time.Millisecond)
+		}, testwait.Limit, 20*time.Millisecond)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -61,7 +62,7 @@ func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	go func() { ended <- svc.Run(ctx) }()
 	closeStore := sync.OnceFunc(st.Close)
 	t.Cleanup(func() { cancel(); <-ended; closeStore() })
-	require.Eventually(t, func() bool { return svc.Readiness().Ready }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return svc.Readiness().Ready }, testwait.Limit, 10*time.Millisecond)
 
 	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore, trainer: tr}
 	cfg.Metrics, cfg.Log = e.metrics, slog.New(slog.NewTextHandler(e.log, nil))

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // ownerEnv names a data folder. If it is set, this test binary only uses that folder until its input
@@ -154,5 +156,5 @@ func requireRow(t *testing.T, dsn string) {
 // eventually waits until a condition outside this process is true.
 func eventually(t *testing.T, description string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 30*time.Second, 20*time.Millisecond, description)
+	require.Eventually(t, condition, testwait.Limit, 20*time.Millisecond, description)
 }

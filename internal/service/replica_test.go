@@ -17,13 +17,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
 const gib = sizing.GiB
-
-// waitTimeout bounds waits for background work.
-const waitTimeout = 20 * time.Second
 
 // hookedStore is the real store with hooks that run after some of its methods.
 type hookedStore struct {
@@ -113,10 +111,10 @@ func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 		cfg.PollInterval = time.Hour // without polls, only the tested mechanism transfers changes
 	}
 	if cfg.DecodeWait == 0 {
-		cfg.DecodeWait = waitTimeout
+		cfg.DecodeWait = testwait.Limit
 	}
 	if cfg.ReadTimeout == 0 {
-		cfg.ReadTimeout = waitTimeout // a slow machine must not change answers
+		cfg.ReadTimeout = testwait.Limit // a slow machine must not change answers
 	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
 	noLog := slog.New(slog.DiscardHandler)
@@ -141,7 +139,7 @@ func (r *replica) start() *replica {
 
 func (r *replica) waitFor(condition func() bool, msg string) {
 	r.t.Helper()
-	require.Eventually(r.t, condition, waitTimeout, 5*time.Millisecond, msg)
+	require.Eventually(r.t, condition, testwait.Limit, 5*time.Millisecond, msg)
 }
 
 // inTime fails the test if do does not return.
@@ -151,7 +149,7 @@ func inTime(t *testing.T, do func()) {
 	go func() { defer close(done); do() }()
 	select {
 	case <-done:
-	case <-time.After(waitTimeout):
+	case <-time.After(testwait.Limit):
 		require.Fail(t, "timeout")
 	}
 }

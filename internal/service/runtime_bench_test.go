@@ -15,6 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkPredictWithRunTimes(b *testing.B) {
 		a := ask("timed", "first")
 		p, err := svc.Predict(ctx, &a)
 		return err == nil && p.Duration != nil && p.Duration.Shape != ""
-	}, time.Minute, 10*time.Millisecond)
+	}, testwait.Limit, 10*time.Millisecond)
 	stop() // the background work would add to the time of both
 	<-ended
 	// Fractional parts of multiples of the golden ratio spread the inputs evenly over those of the learned

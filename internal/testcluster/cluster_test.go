@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
@@ -36,7 +38,7 @@ func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
 	require.NoError(t, replica.Terminate())
 	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // simulates a crash
-	require.Eventually(t, func() bool { return replica.PID() == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return replica.PID() == 0 }, testwait.Limit, 10*time.Millisecond)
 	require.ErrorContains(t, replica.Terminate(), "ended by itself")
 	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, replica.Terminate())

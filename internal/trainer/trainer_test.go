@@ -18,6 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/taskmodel"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -290,7 +291,7 @@ func TestRunTrainsUntilContextEnds(t *testing.T) {
 		close(ended)
 	}()
 	for i := range 3 {
-		require.Eventually(t, func() bool { return st.active(t, fmt.Sprint(i)) == 1 }, 20*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return st.active(t, fmt.Sprint(i)) == 1 }, testwait.Limit, 5*time.Millisecond)
 	}
 	stop()
 	<-ended

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
@@ -114,10 +115,9 @@ func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 		}
 		return stored.Version
 	}
-	const patience = time.Minute
-	require.Eventually(t, func() bool { return version() == 1 }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return version() == 1 }, testwait.Limit, 5*time.Millisecond)
 	reportUsage(t, st, "a", "second", 120)
-	require.Eventually(t, func() bool { return version() == 2 }, patience, 5*time.Millisecond, "the sample has doubled")
+	require.Eventually(t, func() bool { return version() == 2 }, testwait.Limit, 5*time.Millisecond, "the sample has doubled")
 	stop()
 	<-ended
 	reportUsage(t, st, "a", "third", 300)

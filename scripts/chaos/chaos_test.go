@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/testcluster"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // fault is a handler between the callers and a real replica. It does one thing wrong, and the
@@ -99,7 +100,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		load := tr.newTraffic(&view, tasks, "fault-"+name)
 		load.urls = []string{front.URL}
 		load.start(ctx, 1)
-		require.Eventually(t, func() bool { return load.counts().Observed >= 3 }, time.Minute, 10*time.Millisecond, name)
+		require.Eventually(t, func() bool { return load.counts().Observed >= 3 }, testwait.Limit, 10*time.Millisecond, name)
 		counts := load.stop()
 		before := len(tr.failures)
 		tr.checkTraffic(ctx, name, counts, &view)

@@ -26,6 +26,7 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/testcluster"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // read returns the text of a file.
@@ -157,7 +158,7 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 			}
 		}
 		return len(missing) == 0
-	}, 5*time.Minute, 2*time.Second)
+	}, testwait.Limit, 2*time.Second)
 	assert.Empty(t, missing, "panels without data")
 	n, err := query("loadaware_misspelt_total")
 	assert.NoError(t, err)
@@ -210,7 +211,7 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 		}
 		return len(answer.Data.Result), nil
 	}
-	require.Eventually(t, func() bool { _, err := query("up"); return err == nil }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := query("up"); return err == nil }, testwait.Limit, 100*time.Millisecond)
 	return query
 }
 

@@ -61,7 +61,7 @@ const modelTasks = 4
 const secret = "fuzz"
 
 func main() {
-	form := flag.String("form", "short", "short: about two minutes, as CI runs it; long: a million requests")
+	form := flag.String("form", "short", "short: five minutes; long: a million requests")
 	seed := flag.Uint64("seed", 1, "seed of all random numbers")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
 	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // receiptNumber returns the nth receipt. Of each five receipts, one has unknown features and one
@@ -140,9 +141,9 @@ func TestBatchesWaitForTheStore(t *testing.T) {
 		defer o.mu.Unlock()
 		return o.written != nil
 	}
-	require.Eventually(t, waits, time.Minute, time.Millisecond)
+	require.Eventually(t, waits, testwait.Limit, time.Millisecond)
 	o.endWrite(true)
-	require.Eventually(t, waits, time.Minute, time.Millisecond, "one write does not free enough space")
+	require.Eventually(t, waits, testwait.Limit, time.Millisecond, "one write does not free enough space")
 	o.startWrite()
 	o.endWrite(true)
 	<-ended

@@ -22,11 +22,13 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	t.Parallel() // it mostly waits, as does the next
 	storetest.Run(t, func(t *testing.T) store.Store { return reopen(t, pgtest.Migrated(t)) })
 }
 
 // A database in use stores receipts as JSON for a day after the migration.
 func TestStoreWithReceiptsAsJSON(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("repeats TestStore with another form of receipts, which is too slow under the race detector")
 	}
