@@ -88,7 +88,8 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 	if above > 0 {
 		q.Requested = c.staticRequest(ask)
 	}
-	q.Cap = c.policy.CapFor(ask.MaxMemory, q.Requested.Memory, c.model.LargestPeak())
+	known := cmp.Or(max(q.Requested.Memory, c.model.LargestPeak()), c.model.Requested.Memory)
+	q.Cap = c.policy.CapFor(ask.MaxMemory, known)
 	switch {
 	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
 		q.CapBy = taskmodel.CapCaller
@@ -112,17 +113,17 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times
 // the largest of the request, the largest peak, the floor, the minimum grant and the extrapolated
 // trend. A kill raises the cap at most fourfold, so that a leak does not raise it without bound. If
-// neither a request nor a peak is known, the cap is four times the largest of this run's kills, the
-// minimum grant and the floor.
+// neither a request nor a peak is known, the cap is four times the largest of the kills, the minimum
+// grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
+	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {
-		return max(q.Above, q.MinGrant, q.Floor).Times(4), taskmodel.CapKill
+		return max(killed, q.MinGrant, q.Floor).Times(4), taskmodel.CapOnlyKills
 	}
 	limit, by := max(q.Cap, q.MinGrant.Times(4), c.model.Extrapolated(q.Features).Times(4)), taskmodel.CapDerived
 	if floor := q.Floor.Times(4); floor > limit {
 		limit, by = floor, taskmodel.CapFloor
 	}
-	killed := max(c.model.LargestKilled(), q.Above)
 	if raised := min(killed.Times(4), limit.Times(4)); raised > limit {
 		limit, by = raised, taskmodel.CapKill
 	}

@@ -144,3 +144,19 @@ func TestReasonsAreCorrectAtACap(t *testing.T) {
 	assert.NotContains(t, answer.Reason, "next rung above")
 	assert.Contains(t, answer.Reason, "the caller's max_memory")
 }
+
+// Without a request in the question, no measured peak bounds the grant. It must still exceed the kills.
+func TestATaskWithOnlyKillsIsGrantedMoreWithoutARequest(t *testing.T) {
+	for name, requested := range map[string]sizing.Bytes{"never requested": 0, "requested before": 16 * gib} {
+		t.Run(name, func(t *testing.T) {
+			r := newReplica(t)
+			for i, allocated := range []sizing.Bytes{2 * gib, 4 * gib, 9 * gib} {
+				r.report(sizing.Observation{
+					Try: try("job", string(rune('a'+i)), 1), Outcome: sizing.OOMKilled,
+					Allocated: sizing.Resources{Memory: allocated}, Requested: sizing.Resources{Memory: requested},
+				})
+			}
+			assert.Equal(t, 18*gib, r.predict(askJob("next", 0)).Memory.Limit)
+		})
+	}
+}

@@ -151,8 +151,8 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 // cohortQuestion converts a question about a task without history.
 func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
-	if q.CapBy == taskmodel.CapKill && q.Requested.Memory == 0 {
-		limit = 0 // no cap can be derived, because neither a request nor a peak is known
+	if q.CapBy == taskmodel.CapOnlyKills {
+		limit = 0 // no cap can be derived
 	}
 	return cohort.Question{
 		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,

@@ -126,14 +126,14 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // CapFor returns the largest amount that may be granted: the smaller of the policy's cap
-// and the caller's. Without either it is four times the larger of the request and the
+// and the caller's. Without either it is four times known, the larger of the request and the
 // largest observed peak. Zero means that none of these is known.
-func (p Policy) CapFor(callerCap, requested, largestPeak Bytes) Bytes {
+func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:
 		return min(p.Cap, callerCap)
 	case p.Cap > 0 || callerCap > 0:
 		return max(p.Cap, callerCap)
 	}
-	return max(requested, largestPeak).Times(4)
+	return known.Times(4)
 }

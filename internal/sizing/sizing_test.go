@@ -174,10 +174,10 @@ func TestPolicyValidateNamesTheField(t *testing.T) {
 }
 
 func TestCapForPrefersTheSmallestGivenCap(t *testing.T) {
-	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib, 0))
-	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib, 0))
-	assert.Equal(t, 12*gib, sizing.Policy{}.CapFor(0, gib, 3*gib), "four times the larger of request and peak")
-	assert.Zero(t, sizing.Policy{}.CapFor(0, 0, 0))
+	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib))
+	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib))
+	assert.Equal(t, 12*gib, sizing.Policy{}.CapFor(0, 3*gib))
+	assert.Zero(t, sizing.Policy{}.CapFor(0, 0))
 }
 
 func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {

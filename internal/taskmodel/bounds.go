@@ -19,6 +19,7 @@ const (
 	CapUnschedulable                // a larger request was unschedulable recently
 	CapFloor                        // four times the policy's floor
 	CapKill                         // raised once after a kill
+	CapOnlyKills                    // four times the largest kill: neither a request nor a peak is known
 )
 
 // capRules describes the cap rules in reasons.
@@ -26,6 +27,7 @@ var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger request was unschedulable within the last hour",
 	"four times the policy's floor", "raised after a kill, to at most 16 times the request or the largest peak",
+	"four times the largest OOM-killed allocation or minimum grant, as no request and no peak is known",
 }
 
 // Remedy names the rule and how to allow more.

@@ -86,7 +86,7 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	if m.ColdStart.Rows == 0 {
 		return
 	}
-	if b.extrapolation.implausible {
+	if b.isCleaned {
 		cells = b.cleaned
 	}
 	b.numbers = m.coldStartInputs(cells, b.numbers[:0])

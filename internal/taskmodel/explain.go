@@ -67,7 +67,7 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 		q.Widen = recorded.Guard.Params[guardWiden]
 	}
 	cells := slices.Clone(b.cells)
-	if b.extrapolation.implausible {
+	if b.isCleaned {
 		cells = slices.Clone(b.cleaned)
 	}
 	c := m.explainPoint(cells, &p, q.RiskTarget, b, scratch)

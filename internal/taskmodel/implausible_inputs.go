@@ -46,8 +46,8 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 		if !t.isImplausible(j, cells) {
 			continue
 		}
-		if !b.extrapolation.implausible {
-			b.cleaned = append(b.cleaned[:0], cells...)
+		if !b.isCleaned {
+			b.cleaned, b.isCleaned = append(b.cleaned[:0], cells...), true
 			b.extrapolation.implausible, b.extrapolation.noRisk = true, true
 		}
 		b.extrapolation.outside = append(b.extrapolation.outside, j)
@@ -64,7 +64,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 			b.cleaned[pair.To] = sizing.Value{}
 		}
 	}
-	if b.extrapolation.implausible {
+	if b.isCleaned {
 		return b.cleaned
 	}
 	return cells

@@ -24,7 +24,8 @@ type buffers struct {
 	signals       [signalCount]float64          // inputs of the stack
 	atEdge        []sizing.Value                // cells with the inputs outside the range moved to its edge
 	extrapolation extrapolation
-	cleaned       []sizing.Value // cells without implausible inputs
+	cleaned       []sizing.Value // cells without implausible inputs and without unseen values of closed categories
+	isCleaned     bool           // cleaned replaces cells
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill
 
@@ -49,9 +50,9 @@ type buffers struct {
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
-	b.noFeatures = false
+	b.noFeatures, b.isCleaned = false, false
 	if m.ridges != nil {
-		cells = m.withoutImplausible(cells, b)
+		cells = m.withoutUnseen(m.withoutImplausible(cells, b), b)
 	}
 	m.predictInRange(cells, p, b)
 	if m.ridges != nil && m.findOutside(cells, &b.extrapolation) {

@@ -1,18 +1,15 @@
 package taskmodel
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
-	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An unseen category value gets the mean statistic of all runs, and does not raise the grant:
-// imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and avoided no
-// kill. If the values of a category are a closed set, such as regions, no residual is from a run
-// with an unseen value. Then the promise is raised.
+// If the values of a category are a closed set, such as regions, an unseen value is treated as
+// missing: no residual is from a run with an unseen value, so the experts' margin does not cover it.
+// Otherwise it gets the mean statistic of all runs, and the residuals contain its errors.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
@@ -35,36 +32,23 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
-// mixture over donors with known values.
-func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
-	if m.Models.ridges == nil || p.Imputed {
-		return
-	}
-	e, hasUnseen := m.Models.Enc, false
-	for j := range e.Columns {
-		if e.isUnseen(j, b.cells) && e.Columns[j].isClosed() {
-			if !hasUnseen {
-				hasUnseen, b.cleaned = true, append(b.cleaned[:0], b.cells...)
-			}
-			b.cleaned[j] = sizing.Value{}
+// withoutUnseen returns cells without the unseen values of closed categories.
+func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
+	for j := range m.Enc.Columns {
+		if !m.Enc.isUnseen(j, cells) || !m.Enc.Columns[j].isClosed() {
+			continue
 		}
+		if !b.isCleaned {
+			b.cleaned, b.isCleaned = append(b.cleaned[:0], cells...), true
+			cells = b.cleaned
+		}
+		cells[j] = sizing.Value{}
 	}
-	if !hasUnseen {
-		return
-	}
-	line, tree, signals := b.line, b.tree, b.signals
-	b.line, b.tree = nil, nil
-	var mean experts.Point
-	m.Models.imputeFromDonors(b.cleaned, &mean, b)
-	b.line, b.tree, b.signals, b.noFeatures = line, tree, signals, false
-	mean.Imputed = true
-	a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.mixtureExceedance(&mean, a.Amount, b))))
-	b.donorPoints = b.donorPoints[:0]
+	return cells
 }
 
-// describeUnseen names the unseen values of a row.
-func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
+// describeUnseen names the unseen values of a row and the amount that they add.
+func (m *Model) describeUnseen(text *strings.Builder, amount float64, b *buffers) {
 	if m.Models.ridges == nil {
 		return
 	}
@@ -75,6 +59,9 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 			named++
 			text.WriteString("; " + m.Models.Enc.Columns[j].Name + " " + quoted(b.cells[j].Text) + " was not seen before")
 		}
+	}
+	if imputed := named > 0 && b.unwidenedAmount > 0 && !m.Models.Enc.isIncomplete(b.cells); imputed && amount > b.unwidenedAmount {
+		text.WriteString(", which adds " + sizing.Bytes(amount-b.unwidenedAmount).Approx())
 	}
 }
 

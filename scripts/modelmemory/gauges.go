@@ -31,16 +31,18 @@ func scrape(admin string) (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// print prints the memory of the service and of its models. The text when comes first.
+// print prints the memory of each replica and of its models. The text when comes first.
 func (m *measurement) print(when string) error {
-	v, err := scrape(m.replica.Admin)
-	if err != nil {
-		return err
-	}
 	const mib = 1 << 20
-	fmt.Printf("%s: resident %.0f MiB, heap in use %.0f MiB, models %.1f of at most %.0f MiB; %.0f hits, %.0f misses, %.0f evictions\n", when,
-		v["process_resident_memory_bytes"]/mib, v["go_memstats_heap_alloc_bytes"]/mib, v["loadaware_model_memory_bytes"]/mib, v["loadaware_model_memory_limit_bytes"]/mib,
-		v["loadaware_model_hits_total"], v["loadaware_model_misses_total"], v["loadaware_model_evictions_total"])
+	for i, replica := range m.replicas {
+		v, err := scrape(replica.Admin)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s, replica %d: resident %.0f MiB, heap in use %.0f MiB, models %.1f of at most %.0f MiB; %.0f hits, %.0f misses, %.0f evictions\n", when, i+1,
+			v["process_resident_memory_bytes"]/mib, v["go_memstats_heap_alloc_bytes"]/mib, v["loadaware_model_memory_bytes"]/mib, v["loadaware_model_memory_limit_bytes"]/mib,
+			v["loadaware_model_hits_total"], v["loadaware_model_misses_total"], v["loadaware_model_evictions_total"])
+	}
 	return nil
 }
 

@@ -4,9 +4,10 @@
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
+//	go run ./scripts/modelmemory -replicas 3 -route by-task   # behind nginx, which must be in PATH
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
-// model was in memory and whose model had to be decoded. The exit code is 1 if the resident memory or
+// model was in memory and whose model had to be decoded. The exit code is 1 if a replica's resident memory or
 // the share of answers from the static request exceeds the goal.
 package main
 
@@ -34,6 +35,8 @@ type options struct {
 	runs         int // per task
 	features     int // per run
 	questions    int
+	replicas     int
+	route        string  // how the proxy before several replicas distributes questions
 	memory       string  // LOADAWARE_MODEL_MEMORY
 	maxResident  float64 // MiB
 	maxRequested float64 // percent of the answers
@@ -46,11 +49,17 @@ func main() {
 	flag.IntVar(&p.runs, "runs", 200, "runs per task")
 	flag.IntVar(&p.features, "features", 15, "features per run, at least 12")
 	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
+	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; several are behind nginx")
+	flag.StringVar(&p.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
-	flag.Float64Var(&p.maxResident, "max-resident", 256, "goal: resident memory in MiB")
+	flag.Float64Var(&p.maxResident, "max-resident", 256, "goal: resident memory of a replica in MiB")
 	flag.Float64Var(&p.maxRequested, "max-requested", 2, "goal: percent of the answers from the static request")
 	flag.Uint64Var(&p.seed, "seed", 1, "seed of the runs and of the order of the questions")
 	flag.Parse()
+	if p.route != roundRobin && p.route != byTask {
+		fmt.Fprintf(os.Stderr, "modelmemory: -route %q: must be %s or %s\n", p.route, roundRobin, byTask)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, p); err != nil {
@@ -60,14 +69,14 @@ func main() {
 }
 
 func run(ctx context.Context, p options) (err error) {
-	cluster, err := testcluster.Open(ctx, testcluster.Config{Env: []string{
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: p.replicas, Env: []string{
 		"LOADAWARE_MODEL_MEMORY=" + p.memory, "LOADAWARE_SEARCH_EVERY=0", "LOADAWARE_LOG_LEVEL=warn",
 	}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	m := measurement{options: p, replica: cluster.Replicas[0], random: rand.New(rand.NewPCG(p.seed, 1))}
+	m := measurement{options: p, replicas: cluster.Replicas, url: cluster.Replicas[0].URL, random: rand.New(rand.NewPCG(p.seed, 1))}
 	start := time.Now()
 	for task := range p.tasks {
 		if err := m.fill(ctx, task); err != nil {
@@ -77,6 +86,15 @@ func run(ctx context.Context, p options) (err error) {
 	fmt.Printf("%d tasks of %d runs × %d features reported and trained in %.0f s; models in at most %s\n", p.tasks, p.runs, p.features, time.Since(start).Seconds(), p.memory)
 	if err := m.print("after the trainings"); err != nil {
 		return err
+	}
+	if len(m.replicas) > 1 {
+		front, err := startProxy(ctx, m.replicas, p.route)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, front.close()) }()
+		m.url = front.url
+		fmt.Printf("%d replicas behind nginx, %s\n", len(m.replicas), p.route)
 	}
 	for range p.questions {
 		if err := m.ask(ctx); err != nil {
@@ -89,13 +107,15 @@ func run(ctx context.Context, p options) (err error) {
 // measurement is the state of a run.
 type measurement struct {
 	options
-	replica *testcluster.Replica
-	random  *rand.Rand
+	replicas []*testcluster.Replica // the first receives the reports
+	url      string                 // of the replica or the proxy that receives the questions
+	random   *rand.Rand
 
 	sources      map[string]int
 	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
-	decoded      float64         // misses so far, as the service counts them
-	peak         float64         // largest resident memory seen, in MiB
+	warmHits     int             // hits of the second half of the questions
+	decoded      float64         // misses so far, as the replicas count them
+	peak         float64         // largest resident memory of a replica seen, in MiB
 }
 
 // taskOf returns task number i. Ten tasks share a DAG.
@@ -118,12 +138,12 @@ func (m *measurement) fill(ctx context.Context, task int) error {
 	for i := range batch {
 		batch[i] = m.drawRun(task, fmt.Sprintf("past-%05d", i))
 	}
-	status, answer, err := m.replica.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
+	status, answer, err := m.replicas[0].Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
 	if status != http.StatusOK {
 		return fmt.Errorf("report runs of task %d: status %d %.200s: %w", task, status, answer, err)
 	}
 	key := taskOf(task)
-	status, answer, err = m.replica.Call(ctx, http.MethodPost, "/tasks/"+key.DAG+"/"+key.Task+"/train", nil)
+	status, answer, err = m.replicas[0].Call(ctx, http.MethodPost, "/tasks/"+key.DAG+"/"+key.Task+"/train", nil)
 	if status != http.StatusOK {
 		return fmt.Errorf("train task %d: status %d %.200s: %w", task, status, answer, err)
 	}
@@ -138,8 +158,14 @@ func (m *measurement) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url+"/predict", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Loadaware-Task", o.DAG+"/"+o.Task.Task)
 	start := time.Now()
-	response, err := http.Post(m.replica.URL+"/predict", "application/json", bytes.NewReader(body)) //nolint:noctx // the interrupt of the command ends the server
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
@@ -149,20 +175,32 @@ func (m *measurement) ask(ctx context.Context) error {
 		return fmt.Errorf("predict: status %d: %w", response.StatusCode, err)
 	}
 	took := time.Since(start)
-	after, err := scrape(m.replica.Admin)
-	if err != nil {
-		return err
+	return m.count(answer.Source, took)
+}
+
+// count adds one answer. A question had to wait for a decoding if a replica counted a miss meanwhile.
+func (m *measurement) count(source string, took time.Duration) error {
+	decoded := 0.0
+	for _, replica := range m.replicas {
+		v, err := scrape(replica.Admin)
+		if err != nil {
+			return err
+		}
+		m.peak = max(m.peak, v["process_resident_memory_bytes"]/(1<<20))
+		decoded += v["loadaware_model_misses_total"]
 	}
 	if m.sources == nil {
 		m.sources = map[string]int{}
 	}
-	m.sources[answer.Source]++
-	m.peak = max(m.peak, after["process_resident_memory_bytes"]/(1<<20))
-	if decoded := after["loadaware_model_misses_total"]; decoded > m.decoded {
+	m.sources[source]++
+	if decoded > m.decoded {
 		m.decoded = decoded
 		m.misses = append(m.misses, took)
-	} else {
-		m.hits = append(m.hits, took)
+		return nil
+	}
+	m.hits = append(m.hits, took)
+	if len(m.hits)+len(m.misses) > m.questions/2 {
+		m.warmHits++
 	}
 	return nil
 }
@@ -174,6 +212,7 @@ func (m *measurement) printResult() error {
 	}
 	requested := 100 * float64(m.sources["requested"]) / float64(m.questions)
 	fmt.Printf("answers by source: %v; %.1f %% from the static request (goal %.0f)\n", m.sources, requested, m.maxRequested)
+	fmt.Printf("model in memory for %.1f %% of the second half of the questions\n", 100*float64(m.warmHits)/float64(m.questions-m.questions/2))
 	fmt.Printf("resident at most %.0f MiB while asking (goal %.0f)\n", m.peak, m.maxResident)
 	fmt.Printf("model in memory: %s\nmodel decoded:   %s\n", quantiles(m.hits), quantiles(m.misses))
 	if requested > m.maxRequested || m.peak > m.maxResident {

@@ -33,6 +33,7 @@ class ScriptedServer:
         self.answers: dict[str, Answer | Callable[[Any], Answer]] = {}
         self.requests: list[tuple[str, Any]] = []
         self.tokens: list[str | None] = []
+        self.tasks: list[str | None] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -43,6 +44,7 @@ class ScriptedServer:
                 body = json.loads(self.rfile.read(length)) if length else None
                 outer.requests.append((self.path, body))
                 outer.tokens.append(self.headers.get("Authorization"))
+                outer.tasks.append(self.headers.get("Loadaware-Task"))
                 answer = outer.answers.get(self.path, (404, {"detail": "nothing"}))
                 status, value = answer(body) if callable(answer) else answer
                 data = value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -197,6 +197,17 @@ def test_the_token_is_sent_and_an_answer_read(server: ScriptedServer) -> None:
     assert server.requests == [("/predict", PREDICT)]
 
 
+def test_a_header_names_the_task_for_proxies(server: ScriptedServer) -> None:
+    service = Service(server.url)
+    server.answers["/predict"] = (200, prediction(10 << 30))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/observe/batch"] = (200, {"results": [RECORDED]})
+    service.predict({**PREDICT, "dag_id": "täglich", "task_id": "a/b"}, Deadline())
+    service.observe(OBSERVE, Deadline())
+    service.observe_many([OBSERVE], Deadline())
+    assert server.tasks == ["t%C3%A4glich/a%2Fb", "d/t", None]
+
+
 def test_processes_share_the_circuit_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (503, {})
     server.answers["/predict"] = (200, prediction(10 << 30))
