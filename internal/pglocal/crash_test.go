@@ -27,6 +27,7 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 			require.NoError(t, err)
 
 			require.NoError(t, killed.Process.Kill())
+			require.Error(t, killed.Wait(), "until its end it holds the lock")
 			if runtime.GOOS == "linux" {
 				eventually(t, "the server ends with its parent", func() bool { return commandLine(server) == nil })
 			}

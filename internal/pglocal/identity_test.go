@@ -93,6 +93,7 @@ func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	killed := startOwner(t, dir, as)
 	requireRow(t, killed.DSN)
 	require.NoError(t, killed.Process.Kill())
+	require.Error(t, killed.Wait(), "until its end it holds the lock")
 	requireRow(t, startOwner(t, dir, as).DSN)
 }
 

@@ -17,6 +17,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.extrapolation.capped > 0 {
 		a.Amount = min(a.Amount, float64(maxPossible))
 	}
+	m.raiseForUnseen(&a, p, b)
 	if b.extrapolation.jointMargin > 0 { // the factor 1/4 was measured with a peak that follows the product of two inputs
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}

@@ -46,9 +46,9 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 		if !t.isImplausible(j, cells) {
 			continue
 		}
-		if !b.isCleaned {
-			b.cleaned, b.isCleaned = append(b.cleaned[:0], cells...), true
-			b.extrapolation.implausible, b.extrapolation.noRisk = true, true
+		if !b.extrapolation.implausible {
+			b.cleaned = append(b.cleaned[:0], cells...)
+			b.isCleaned, b.extrapolation.implausible, b.extrapolation.noRisk = true, true, true
 		}
 		b.extrapolation.outside = append(b.extrapolation.outside, j)
 		if j >= 0 {
@@ -64,7 +64,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 			b.cleaned[pair.To] = sizing.Value{}
 		}
 	}
-	if b.isCleaned {
+	if b.extrapolation.implausible {
 		return b.cleaned
 	}
 	return cells

@@ -24,7 +24,7 @@ type buffers struct {
 	signals       [signalCount]float64          // inputs of the stack
 	atEdge        []sizing.Value                // cells with the inputs outside the range moved to its edge
 	extrapolation extrapolation
-	cleaned       []sizing.Value // cells without implausible inputs and without unseen values of closed categories
+	cleaned       []sizing.Value // cells without implausible inputs, or without features
 	isCleaned     bool           // cleaned replaces cells
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill

@@ -129,7 +129,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if missing := m.describeMissing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)
 	}
-	m.describeUnseen(&text, a.Amount, b)
+	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.LearnedRows)
 	if q.Widen > 1 {

@@ -1,15 +1,19 @@
 package taskmodel
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// If the values of a category are a closed set, such as regions, an unseen value is treated as
-// missing: no residual is from a run with an unseen value, so the experts' margin does not cover it.
-// Otherwise it gets the mean statistic of all runs, and the residuals contain its errors.
+// An unseen category value gets the mean statistic of all runs, and does not raise the grant:
+// imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and avoided no
+// kill. If the values of a category are a closed set, such as regions, no residual is from a run
+// with an unseen value. Then the promise is raised, or, if no other feature is known, the row is
+// sized as one without features.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
@@ -32,23 +36,58 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// withoutUnseen returns cells without the unseen values of closed categories.
+// withoutUnseen returns cells without features if all that they have are unseen values of closed
+// categories.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
+	hasUnseen := false
 	for j := range m.Enc.Columns {
-		if !m.Enc.isUnseen(j, cells) || !m.Enc.Columns[j].isClosed() {
+		c := &m.Enc.Columns[j]
+		if c.Kind == sizing.Missing || cells[j].Kind == sizing.Missing {
 			continue
 		}
-		if !b.isCleaned {
-			b.cleaned, b.isCleaned = append(b.cleaned[:0], cells...), true
-			cells = b.cleaned
+		if !m.Enc.isUnseen(j, cells) || !c.isClosed() {
+			return cells
 		}
-		cells[j] = sizing.Value{}
+		hasUnseen = true
 	}
-	return cells
+	if !hasUnseen {
+		return cells
+	}
+	b.isCleaned = true
+	b.cleaned = append(b.cleaned[:0], make([]sizing.Value, len(cells))...)
+	return b.cleaned
 }
 
-// describeUnseen names the unseen values of a row and the amount that they add.
-func (m *Model) describeUnseen(text *strings.Builder, amount float64, b *buffers) {
+// raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
+// mixture over donors with known values.
+func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
+	if m.Models.ridges == nil || p.Imputed {
+		return
+	}
+	e, hasUnseen := m.Models.Enc, false
+	for j := range e.Columns {
+		if e.isUnseen(j, b.cells) && e.Columns[j].isClosed() {
+			if !hasUnseen {
+				hasUnseen, b.cleaned = true, append(b.cleaned[:0], b.cells...)
+			}
+			b.cleaned[j] = sizing.Value{}
+		}
+	}
+	if !hasUnseen {
+		return
+	}
+	line, tree, signals := b.line, b.tree, b.signals
+	b.line, b.tree = nil, nil
+	var mean experts.Point
+	m.Models.imputeFromDonors(b.cleaned, &mean, b)
+	b.line, b.tree, b.signals, b.noFeatures = line, tree, signals, false
+	mean.Imputed = true
+	a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.mixtureExceedance(&mean, a.Amount, b))))
+	b.donorPoints = b.donorPoints[:0]
+}
+
+// describeUnseen names the unseen values of a row.
+func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	if m.Models.ridges == nil {
 		return
 	}
@@ -59,9 +98,6 @@ func (m *Model) describeUnseen(text *strings.Builder, amount float64, b *buffers
 			named++
 			text.WriteString("; " + m.Models.Enc.Columns[j].Name + " " + quoted(b.cells[j].Text) + " was not seen before")
 		}
-	}
-	if imputed := named > 0 && b.unwidenedAmount > 0 && !m.Models.Enc.isIncomplete(b.cells); imputed && amount > b.unwidenedAmount {
-		text.WriteString(", which adds " + sizing.Bytes(amount-b.unwidenedAmount).Approx())
 	}
 }
 

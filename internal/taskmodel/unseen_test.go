@@ -51,3 +51,16 @@ func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 	assert.Contains(t, unseen.Reason, `user "another" was not seen before`)
 	assert.InDelta(t, *old.Promised, *unseen.Promised, 0.02)
 }
+
+// Nothing is known about a run whose only feature has an unseen value.
+func TestUnseenValueOfTheOnlyFeatureIsSizedAsNoFeature(t *testing.T) {
+	k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
+		at := rng.IntN(3)
+		return sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer"}[at])}, []float64{1, 4, 9}[at] * noise(rng, .03)
+	}, 620, 90)
+	unseen := k.model.Size(question(sizing.Features{"region": sizing.TextValue("mars")}))
+	none := k.model.Size(question(sizing.Features{}))
+	assert.Equal(t, []any{none.Limit, none.Promised}, []any{unseen.Limit, unseen.Promised}, unseen.Reason)
+	assert.Greater(t, unseen.Limit, bytes(8))
+	assert.Contains(t, unseen.Reason, `no feature is known: sized by the peaks of all runs; region "mars" was not seen before`)
+}
