@@ -135,6 +135,8 @@ func isEmpty(value any) bool {
 		return len(v.rows) == 0
 	case *savings.Answer:
 		return len(v.Rows) == 0
+	case *monthSums:
+		return len(v.rows) == 0
 	}
 	return false
 }

@@ -33,7 +33,7 @@ func (d *Dashboard) functions() template.FuncMap {
 			return []sizing.PhasesMode{sizing.NoPhases, sizing.ObservePhases, sizing.ResizeCPU, sizing.ResizeMemory}
 		},
 		"grids":       func() []sizing.Grid { return []sizing.Grid{sizing.Fine, sizing.OnBins} },
-		"savingskeys": func() []store.SavingsKey { return []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner} },
+		"savingskeys": func() []store.SavingsKey { return savingsKeys },
 	}
 }
 

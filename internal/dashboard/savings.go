@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -61,6 +60,9 @@ func (m *MonthRow) Name() string {
 	return "owner not known"
 }
 
+// savingsKeys are the keys of the rows of the page.
+var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner}
+
 const (
 	maxMonths   = 36
 	shownMonths = 500 // rows of the HTML table
@@ -74,16 +76,12 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 	}
 	ctx, cancel := v.withDeadline()
 	defer cancel()
-	days, err := d.sums(ctx, filter, store.ByDay)
-	if err != nil {
-		return nil, err
-	}
-	page.Total = days.Total
-	if err := d.fillMonths(ctx, page, filter, days); err != nil {
+	isHTML := formatOf(v.query) == asHTML
+	if err := d.fillMonths(ctx, page, filter, isHTML); err != nil {
 		return nil, err
 	}
 	all := page.Months
-	if formatOf(v.query) == asHTML && len(page.Months) > shownMonths {
+	if isHTML && len(page.Months) > shownMonths {
 		page.Months, page.IsTruncated = page.Months[:shownMonths], true
 	}
 	if page.By == string(store.ByTask) && formatOf(v.query) == asJSON {
@@ -100,7 +98,7 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 func (d *Dashboard) readSavings(v *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
 	page = &Savings{By: v.query.Get("by"), From: v.query.Get("from"), To: v.query.Get("to"), Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"),
 		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(v.query, "/savings", "format", asCSV), JSON: d.addressWith(v.query, "/savings", "format", asJSON)}
-	if !slices.Contains([]store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner}, store.SavingsKey(page.By)) {
+	if !slices.Contains(savingsKeys, store.SavingsKey(page.By)) {
 		page.By = string(store.ByDAG)
 	}
 	f = store.SavingsFilter{DAG: page.DagID, Scopes: v.grants.Scopes()}
@@ -128,41 +126,74 @@ func dayParam(q url.Values, name string) (time.Time, error) {
 	return day, nil
 }
 
-// fillMonths reads the sums of each month, the newest first.
-func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, days *savings.Answer) error {
+// fillMonths reads the sums of each month, the newest first. If isHTML, it reads only the newest months
+// that fill the table, because the months of all tasks are thousands of rows.
+func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, isHTML bool) error {
 	page.Months = []MonthRow{}
-	if days.FirstDay == nil {
-		return nil
-	}
-	earliest := monthOf(days.LastDay.Time).AddDate(0, 1-maxMonths, 0)
-	if earliest.After(days.FirstDay.Time) {
-		page.IsTruncated = true
-		if f.From.Before(earliest) {
-			f.From = earliest
-		}
-	}
-	rows, err := d.months(ctx, f, store.SavingsKey(page.By))
-	if err != nil {
+	total, err := d.months(ctx, f, store.ByAll)
+	if err != nil || len(total.rows) == 0 {
 		return err
 	}
-	page.Months, page.Chart = rows, monthsFigure(days.Rows, earliest)
-	return nil
+	page.Total = total.sum
+	newest := monthOf(total.last)
+	earliest := newest.AddDate(0, 1-maxMonths, 0)
+	shown := total.rows
+	if earliest.After(total.first) {
+		page.IsTruncated = true
+		shown = slices.DeleteFunc(slices.Clone(shown), func(m MonthRow) bool { return m.Month < earliest.Format(monthLayout) })
+		f.From = later(f.From, earliest)
+	}
+	page.Chart = monthsFigure(shown)
+	for count := 1; ; count *= 2 {
+		part := f
+		from := newest.AddDate(0, 1-count, 0)
+		isPart := isHTML && from.After(later(total.first, f.From))
+		if isPart {
+			part.From = from
+		}
+		months, err := d.months(ctx, part, store.SavingsKey(page.By))
+		if err != nil {
+			return err
+		}
+		page.Months = months.rows
+		if !isPart || len(page.Months) >= shownMonths {
+			page.IsTruncated = page.IsTruncated || isPart
+			return nil
+		}
+	}
 }
 
-// months returns the sums that match a filter, grouped by month and key, the newest month first.
-func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]MonthRow, error) {
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// monthSums are the sums of each month and key, and their total.
+type monthSums struct {
+	rows        []MonthRow // the newest month first
+	sum         savings.Row
+	first, last time.Time // days with a report
+}
+
+// months returns the sums that match a filter, grouped by month and key.
+func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*monthSums, error) {
 	f.Monthly = true
-	return cached(ctx, d.cache, "months "+sumsKey(&f, by), func(ctx context.Context) ([]MonthRow, error) {
+	return cached(ctx, d.cache, "months "+sumsKey(&f, by), func(ctx context.Context) (*monthSums, error) {
 		sums, err := d.svc.SavingsSums(ctx, f, by)
 		if err != nil {
 			return nil, err
 		}
-		rows := make([]MonthRow, len(sums))
+		months := &monthSums{rows: make([]MonthRow, len(sums))}
 		for i := range sums {
-			rows[i] = MonthRow{sums[i].Day.Format(monthLayout), savings.NewRow(&sums[i], by, d.cfg.Prices)}
+			months.rows[i] = MonthRow{sums[i].Day.Format(monthLayout), savings.NewRow(&sums[i], by, d.cfg.Prices)}
 		}
-		slices.SortStableFunc(rows, func(a, b MonthRow) int { return strings.Compare(b.Month, a.Month) })
-		return rows, nil
+		slices.SortStableFunc(months.rows, func(a, b MonthRow) int { return strings.Compare(b.Month, a.Month) })
+		for _, total := range totalOf(sums) {
+			months.sum, months.first, months.last = savings.NewRow(&total, store.ByAll, d.cfg.Prices), total.First, total.Last
+		}
+		return months, nil
 	})
 }
 
@@ -172,44 +203,29 @@ func monthOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// monthsFigure draws the savings of each month from a day on as bars.
-func monthsFigure(days []savings.Row, from time.Time) chart.Figure {
-	type month struct {
-		saved, killed float64
-		kills         int
-	}
-	byMonth := map[string]*month{}
-	for i := range days {
-		r := &days[i]
-		if r.SavedGBH == nil || r.Day.Before(from) {
-			continue
-		}
-		name := r.Day.Format(monthLayout)
-		m := byMonth[name]
-		if m == nil {
-			m = &month{}
-			byMonth[name] = m
-		}
-		m.saved, m.kills = m.saved+*r.SavedGBH, m.kills+r.Kills
-		if r.KilledGBH != nil {
-			m.killed += *r.KilledGBH
-		}
-	}
-	months := slices.Sorted(maps.Keys(byMonth))
-	isZero := func(m *month) bool { return m.saved == 0 && m.killed == 0 }
-	if len(months) < 2 || !slices.ContainsFunc(slices.Collect(maps.Values(byMonth)), func(m *month) bool { return !isZero(m) }) {
-		return chart.Figure{}
-	}
+// monthsFigure draws the savings of months as bars. rows has the newest month first.
+func monthsFigure(rows []MonthRow) chart.Figure {
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
 	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}
-	for i, name := range months {
-		m := byMonth[name]
-		saved.X, saved.Y = append(saved.X, float64(i)-0.5), append(saved.Y, m.saved)
-		saved.Titles = append(saved.Titles, fmt.Sprintf("%s: %s GB·h saved", name, amount(m.saved)))
-		if m.killed > 0 {
-			lost.X, lost.Y = append(lost.X, float64(i)), append(lost.Y, m.killed)
-			lost.Titles = append(lost.Titles, fmt.Sprintf("%s: %s GB·h lost to %s", name, amount(m.killed), plural(m.kills, "kill")))
+	var months []string
+	hasAmount := false
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := &rows[i]
+		if r.SavedGBH == nil {
+			continue
 		}
+		at := float64(len(months))
+		months = append(months, r.Month)
+		saved.X, saved.Y = append(saved.X, at-0.5), append(saved.Y, *r.SavedGBH)
+		saved.Titles = append(saved.Titles, fmt.Sprintf("%s: %s GB·h saved", r.Month, amount(*r.SavedGBH)))
+		if r.KilledGBH != nil && *r.KilledGBH > 0 {
+			lost.X, lost.Y = append(lost.X, at), append(lost.Y, *r.KilledGBH)
+			lost.Titles = append(lost.Titles, fmt.Sprintf("%s: %s GB·h lost to %s", r.Month, amount(*r.KilledGBH), plural(r.Kills, "kill")))
+		}
+		hasAmount = hasAmount || *r.SavedGBH != 0 || nonzero(r.KilledGBH)
+	}
+	if len(months) < 2 || !hasAmount {
+		return chart.Figure{}
 	}
 	saved.X = append(saved.X, float64(len(months))-0.5)
 	series := []chart.Series{saved}

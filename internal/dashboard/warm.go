@@ -59,12 +59,16 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	if _, err = d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDay); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, Root+"/savings", http.NoBody)
-	if err != nil {
-		return err
+	for _, by := range savingsKeys {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, Root+"/savings?by="+string(by), http.NoBody)
+		if err != nil {
+			return err
+		}
+		if _, err := d.savings(&pageRequest{Request: r, query: r.URL.Query(), grants: grants}); err != nil {
+			return err
+		}
 	}
-	_, err = d.savings(&pageRequest{Request: r, query: r.URL.Query(), grants: grants})
-	return err
+	return nil
 }
 
 // readerGrants returns the grants of callers with different scopes, at most warmScopes.

@@ -1,0 +1,98 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/dashboard"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// observeMonths reports one run of each of many tasks in each of the months before 2026-06: an hour at 4 of
+// 8 GiB, which saves 4.29 GB·h.
+func (e *env) observeMonths(tasks, months int) {
+	e.t.Helper()
+	var reports []sizing.Observation
+	for month := range months {
+		for task := range tasks {
+			reports = append(reports, sizing.Observation{
+				Try:       sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: key.Namespace, DAG: "etl", Task: fmt.Sprintf("task_%03d", task)}, RunID: fmt.Sprintf("run_%d", month), MapIndex: sizing.NoMap, Number: 1},
+				Outcome:   sizing.Success,
+				MemoryMax: sizing.GiB, Duration: time.Hour, EndedAt: time.Date(2026, time.Month(6-month), 15, 0, 0, 0, 0, time.UTC),
+				Allocated: sizing.Resources{Memory: 4 * sizing.GiB}, Requested: sizing.Resources{Memory: 8 * sizing.GiB}, Features: sizing.Features{},
+			})
+		}
+	}
+	results, err := e.svc.Observe(e.t.Context(), reports)
+	require.NoError(e.t, err)
+	for _, r := range results {
+		require.NoError(e.t, r.Err)
+	}
+}
+
+// The table of the page has 500 rows, the other formats have all. The totals and the chart are of all months.
+func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observeMonths(220, 5)
+	for target, want := range map[string]struct {
+		months  []int // rows of each month, the newest first
+		isCut   bool
+		hasRows int // in JSON
+	}{
+		"/ui/savings?by=task":                                  {[]int{220, 220, 60, 0, 0}, true, 1100},
+		"/ui/savings?by=task&from=2026-04-01":                  {[]int{220, 220, 60, 0, 0}, true, 660},
+		"/ui/savings?by=task&from=2026-05-01":                  {[]int{220, 220, 0, 0, 0}, false, 440},
+		"/ui/savings?by=task&from=2026-02-01&to=2026-04-01":    {[]int{0, 0, 0, 220, 220}, false, 440},
+		"/ui/savings?by=dag":                                   {[]int{1, 1, 1, 1, 1}, false, 5},
+		"/ui/savings?by=owner&from=2026-03-16&to=2026-05-16":   {[]int{0, 1, 1, 0, 0}, false, 2},
+		"/ui/savings?by=dag&from=2030-01-01":                   {[]int{0, 0, 0, 0, 0}, false, 0},
+		"/ui/savings?by=task&from=2026-06-01&namespace=absent": {[]int{0, 0, 0, 0, 0}, false, 0},
+	} {
+		page := e.page(target)
+		var shown []int
+		for _, month := range []string{"2026-06", "2026-05", "2026-04", "2026-03", "2026-02"} {
+			shown = append(shown, strings.Count(page, "<tr><td>"+month+"</td>"))
+		}
+		assert.Equal(t, want.months, shown, target)
+		assert.Equal(t, want.isCut, strings.Contains(page, "Further rows are left out"), target)
+		var all dashboard.Savings
+		require.NoError(t, json.Unmarshal(e.get(target+"&format=json").Body.Bytes(), &all))
+		assert.Len(t, all.Months, want.hasRows, target)
+	}
+	page := e.page("/ui/savings?by=task")
+	assert.Contains(t, page, "4\u202f724 GB·h saved", "1,100 times 4.295 GB·h")
+	assert.Contains(t, page, "2026-02: 945 GB·h saved", "the chart has the months that the table leaves out")
+}
+
+// After the background read, a first visit shows each list of savings without a query: the pages do not
+// see what was reported meanwhile.
+func TestSavingsAreReadInTheBackground(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observeMonths(3, 2)
+	var calls atomic.Int64 // each query seems to take a second, so that its result is kept
+	cfg := withoutTokens
+	cfg.Now = func() time.Time {
+		return time.Date(2026, 6, 20, 0, 0, int(calls.Add(1)), 0, time.UTC)
+	}
+	d := dashboard.New(e.svc, cfg)
+	require.NoError(t, d.Warm(t.Context()))
+	e.observeMonths(4, 1)
+	for _, by := range []string{"dag", "task", "owner"} {
+		r := httptest.NewRequest(http.MethodGet, "/ui/savings?by="+by, nil)
+		r.Host = "localhost:8080"
+		rec := httptest.NewRecorder()
+		d.ServeHTTP(rec, r)
+		require.Equal(t, http.StatusOK, rec.Code, rec.Body)
+		assert.NotContains(t, rec.Body.String(), "task_003", by)
+		assert.Contains(t, rec.Body.String(), "25.8 GB·h saved", by)
+	}
+}
