@@ -67,7 +67,7 @@ func TestPhasesOfATask(t *testing.T) {
 	e.serve(withoutTokens) // without cached lists
 	assert.Contains(t, e.page("/ui/phases"), `">load</a>`)
 	page := e.page(phasesOfTask)
-	for _, text := range []string{"less GB·h in 7 replayed runs", "Plan against usage", "planned limit", ">phase 0</li>", ">phase 1</li>", "0 → 1", "end 100\u00a0%", "Next plan", "short of CPU"} {
+	for _, text := range []string{" less</p><p>GB·h in 7 replayed runs", "Plan against usage", "planned limit", ">phase 0</li>", ">phase 1</li>", "0 → 1", "end 100\u00a0%", "Next plan", "short of CPU"} {
 		assert.Contains(t, page, text)
 	}
 	assert.Less(t, strings.Index(page, "run long_7"), strings.Index(page, "run long_6"), "the newest run is the first")

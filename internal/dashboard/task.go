@@ -37,6 +37,7 @@ type Task struct {
 	YAML       string           `json:"yaml"`          // the suggested static request, to paste into the manifest of a pod
 
 	UsageProfile *TaskUsage `json:"usage_profile,omitempty"`
+	Currency     string     `json:"currency,omitempty"`
 
 	Usage       chart.Figure   `json:"-"`
 	Peaks       chart.Figure   `json:"-"`
@@ -98,7 +99,7 @@ func (d *Dashboard) task(v *pageRequest) (*view, error) {
 	}
 	t := &Task{
 		Runs: profile.Observations, AllKills: profile.Kills, Memory: profile.Memory, Seconds: profile.Seconds, Realised: riskSummary(profile.Realised),
-		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: v.admin.Covers(key),
+		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: v.admin.Covers(key), Currency: d.cfg.Prices.Currency,
 		WhatIfURL: d.taskURL("/whatif", key, "curve", "1"), AuditURL: d.taskURL("/audit", key), RunTimeURL: d.taskURL("/runtime", key), AskURL: d.taskURL("/ask", key),
 		ForecastURL: d.url("/forecast", "namespace", key.Namespace, "dag_id", key.DAG),
 	}

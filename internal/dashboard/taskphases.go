@@ -56,6 +56,17 @@ type PlanSavings struct {
 	Short        *float64 `json:"short_share"` // of the time, with less CPU than the run used; nil without CPURuns
 }
 
+// Change returns how much less or more memory time the plans take than static grants; "" if it is not known.
+func (s *PlanSavings) Change() string {
+	switch {
+	case s.Saved == nil:
+		return ""
+	case *s.Saved < 0:
+		return share(-*s.Saved) + " more"
+	}
+	return share(*s.Saved) + " less"
+}
+
 // PhaseRow is one phase.
 type PhaseRow struct {
 	ID     int             `json:"id"`

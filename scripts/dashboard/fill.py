@@ -16,6 +16,8 @@ DEMO = pathlib.Path(__file__).parents[2] / "testdata/demo/pricing.csv.gz"
 LATER = datetime.timedelta(days=98)  # from the first to the last day of the demo
 RUNS = 40  # of each of the six tasks
 MAX_TRIES = 4
+LONG_TASK = "predict_demand"  # its runs have two phases
+STEP = 15  # seconds of a detailed series
 
 
 STRUCTURE = {
@@ -26,6 +28,14 @@ STRUCTURE = {
     "simulate_discounts": ["predict_demand"],
     "publish_prices": ["predict_demand", "simulate_discounts"],
 }
+
+
+def in_phases(peak: float, seconds: float, noise: random.Random) -> dict:
+    """Return the usage of a run that needs little memory at first, and its peak in the last third."""
+    steps = int(seconds / STEP)
+    first = int(steps * noise.uniform(0.6, 0.7))
+    memory = [int(peak * noise.uniform(0.1, 0.12)) for _ in range(first)] + [int(peak * noise.uniform(0.95, 1)) for _ in range(steps - first)]
+    return {"step_seconds": STEP, "memory_bytes": memory, "cpu_cores": [0.5] * first + [1.0] * (steps - first)}
 
 
 def fill(base: str, token: str = "") -> list[dict]:
@@ -44,7 +54,7 @@ def fill(base: str, token: str = "") -> list[dict]:
     call("/campaigns/1/runs", {"runs": archived})
     with gzip.open(DEMO, "rt") as demo:
         rows = list(csv.DictReader(demo))[-6 * RUNS :]
-    noise, killed = random.Random(7), []
+    noise, shapes, killed = random.Random(7), random.Random(8), []
     for row in rows:
         ended = datetime.datetime.fromisoformat(row["started_at"].replace("Z", "+00:00")) + LATER
         seconds, peak = float(row["duration_s"]), float(row["memory_max_bytes"]) * noise.lognormvariate(0.1, 0.15)
@@ -62,7 +72,10 @@ def fill(base: str, token: str = "") -> list[dict]:
             if peak <= granted:
                 shape = [int(peak * (0.3 + 0.7 * step / 19)) for step in range(20)]
                 usage = {"step_seconds": seconds / 20, "memory_bytes": shape}
-                call("/observe", report | {"outcome": "success", "memory_max_bytes": int(peak), "usage_series": usage})
+                series = {"usage_series": usage}
+                if row["task_id"] == LONG_TASK and seconds >= 600:
+                    series["detailed_series"] = in_phases(peak, seconds, shapes)
+                call("/observe", report | series | {"outcome": "success", "memory_max_bytes": int(peak)})
                 break
             call("/observe", report | {"outcome": "oom_killed"})
             if number == 1:

@@ -11,6 +11,7 @@ writes the pictures of docs/dashboard.md into it.
 import pathlib
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlencode
@@ -25,6 +26,8 @@ RUNTIME, ASK = f"/runtime?{TASK}", f"/ask?{TASK}"
 FORECAST = "/forecast?dag_id=pricing&features=product_count%3D1253"
 TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1", "/phases", f"/phases?{TASK}")
 EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", "/none", *TOOLS)
+
+LEARNING_SECONDS = 15 * 60  # a server learns phases a minute after its start, and every ten minutes after that
 
 # Selects the serious violations in a result of axe-core, each with one element.
 SERIOUS = """result => result.violations
@@ -148,6 +151,20 @@ def asks_and_forecasts(person: Person) -> None:
         expect(page.get_by_role("button", name="Resume")).to_be_visible()
 
 
+def looks_at_phases(person: Person) -> None:
+    with person.page() as page:
+        page.goto(f"{person.base}/ui/phases?{TASK}")
+        until = time.monotonic() + LEARNING_SECONDS
+        while page.get_by_role("heading", name="Next plan").count() == 0 and time.monotonic() < until:
+            page.wait_for_timeout(3_000)
+            page.reload()
+        expect(page.get_by_role("heading", name="Next plan")).to_be_visible()
+        expect(page.get_by_text("planned limit").first).to_be_visible()
+        page.get_by_role("link", name="Phases", exact=True).first.click()
+        page.get_by_role("link", name="predict_demand").click()
+        expect(page.get_by_role("region", name="Phases and what follows them").locator("tbody tr")).not_to_have_count(0)
+
+
 def opens_a_what_if_link(person: Person) -> None:
     with person.page() as page:
         page.goto(f"{person.base}/ui/whatif?{TASK}&curve=1&risk_percent=0.5")
@@ -221,7 +238,7 @@ def main(base: str, token: str, chromium: str, axe: str, form: str = "") -> None
             makes_pictures(person, form, killed[0])
             return
         scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
-        scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
+        scenarios += [looks_at_phases, reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
         for scenario in scenarios:
             scenario(person)
             print(re.sub("_", " ", scenario.__name__))

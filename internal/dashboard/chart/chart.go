@@ -74,6 +74,7 @@ type Drawing struct {
 	XTicks, YTicks []Tick
 	Lines          []Polyline
 	Boxes          []Box
+	Dots           []Path // without titles and links
 	Marks          []Mark
 	Rules          []Rule
 }
@@ -86,6 +87,9 @@ type Tick struct {
 
 // Polyline is a line through points.
 type Polyline struct{ Class, Points string }
+
+// Path is a path of SVG commands.
+type Path struct{ Class, Commands string }
 
 // Box is a rectangle.
 type Box struct {
@@ -217,18 +221,33 @@ func (p *painter) draw(s *Series) {
 			}
 		}
 	default:
+		if s.Style == Dots && len(s.Links) > 0 && p.d.Width == narrowWidth {
+			p.dots(s)
+			return
+		}
 		for i := range s.X {
 			if !isFinite(s.X[i]) || !isFinite(s.Y[i]) {
 				continue
 			}
-			m := Mark{Class: class(s.Colour), IsCross: s.Style == Crosses, X: p.x(s.X[i]), Y: p.y(s.Y[i]), Title: at(s.Titles, i)}
-			if m.IsCross || p.d.Width == wideWidth { // dots of the narrow chart are too close together to tap
-				m.Link = at(s.Links, i)
-			}
-			p.d.Marks = append(p.d.Marks, m)
+			p.d.Marks = append(p.d.Marks, Mark{Class: class(s.Colour), IsCross: s.Style == Crosses, X: p.x(s.X[i]), Y: p.y(s.Y[i]), Title: at(s.Titles, i), Link: at(s.Links, i)})
 		}
 	}
 }
+
+// dots draws dots as one path of points with round caps. The dots of the narrow chart are too close
+// together to tap, and hundreds of elements would be the largest part of the page.
+func (p *painter) dots(s *Series) {
+	var points strings.Builder
+	for i := range s.X {
+		if isFinite(s.X[i]) && isFinite(s.Y[i]) {
+			points.WriteString("M" + text(p.x(s.X[i])) + " " + text(p.y(s.Y[i])) + "h0")
+		}
+	}
+	p.d.Dots = append(p.d.Dots, Path{class(s.Colour), points.String()})
+}
+
+// text formats a position.
+func text(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // at returns text i, or "" if there are fewer.
 func at(texts []string, i int) string {
@@ -259,7 +278,7 @@ func (p *painter) lines(s *Series) {
 		if points.Len() > 0 {
 			points.WriteByte(' ')
 		}
-		points.WriteString(strconv.FormatFloat(p.x(s.X[i]), 'f', -1, 64) + "," + strconv.FormatFloat(p.y(s.Y[i]), 'f', -1, 64))
+		points.WriteString(text(p.x(s.X[i])) + "," + text(p.y(s.Y[i])))
 	}
 	flush()
 }
