@@ -31,6 +31,18 @@ func TestPagesShowOwnersOfTasks(t *testing.T) {
 	assert.Contains(t, e.page("/ui/savings?by=owner"), ">team-a<")
 }
 
+func TestTryPageRejectsNumbersOutOfRange(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 1, rows)
+	for query, status := range map[string]int{
+		"try_number=0": http.StatusOK, "try_number=1": http.StatusOK, "try_number=2": http.StatusNotFound, "map_index=3": http.StatusNotFound,
+		"try_number=-1": http.StatusUnprocessableEntity, "try_number=-9223372036854775808": http.StatusUnprocessableEntity,
+		"try_number=9223372036854775807": http.StatusUnprocessableEntity, "map_index=-9": http.StatusUnprocessableEntity, "try_number=1e3": http.StatusUnprocessableEntity,
+	} {
+		assert.Equal(t, status, e.get("/ui/try?dag_id=etl&task_id=load&run_id=run_0&"+query).Code, query)
+	}
+}
+
 // The peaks of a task double in the middle of its history.
 func TestTaskPageMarksAChangeOfLevel(t *testing.T) {
 	e := newEnv(t, withoutTokens)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -178,7 +179,7 @@ func (v *pageRequest) tryKey() (try sizing.TryKey, err error) {
 		}
 	}
 	checked := try
-	checked.Number = max(checked.Number, 1)
+	checked.Number = cmp.Or(checked.Number, 1)
 	if bad := checked.Validate(true); len(bad) > 0 {
 		return try, &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are not valid", Fields: bad}
 	}

@@ -4,7 +4,7 @@ The script also reads pages without JavaScript, on narrow and wide screens, by k
 
 python play.py URL TOKEN CHROMIUM AXE [short | FOLDER]
 
-With `short`, it checks the contrast of the dark colours on one page and the wide screen not at all. With a folder, it only
+With `short`, it checks the contrast of the dark colours on one page, and neither the wide screen nor learned phases. With a folder, it only
 writes the pictures of docs/dashboard.md into it.
 """
 
@@ -238,7 +238,9 @@ def main(base: str, token: str, chromium: str, axe: str, form: str = "") -> None
             makes_pictures(person, form, killed[0])
             return
         scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
-        scenarios += [looks_at_phases, reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
+        if not person.is_quick:  # it may wait for a minute
+            scenarios.append(looks_at_phases)
+        scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
         for scenario in scenarios:
             scenario(person)
             print(re.sub("_", " ", scenario.__name__))
