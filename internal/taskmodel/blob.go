@@ -105,6 +105,9 @@ func Open(blob []byte) (*Model, error) {
 		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
 	}
 	if m.Models != nil {
+		if m.Models.Groups == nil {
+			m.Models.Groups = new(groups)
+		}
 		if err := m.Models.Enc.migrate(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}

@@ -19,6 +19,9 @@ func storedFields(path string, t reflect.Type, parents map[reflect.Type]bool, ou
 	if t == reflect.TypeFor[donorTable]() {
 		t = reflect.TypeFor[[][]sizing.Value]() // see donorTable.MarshalCBOR
 	}
+	if t == reflect.TypeFor[*groups]() {
+		t = reflect.TypeFor[map[uint64]*group]() // see groups.MarshalCBOR
+	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		storedFields(path+"[]", t.Elem(), parents, out)

@@ -108,13 +108,9 @@ const (
 // ambiguity returns a warning if runs with identical features differ widely.
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
-	keys := make([]uint64, 0, len(m.Models.Groups))
-	for key := range m.Models.Groups {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys) // rounding must not depend on the order of a map
-	for _, key := range keys {
-		if g := m.Models.Groups[key]; g.Rows >= 3 {
+	var g group
+	for i := range m.Models.Groups.len() {
+		if m.Models.Groups.read(i, &g); g.Rows >= 3 {
 			rows, squares = rows+g.Rows, squares+g.Squares
 		}
 	}

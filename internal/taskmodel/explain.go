@@ -160,7 +160,8 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 
 // describeIdentical counts the runs with the same features.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
-	if g := m.Models.Groups[groupKey(m.Models.Enc.Columns, cells)]; g != nil {
+	var found group
+	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells), &found); g != nil {
 		if g.Rows == 1 {
 			return "1 run"
 		}

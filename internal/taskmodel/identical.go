@@ -41,10 +41,9 @@ func groupKey(columns []column, cells []sizing.Value) uint64 {
 func (m *models) addToGroup(r *row, y float64) {
 	m.Clock++
 	key := groupKey(m.Enc.Columns, r.Cells)
-	g := m.Groups[key]
+	g := m.Groups.find(key, new(group))
 	if g == nil {
 		g = &group{Recent: y}
-		m.Groups[key] = g
 	} else {
 		g.Recent += (y - g.Recent) * 0.5
 		g.Squares += (y - g.Mean) * (y - g.Mean)
@@ -62,6 +61,7 @@ func (m *models) addToGroup(r *row, y float64) {
 	g.Seen = m.Clock
 	copy(g.Newest[1:], g.Newest[:])
 	g.Newest[0] = r.Peak
+	m.Groups.set(key, g)
 }
 
 // minGrant returns the smallest amount to grant to a run with the group's features: the largest of
@@ -83,17 +83,16 @@ const (
 
 // forgetGroups drops the least recently seen groups if there are more than maxGroups.
 func (m *models) forgetGroups() {
-	if len(m.Groups) <= maxGroups {
+	if m.Groups.len() <= maxGroups {
 		return
 	}
-	keys := make([]uint64, 0, len(m.Groups))
-	for key := range m.Groups {
-		keys = append(keys, key)
-	}
+	stored := m.Groups.stored()
+	keys := slices.Clone(m.Groups.keys)
 	slices.SortFunc(keys, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(m.Groups[b].Seen, m.Groups[a].Seen), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(stored[b].Seen, stored[a].Seen), cmp.Compare(a, b))
 	})
 	for _, key := range keys[maxGroups:] {
-		delete(m.Groups, key)
+		delete(stored, key)
 	}
+	m.Groups = newGroups(stored)
 }

@@ -25,10 +25,10 @@ type models struct {
 	Enc      *encoder
 	Line     linear.State // sums of the ridge; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor
-	Resid    *gbt.Regressor    // of the line's residuals
-	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil while there are few
-	Groups   map[uint64]*group // by groupKey
-	Recent   experts.Window    // newest log peaks
+	Resid    *gbt.Regressor // of the line's residuals
+	Spread   *gbt.Regressor // of log |out-of-sample residual|; nil while there are few
+	Groups   *groups        // by groupKey
+	Recent   experts.Window // newest log peaks
 	Stack    *linear.Corrector
 	Base     float64 // log |out-of-sample residual| if there is no Spread
 	Drift    float64 // error of LineTrees, smoothed exponentially at driftRate
@@ -53,19 +53,6 @@ type models struct {
 
 	line   *linear.Online
 	ridges []*linear.Ridge // the solution of line, by target
-}
-
-// group summarises the rows with identical features.
-type group struct {
-	Mean     float64              // mean log peak
-	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
-	Rows     float64              // number of rows, at most groupMemory
-	Squares  float64              // sum of the squared deviations from Mean
-	Seconds  float64              // mean log seconds
-	Cores    float64              // mean log cores of the rows with a measurement
-	CoreRows float64              // number of these rows, at most groupMemory
-	Seen     int                  // Clock of the newest row
-	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 }
 
 const (
@@ -100,7 +87,7 @@ type row struct {
 // fitModels fits the point predictors on rows, oldest first. It takes the parts that survive a fit
 // (groups, stack, drift) from prev unless prev is nil. fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
-	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
+	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
 	for i := range rows {

@@ -40,6 +40,7 @@ type buffers struct {
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities of one donor, by bin
 	group           *group                      // with the features of groupOf; nil: none
+	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
 	noFeatures      bool                        // the row has no feature at all
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
@@ -79,7 +80,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
 	b.signals = [signalCount]float64{}
 	if m.ridges == nil {
-		p.MinAmount = m.Groups[groupKey(m.Enc.Columns, cells)].minGrant()
+		p.MinAmount = m.Groups.find(groupKey(m.Enc.Columns, cells), &b.groupValue).minGrant()
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -107,7 +108,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	lineTrees := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
-	g := m.Groups[groupKey(m.Enc.Columns, cells)]
+	g := m.Groups.find(groupKey(m.Enc.Columns, cells), &b.groupValue)
 	b.group, b.groupOf = g, cells
 	p.MinAmount = g.minGrant()
 	if g == nil {

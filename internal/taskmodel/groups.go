@@ -1,0 +1,172 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// group summarises the rows with identical features.
+type group struct {
+	Mean     float64              // mean log peak
+	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
+	Rows     float64              // number of rows, at most groupMemory
+	Squares  float64              // sum of the squared deviations from Mean
+	Seconds  float64              // mean log seconds
+	Cores    float64              // mean log cores of the rows with a measurement
+	CoreRows float64              // number of these rows, at most groupMemory
+	Seen     int                  // Clock of the newest row
+	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
+}
+
+// groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers,
+// so most groups have one row, and such a group is stored in less than half the memory. A blob
+// stores map[uint64]group.
+type groups struct {
+	keys    []uint64    // ascending
+	at      []uint32    // of each key: index in full, or in singles with isSingle set
+	full    []group     // in any order
+	singles []singleRow // in any order
+}
+
+// isSingle marks an index in groups.singles.
+const isSingle = 1 << 31
+
+// singleRow is a group of one row.
+type singleRow struct {
+	mean, seconds float64
+	cores         float64 // NaN: no measurement
+	peak          float64
+	seen          uint32
+}
+
+// newSingleRow returns the compact form of a group, if there is one with the same values.
+func newSingleRow(g *group) (s singleRow, ok bool) {
+	s = singleRow{mean: g.Mean, seconds: g.Seconds, cores: g.Cores, peak: g.Newest[0], seen: uint32(g.Seen)}
+	if g.CoreRows == 0 {
+		s.cores = math.NaN()
+	}
+	return s, s.group() == *g
+}
+
+// group returns the group of which s is the compact form.
+func (s *singleRow) group() group {
+	g := group{Mean: s.mean, Recent: s.mean, Rows: 1, Seconds: s.seconds, Seen: int(s.seen), Newest: [newestPeaks]float64{s.peak}}
+	if s.cores == s.cores {
+		g.Cores, g.CoreRows = s.cores, 1
+	}
+	return g
+}
+
+func (gs *groups) len() int { return len(gs.keys) }
+
+// find copies the group of a key to dst and returns dst; nil if there is no such group.
+func (gs *groups) find(key uint64, dst *group) *group {
+	i, ok := slices.BinarySearch(gs.keys, key)
+	if !ok {
+		return nil
+	}
+	gs.read(i, dst)
+	return dst
+}
+
+// read copies the group of keys[i] to dst.
+func (gs *groups) read(i int, dst *group) {
+	if at := gs.at[i]; at&isSingle != 0 {
+		*dst = gs.singles[at&^isSingle].group()
+	} else {
+		*dst = gs.full[at]
+	}
+}
+
+// set adds or replaces the group of a key.
+func (gs *groups) set(key uint64, g *group) {
+	i, ok := slices.BinarySearch(gs.keys, key)
+	if !ok {
+		gs.keys, gs.at = slices.Insert(gs.keys, i, key), slices.Insert(gs.at, i, 0)
+		gs.at[i] = gs.add(g)
+		return
+	}
+	at := gs.at[i]
+	if at&isSingle == 0 {
+		gs.full[at] = *g
+		return
+	}
+	gs.removeSingle(at)
+	gs.at[i] = gs.add(g)
+}
+
+// add stores a group and returns its index for at.
+func (gs *groups) add(g *group) uint32 {
+	if s, ok := newSingleRow(g); ok {
+		gs.singles = append(gs.singles, s)
+		return uint32(len(gs.singles)-1) | isSingle
+	}
+	gs.full = append(gs.full, *g)
+	return uint32(len(gs.full) - 1)
+}
+
+// removeSingle removes a group of one row and moves the last such group to its place.
+func (gs *groups) removeSingle(at uint32) {
+	last := uint32(len(gs.singles) - 1)
+	if moved := slices.Index(gs.at, last|isSingle); moved >= 0 {
+		gs.at[moved] = at
+	}
+	gs.singles[at&^isSingle] = gs.singles[last]
+	gs.singles = gs.singles[:last]
+}
+
+// newGroups returns groups without unused capacity.
+func newGroups(stored map[uint64]group) *groups {
+	gs := &groups{keys: make([]uint64, 0, len(stored)), at: make([]uint32, 0, len(stored))}
+	singles := 0
+	for key, g := range stored {
+		gs.keys = append(gs.keys, key)
+		if _, ok := newSingleRow(&g); ok {
+			singles++
+		}
+	}
+	slices.Sort(gs.keys)
+	gs.full, gs.singles = make([]group, 0, len(stored)-singles), make([]singleRow, 0, singles)
+	for _, key := range gs.keys {
+		g := stored[key]
+		gs.at = append(gs.at, gs.add(&g))
+	}
+	return gs
+}
+
+// stored returns the form that a blob stores.
+func (gs *groups) stored() map[uint64]group {
+	stored := make(map[uint64]group, gs.len())
+	for i, key := range gs.keys {
+		var g group
+		gs.read(i, &g)
+		stored[key] = g
+	}
+	return stored
+}
+
+// MarshalCBOR encodes the groups as map[uint64]group.
+func (gs *groups) MarshalCBOR() ([]byte, error) {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	return mode.Marshal(gs.stored())
+}
+
+// UnmarshalCBOR decodes the output of MarshalCBOR.
+func (gs *groups) UnmarshalCBOR(data []byte) error {
+	var stored map[uint64]group
+	if err := decoding.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	*gs = *newGroups(stored)
+	return nil
+}
+
+// bytes returns the memory that the fields refer to.
+func (gs *groups) bytes() int64 {
+	return sliceBytes(gs.keys) + sliceBytes(gs.at) + sliceBytes(gs.full) + sliceBytes(gs.singles)
+}

@@ -1,0 +1,56 @@
+package taskmodel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// randomGroup returns a group of one row in two of three cases.
+func randomGroup(rng *rand.Rand) *group {
+	level := math.Log(float64(1 + rng.IntN(1000)))
+	g := &group{Mean: level, Recent: level, Rows: 1, Seconds: rng.Float64(), Seen: rng.IntN(1000), Newest: [newestPeaks]float64{math.Exp(level)}}
+	if rng.IntN(2) == 0 {
+		g.Cores, g.CoreRows = float64(rng.IntN(2)), 1
+	}
+	switch rng.IntN(9) {
+	case 0:
+		g.Rows, g.Squares, g.Newest[1] = 2, 0.5, 3
+	case 1:
+		g.Recent += 1e-12
+	case 2:
+		g.Seen = math.MaxUint32 + 1
+	}
+	return g
+}
+
+func TestGroupsKeepEveryValue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	want, got := map[uint64]*group{}, new(groups)
+	for range 1200 {
+		key := uint64(rng.IntN(900)) * 0x9e3779b97f4a7c15
+		require.Equal(t, want[key], got.find(key, new(group)))
+		want[key] = randomGroup(rng)
+		got.set(key, want[key])
+	}
+	require.Greater(t, len(got.singles), len(got.full))
+	require.Equal(t, len(want), len(got.singles)+len(got.full), "no group is lost or stored twice")
+
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	require.NoError(t, err)
+	asMap, err := mode.Marshal(want)
+	require.NoError(t, err)
+	encoded, err := mode.Marshal(got)
+	require.NoError(t, err)
+	require.Equal(t, asMap, encoded, "the stored form is a map")
+	var decoded *groups
+	require.NoError(t, decoding.Unmarshal(asMap, &decoded))
+	require.Equal(t, len(want), decoded.len())
+	for key, g := range want {
+		require.Equal(t, g, got.find(key, new(group)))
+		require.Equal(t, g, decoded.find(key, new(group)))
+	}
+}
