@@ -74,8 +74,8 @@ e2e: setup build ## test the built binary end to end, from serve to retrain
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
 
-campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while its parts are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1; Linux)
-	bash scripts/test-airflow.sh $(or $(AIRFLOW),3) campaign --runs $(or $(RUNS),380) --kills $(or $(KILLS),20) --seed $(SEED)
+campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while its parts are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1, MINUTES=end earlier; Linux)
+	bash scripts/test-airflow.sh $(or $(AIRFLOW),3) campaign --runs $(or $(RUNS),380) --kills $(or $(KILLS),20) --seed $(SEED) $(if $(MINUTES),--minutes $(MINUTES))
 
 test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js; PAGES=short for fewer checks)
 	bash scripts/dashboard/run.sh $(filter short,$(PAGES))

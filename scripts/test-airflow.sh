@@ -6,7 +6,7 @@
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 #   bash scripts/test-airflow.sh prepare    only makes the virtual environments
-#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1]
+#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1] [--minutes 60]
 #
 # The last form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed.
 set -Eeuo pipefail
