@@ -106,6 +106,13 @@ func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	// Tests train explicitly, so a long debounce prevents automatic training.
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	return joinStore(t, dsn, st, cfg)
+}
+
+// joinStore returns another replica that uses st, which the caller closes.
+func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config) *replica {
+	t.Helper()
 	r := &replica{t: t, dsn: dsn, store: &hookedStore{Store: st}, stop: func() {}}
 	if cfg.PollInterval == 0 {
 		cfg.PollInterval = time.Hour // without polls, only the tested mechanism transfers changes
@@ -119,7 +126,7 @@ func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
 	noLog := slog.New(slog.DiscardHandler)
 	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, noLog), cfg, noLog)
-	t.Cleanup(func() { r.stop(); st.Close() })
+	t.Cleanup(func() { r.stop() })
 	return r
 }
 

@@ -13,8 +13,9 @@ const isKilledBelow = `outcome IN (2, 3) AND allocated_memory * 1.01 < task_limi
 // reads the large body only of receipts of kills below the limit.
 const comparedPromise = `CASE WHEN CASE WHEN ` + isKilledBelow + ` THEN ` + isPlanned + ` ELSE false END THEN 'NaN' ELSE coalesce(promised, 'NaN') END`
 
-// isCompared selects the first tries whose outcome is compared with the promise.
+// isCompared selects the first tries of the task $1, $2, $3 whose outcome is compared with the promise.
 const isCompared = `
 		AND CASE WHEN ` + isKilledBelow + ` THEN NOT EXISTS (
 			SELECT FROM receipt
-			WHERE receipt.prediction_id = first_try.prediction_id AND ` + isPlanned + `) ELSE true END`
+			WHERE receipt.namespace = $1 AND receipt.dag_id = $2 AND receipt.task_id = $3
+				AND receipt.prediction_id = first_try.prediction_id AND ` + isPlanned + `) ELSE true END`
