@@ -78,6 +78,49 @@ func cached[T any](ctx context.Context, c *cache, key string, read func(context.
 	return value, nil
 }
 
+// cachedIfRead returns the value of a key like cached. Before the first read has ended it does not wait, but
+// returns false and lets the read run in the background.
+func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (value T, isRead bool, err error) {
+	e, version := c.entry(key)
+	c.mu.Lock()
+	isRead = !e.at.IsZero() && c.now().Sub(e.at) <= staleAge
+	c.mu.Unlock()
+	if !isRead {
+		c.refresh(ctx, e, version, func(ctx context.Context) (any, error) { return read(ctx) })
+		return value, false, nil
+	}
+	value, err = cached(ctx, c, key, read)
+	return value, true, err
+}
+
+// valueInState is a value that was read while the data had a state.
+type valueInState[T any] struct {
+	state string
+	value T
+}
+
+// cachedInState returns the value of a key, however old it is, unless the state of the data has changed since.
+func cachedInState[T any](ctx context.Context, c *cache, key, state string, read func(context.Context) (T, error)) (value T, err error) {
+	e, version := c.entry(key)
+	select {
+	case e.reading <- struct{}{}:
+		defer func() { <-e.reading }()
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
+	c.mu.Lock()
+	known, isKnown := e.value.(valueInState[T])
+	c.mu.Unlock()
+	if isKnown && known.state == state {
+		return known.value, nil
+	}
+	begun := c.now()
+	if value, err = read(ctx); err == nil {
+		c.store(e, version, valueInState[T]{state, value}, begun)
+	}
+	return value, err
+}
+
 // The states of a value.
 const (
 	missing = iota

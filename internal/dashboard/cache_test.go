@@ -58,3 +58,50 @@ func TestEmptyListIsReadAgain(t *testing.T) {
 	c.clear()
 	require.Equal(t, 2, read())
 }
+
+// A page with many days must not wait for their sums after a start.
+func TestFirstReadRunsInTheBackground(t *testing.T) {
+	now := time.Unix(0, 0)
+	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	release := make(chan struct{})
+	read := func(value int) (int, bool) {
+		got, isRead, err := cachedIfRead(t.Context(), c, "key", func(context.Context) (int, error) {
+			<-release
+			return value, nil
+		})
+		require.NoError(t, err)
+		return got, isRead
+	}
+	for range 2 {
+		got, isRead := read(1)
+		require.False(t, isRead)
+		require.Zero(t, got)
+	}
+	close(release)
+	e, _ := c.entry("key")
+	e.reading <- struct{}{} // until the background has ended
+	<-e.reading
+	got, isRead := read(2)
+	require.True(t, isRead)
+	require.Equal(t, 2, got, "the first read took no time, so it is repeated")
+}
+
+func TestValueStaysUntilTheStateOfTheDataChanges(t *testing.T) {
+	now, reads := time.Unix(0, 0), 0
+	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	read := func(state string) int {
+		value, err := cachedInState(t.Context(), c, "key", state, func(context.Context) (int, error) {
+			reads++
+			return reads, nil
+		})
+		require.NoError(t, err)
+		return value
+	}
+	require.Equal(t, 1, read("version 1"))
+	now = now.Add(24 * time.Hour)
+	require.Equal(t, 1, read("version 1"))
+	require.Equal(t, 2, read("version 2"))
+	require.Equal(t, 3, read("version 1"))
+	c.clear()
+	require.Equal(t, 4, read("version 1"))
+}

@@ -37,6 +37,14 @@ type taskList struct {
 	rows []TaskRow // in the order of the report: by wastage
 }
 
+// taskDays returns the number of tasks times the number of days of their history.
+func (l *taskList) taskDays() int {
+	if l.FirstDay == nil || l.LastDay == nil {
+		return 0
+	}
+	return len(l.rows) * (1 + int(l.LastDay.Sub(l.FirstDay.Time)/(24*time.Hour)))
+}
+
 // scopeKey identifies the scope of a caller in the cache.
 func scopeKey(g auth.Grants) string {
 	var key strings.Builder
@@ -148,9 +156,19 @@ func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.
 
 // sums returns the sums of the ledger that match a filter, grouped by a key.
 func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
-	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), func(ctx context.Context) (*savings.Answer, error) {
+	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
+}
+
+// sumsIfRead returns the same sums, or nil while they are read for the first time.
+func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
+	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
+	return sums, err
+}
+
+func (d *Dashboard) readSums(f store.SavingsFilter, by store.SavingsKey) func(context.Context) (*savings.Answer, error) {
+	return func(ctx context.Context) (*savings.Answer, error) {
 		return savings.Read(ctx, &ledger{Source: d.svc}, f, by, d.cfg.Prices)
-	})
+	}
 }
 
 // sumsKey identifies sums in the cache.

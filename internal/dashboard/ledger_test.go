@@ -39,7 +39,7 @@ func TestTotalOfRowsEqualsTotalOfTheLedger(t *testing.T) {
 	filter := store.SavingsFilter{Scopes: []store.Scope{{}}}
 	want, err := st.SavingsSums(t.Context(), filter, store.ByAll)
 	require.NoError(t, err)
-	for _, by := range []store.SavingsKey{store.ByDay, store.ByDAG, store.ByTask, store.ByOwner} {
+	for _, by := range []store.SavingsKey{store.ByDay, store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner} {
 		rows, err := st.SavingsSums(t.Context(), filter, by)
 		require.NoError(t, err)
 		got := totalOf(rows)

@@ -29,7 +29,8 @@ type Overview struct {
 	IsGranted bool         `json:"is_granted"` // some try used a grant
 	Replay    *Replay      `json:"replay,omitempty"`
 
-	Days chart.Figure `json:"-"`
+	Days      chart.Figure `json:"-"`
+	IsSumming bool         `json:"-"` // the sums by day are not read yet
 }
 
 // KillTrend compares the last 30 days of the ledger with the 30 days before.
@@ -102,22 +103,42 @@ func (d *Dashboard) overview(v *pageRequest) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	days, err := d.sums(ctx, store.SavingsFilter{Scopes: v.grants.Scopes()}, store.ByDay)
+	o := &Overview{
+		Tasks: len(list.rows), Total: list.Total, FirstDay: list.FirstDay, LastDay: list.LastDay, Currency: d.cfg.Prices.Currency,
+		Kills: KillTrend{Percent: killedPercent(list.Total.Kills, list.Total.Successes)},
+		Modes: countModes(list.rows), Health: d.health(), Risk: riskSummary(d.risks.sum(list.rows)),
+		Worst: list.rows[:min(worstTasks, len(list.rows))], IsGranted: isGranted(list.rows),
+	}
+	page := &view{Title: "Overview", Nav: "Overview", Template: "overview", Page: o, Table: func() ([]string, [][]string) { return tasksTable(list.rows) }}
+	days, err := d.days(ctx, v, list)
 	if err != nil {
 		return nil, err
 	}
-	o := &Overview{
-		Tasks: len(list.rows), Total: list.Total, FirstDay: days.FirstDay, LastDay: days.LastDay, Currency: d.cfg.Prices.Currency,
-		Kills: newKillTrend(days), Modes: countModes(list.rows), Health: d.health(), Risk: riskSummary(d.risks.sum(list.rows)),
-		Worst: list.rows[:min(worstTasks, len(list.rows))], IsGranted: isGranted(list.rows), Days: daysFigure(days.Rows),
+	if days == nil {
+		o.IsSumming, page.Refresh = true, 2
+	} else {
+		o.Kills.add(days)
+		o.Days = daysFigure(days.Rows)
 	}
-	page := &view{Title: "Overview", Nav: "Overview", Template: "overview", Page: o, Table: func() ([]string, [][]string) { return tasksTable(list.rows) }}
 	if !o.IsGranted && o.Total.Successes > 0 {
-		if o.Replay = d.replayOf(ctx, v.grants, days); o.Replay != nil && o.Replay.State == whatif.Running {
+		if o.Replay = d.replayOf(ctx, v.grants, o.Total.Tries); o.Replay != nil && o.Replay.State == whatif.Running {
 			page.Refresh = 2
 		}
 	}
 	return page, nil
+}
+
+// awaitedDays is the number of days of tasks for whose sums a visit waits. It takes about 50 ms to add up.
+const awaitedDays = 5_000
+
+// days returns the sums by day. It returns nil while too many days to wait for are added up for the first
+// time; a page as JSON waits, because a program does not load it again.
+func (d *Dashboard) days(ctx context.Context, v *pageRequest, list *taskList) (*savings.Answer, error) {
+	filter := store.SavingsFilter{Scopes: v.grants.Scopes()}
+	if formatOf(v.query) != asJSON && list.taskDays() > awaitedDays {
+		return d.sumsIfRead(ctx, filter, store.ByDay)
+	}
+	return d.sums(ctx, filter, store.ByDay)
 }
 
 // isGranted reports whether some try used a grant. A task whose reason is "no grant yet", or whose
@@ -169,11 +190,10 @@ func riskSummary(r sizing.Realised) RiskSummary {
 // trendDays is the length of each of the two periods of a KillTrend.
 const trendDays = 30
 
-// newKillTrend counts the kills of the last two periods of trendDays days.
-func newKillTrend(days *savings.Answer) KillTrend {
-	t := KillTrend{Percent: killedPercent(days.Total.Kills, days.Total.Successes)}
+// add counts the kills of the last two periods of trendDays days.
+func (t *KillTrend) add(days *savings.Answer) {
 	if days.LastDay == nil {
-		return t
+		return
 	}
 	var recent, before int
 	for i := range days.Rows {
@@ -186,7 +206,6 @@ func newKillTrend(days *savings.Answer) KillTrend {
 		}
 	}
 	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recent), killedPercent(t.Before, before)
-	return t
 }
 
 func killedPercent(kills, successes int) *float64 {
@@ -261,7 +280,7 @@ const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG with the largest requests. It returns nil if there is no
 // such DAG, or if its history is too long for an automatic replay.
-func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, days *savings.Answer) *Replay {
+func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, tries int) *Replay {
 	dags, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDAG)
 	if err != nil {
 		return nil // the page is complete without it
@@ -277,7 +296,7 @@ func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, days *savi
 		return nil
 	}
 	key := sizing.TaskKey{Namespace: *largest.Namespace, DAG: *largest.DagID}
-	job, err := d.replays.start(ctx, &whatif.Question{Task: key}, fmt.Sprint(days.Total.Tries))
+	job, err := d.replays.start(ctx, &whatif.Question{Task: key}, fmt.Sprint(tries))
 	if err != nil {
 		return nil
 	}

@@ -1,11 +1,14 @@
 package dashboard_test
 
 import (
+	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,4 +182,44 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	assert.Equal(t, []int{80, 120, 40, 40}, []int{before.Observations, after.Observations, before.Runs, before.Unstated})
 	assert.Zero(t, after.Unstated, "the reproduced inputs are in the known range")
 	assert.Less(t, after.Width, before.Width)
+}
+
+// The sums of thousands of days of tasks take seconds. A visitor sees the rest of the page at once; a program
+// waits for the whole.
+func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	for _, at := range []time.Time{time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		_, err := e.svc.Observe(t.Context(), []sizing.Observation{{Try: sizing.TryKey{TaskKey: key, RunID: at.String(), MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success,
+			MemoryMax: sizing.GiB, Duration: time.Hour, EndedAt: at, Allocated: sizing.Resources{Memory: 2 * sizing.GiB}, Requested: sizing.Resources{Memory: 3 * sizing.GiB}, Features: sizing.Features{}}})
+		require.NoError(t, err)
+	}
+	page := e.page("/ui/")
+	assert.Contains(t, page, "is being computed")
+	assert.Contains(t, page, `http-equiv="refresh"`)
+	assert.Contains(t, page, "of 6.44 GB·h requested")
+	assert.NotContains(t, page, "<svg")
+	assert.Contains(t, e.get("/ui/?format=json").Body.String(), `"recent_percent": 0`)
+	page = e.page("/ui/")
+	assert.NotContains(t, page, "is being computed")
+	assert.Contains(t, page, "<svg")
+}
+
+// Tries with equal inputs have equal factors, and others do not share them.
+func TestFactorsOfRecentTriesFollowTheirInputs(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, func(run int) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(float64(1 + run%4))} })
+	_, err := e.svc.Train(t.Context(), key)
+	require.NoError(t, err)
+	tries, err := e.svc.RecentFactors(t.Context(), key, 40)
+	require.NoError(t, err)
+	require.Equal(t, 32, len(tries), "every second of the 63 tries")
+	factors := map[string]string{}
+	for _, try := range tries {
+		input, terms := fmt.Sprint(try.Features), fmt.Sprint(try.Terms)
+		require.Equal(t, terms, cmp.Or(factors[input], terms))
+		factors[input] = terms
+	}
+	values := slices.Compact(slices.Sorted(maps.Values(factors)))
+	require.Len(t, factors, 4)
+	require.Equal(t, 4, len(values))
 }

@@ -17,7 +17,7 @@ import (
 
 // Savings is the page of the ledger by month.
 type Savings struct {
-	By          string             `json:"by"` // dag, task or owner
+	By          string             `json:"by"` // dag, task, owner or dag_owner
 	From        string             `json:"from"`
 	To          string             `json:"to"`
 	Namespace   string             `json:"namespace,omitempty"`
@@ -45,7 +45,18 @@ func (s *Savings) IsUngranted() bool {
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0
 }
 
-// Name returns the DAG, task or owner of the row.
+// IsByDAGAndOwner reports whether a row has both a DAG and an owner.
+func (s *Savings) IsByDAGAndOwner() bool { return s.By == string(store.ByDAGOwner) }
+
+// OwnerName returns the owner of the row.
+func (m *MonthRow) OwnerName() string {
+	if m.Owner == nil {
+		return "owner not known"
+	}
+	return *m.Owner
+}
+
+// Name returns the task of the row, or its DAG, or its owner.
 func (m *MonthRow) Name() string {
 	switch {
 	case m.TaskID != nil:
@@ -54,14 +65,12 @@ func (m *MonthRow) Name() string {
 		return *m.Namespace + "/" + *m.DagID
 	case m.DagID != nil:
 		return *m.DagID
-	case m.Owner != nil:
-		return *m.Owner
 	}
-	return "owner not known"
+	return m.OwnerName()
 }
 
 // savingsKeys are the keys of the rows of the page.
-var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner}
+var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
 	maxMonths   = 36

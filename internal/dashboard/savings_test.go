@@ -87,7 +87,7 @@ func TestSavingsAreReadInTheBackground(t *testing.T) {
 	require.NoError(t, d.Warm(t.Context())) // each query seems to take a second, so that its result stays fresh for a while
 	step = 0
 	e.observeMonths(4, 1)
-	for _, by := range []string{"dag", "task", "owner"} {
+	for _, by := range []string{"dag", "task", "owner", "dag_owner"} {
 		r := httptest.NewRequest(http.MethodGet, "/ui/savings?by="+by, nil)
 		r.Host = "localhost:8080"
 		rec := httptest.NewRecorder()
@@ -96,4 +96,24 @@ func TestSavingsAreReadInTheBackground(t *testing.T) {
 		assert.NotContains(t, rec.Body.String(), "task_003", by)
 		assert.Contains(t, rec.Body.String(), "25.8 GB·h saved", by)
 	}
+}
+
+// Teams that share a DAG have a row each, in the table and in CSV.
+func TestSavingsByMonthAndDAGAndOwner(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observeMonths(1, 2)
+	_, err := e.svc.Observe(t.Context(), []sizing.Observation{{Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: key.Namespace, DAG: "etl", Task: "owned"}, RunID: "r", MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour, EndedAt: time.Date(2026, 6, 15, 0, 0, 0, 0, time.UTC), Allocated: sizing.Resources{Memory: 4 * sizing.GiB},
+		Requested: sizing.Resources{Memory: 8 * sizing.GiB}, Metadata: sizing.Metadata{"owner": {"team-a"}}, Features: sizing.Features{}}})
+	require.NoError(t, err)
+	const target = "/ui/savings?by=dag_owner"
+	page := e.page(target)
+	assert.Contains(t, page, `<tr><td>2026-06</td><th scope="row">etl</th><td>owner not known</td>`)
+	assert.Contains(t, page, `<tr><td>2026-06</td><th scope="row">etl</th><td>team-a</td>`)
+	assert.Contains(t, page, `<tr><td>2026-05</td><th scope="row">etl</th><td>owner not known</td>`)
+	assert.Equal(t, 3, strings.Count(page, "<tr><td>"))
+	assert.Contains(t, page, `<option value="dag_owner" selected>dag and owner</option>`)
+	table := e.get(target + "&format=csv").Body.String()
+	assert.Contains(t, table, "2026-06,"+key.Namespace+",etl,,team-a,1,0,")
+	assert.Contains(t, table, "2026-05,"+key.Namespace+",etl,,,1,0,")
 }

@@ -176,7 +176,8 @@ func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey
 	if t.Version == 0 {
 		return nil
 	}
-	drivers, err := cached(ctx, d.cache, fmt.Sprintf("drivers %q %d", key, t.Version), func(ctx context.Context) (*drivers, error) {
+	state := fmt.Sprintf("%d %d", t.Version, t.Runs) // the model learns each run
+	drivers, err := cachedInState(ctx, d.cache, fmt.Sprintf("drivers %q", key), state, func(ctx context.Context) (*drivers, error) {
 		factors, err := d.svc.RecentFactors(ctx, key, explainedTries)
 		return newDrivers(factors), err
 	})

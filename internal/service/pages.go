@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -50,13 +51,19 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	task := s.models.Get(ctx, key)
 	step := max(1, (len(recent.Rows)+limit-1)/max(limit, 1))
 	var all []TryFactors
+	known := map[string][]taskmodel.Term{} // by input: many runs have equal inputs
 	for tries := range slices.Chunk(recent.Rows, step) {
 		row := &tries[len(tries)-1]
 		ask := sizing.Ask{Try: sizing.TryKey{TaskKey: key, MapIndex: sizing.NoMap, Number: 1}, Features: recent.Schema.Features(row.Features), Requested: row.Requested}
-		task.RLockUpdated() // once per try, so that predictions wait for at most one explanation
-		alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
-		terms := alloc.model.Explain(alloc.question(&ask, 0)).Terms
-		task.RUnlock()
+		input := fmt.Sprintf("%#v %#v", ask.Features, ask.Requested)
+		terms, isKnown := known[input]
+		if !isKnown {
+			task.RLockUpdated() // once per input, so that predictions wait for at most one explanation
+			alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
+			terms = alloc.model.Explain(alloc.question(&ask, 0)).Terms
+			task.RUnlock()
+			known[input] = terms
+		}
 		all = append(all, TryFactors{Features: ask.Features, Terms: terms})
 	}
 	return all, nil

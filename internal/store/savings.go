@@ -34,11 +34,12 @@ type SavingsKey string
 
 // The keys. A sum by task has its namespace and DAG, a sum by DAG its namespace.
 const (
-	ByDay   SavingsKey = "day"
-	ByDAG   SavingsKey = "dag"
-	ByTask  SavingsKey = "task"
-	ByOwner SavingsKey = "owner"
-	ByAll   SavingsKey = "" // one sum over everything; no sum if there are no tries
+	ByDay      SavingsKey = "day"
+	ByDAG      SavingsKey = "dag"
+	ByTask     SavingsKey = "task"
+	ByOwner    SavingsKey = "owner"
+	ByDAGOwner SavingsKey = "dag_owner" // one sum for each DAG and owner
+	ByAll      SavingsKey = ""          // one sum over everything; no sum if there are no tries
 )
 
 // Scope is a range of tasks. Empty fields cover everything.

@@ -2,14 +2,18 @@
 
     make build && python3 scripts/dashboard/speed.py [TASKS] [RUNS]    1000 tasks with 1000 runs each by default
 
-The server and its private PostgreSQL keep their data in a temporary folder. The script restarts the server, waits until
-the lists are read, and exits with 1 if a page is larger than 200 kB.
+The server and its private PostgreSQL keep their data in a temporary folder. The script restarts the server, visits the
+overview at once, waits until the server has read the lists of all tasks and the sums by day, and visits the pages. Then it
+compares predictions with and without a visitor who opens pages. It exits with 1 if a page is larger than 200 kB.
 """
 
 import csv
 import datetime
 import gzip
+import http.client
+import itertools
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -123,8 +127,61 @@ def pages_of(tasks: int, runs: int) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
+def wait_for_lists(server: Server) -> None:
+    """Visit the overview at once and until it is complete, and print what a visitor waits for."""
+    first, page = server.get("/ui/")
+    begun = time.monotonic()
+    while b"is being computed" in page:
+        time.sleep(0.2)
+        page = server.get("/ui/")[1]
+    print(f"overview at the start: {first:.0f} ms; complete {time.monotonic() - begun:.1f} s later")
+    lists = sum(server.get(f"/ui/{path}?format=csv")[0] for path in ("tasks", "savings"))
+    print(f"the other lists were ready {lists / 1000:.1f} s after that")
+
+
 def p95(values: list[float]) -> float:
     return sorted(values)[max(0, -(-95 * len(values) // 100) - 1)]
+
+
+def open_pages(url: str, paths: list[str], until: float) -> None:
+    """Open a page each second, as a fast visitor does."""
+    for path in itertools.cycle(paths):
+        if time.time() > until:
+            return
+        urllib.request.urlopen(url + "/ui" + path, timeout=300).read()
+        time.sleep(1)
+
+
+def predictions(server: Server, tasks: int, seconds: float) -> list[float]:
+    """Predict one run after another, and return the times in milliseconds."""
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+    times, end = [], time.monotonic() + seconds
+    for run in itertools.count():
+        task = run % SAMPLE * max(1, tasks // SAMPLE)
+        ask = {"dag_id": f"dag_{task // 10:03}", "task_id": f"task_{task:04}", "features": {"rows": run % 10, "region": f"region_{run % 3}"}}
+        body, begun = json.dumps(ask | {"requested": {"memory_bytes": 24 * GIB}}), time.perf_counter()
+        if time.monotonic() > end:
+            return times
+        connection.request("POST", "/predict", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200, answer.status
+        times.append(1000 * (time.perf_counter() - begun))
+        time.sleep(0.005)
+
+
+def compare_predictions(server: Server, tasks: int, runs: int, rounds: int = 4, seconds: float = 20) -> None:
+    """Print the times of predictions with and without a visitor, in turn."""
+    pages = list(itertools.chain(*itertools.zip_longest(*pages_of(tasks, runs).values())))
+    paths = [path for path in pages if path]
+    predictions(server, tasks, 5)  # decodes the models
+    for number in range(rounds):
+        for name in ("alone", "beside a visitor"):
+            visitor = multiprocessing.Process(target=open_pages, args=(server.url, paths, time.time() + seconds if name != "alone" else 0))
+            visitor.start()
+            times = sorted(predictions(server, tasks, seconds))
+            visitor.join()
+            print(f"{number} {name:17} {len(times)} predictions, p50 {times[len(times) // 2]:.2f} ms, p99 {times[len(times) * 99 // 100]:.2f} ms", flush=True)
 
 
 def main(tasks: int = 1000, runs: int = 1000) -> None:
@@ -140,8 +197,7 @@ def main(tasks: int = 1000, runs: int = 1000) -> None:
         server.stop()
         print(f"{tasks} tasks, {tasks * runs} runs, filled in {time.monotonic() - begun:.0f} s", flush=True)
         server = Server(folder, port)
-        waited = server.get("/ui/tasks?format=csv")[0] + server.get("/ui/savings?format=csv")[0]
-        print(f"the lists were ready {waited / 1000:.1f} s after the start")
+        wait_for_lists(server)
         print(f"{'page':16} {'n':>3} {'first p95':>10} {'later p95':>10} {'kB':>6}")
         large = []
         for name, paths in pages_of(tasks, runs).items():
@@ -150,6 +206,7 @@ def main(tasks: int = 1000, runs: int = 1000) -> None:
             size = max(len(body) for _, body in first)
             large += [name] * (size > MAX_BYTES)
             print(f"{name:16} {len(paths):3} {p95([t for t, _ in first]):7.0f} ms {p95(later):7.0f} ms {size / 1000:6.0f}", flush=True)
+        compare_predictions(server, tasks, runs)
         assert not large, f"larger than {MAX_BYTES} bytes: {large}"
     finally:
         server.stop()

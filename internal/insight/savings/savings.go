@@ -165,6 +165,8 @@ func NewRow(s *store.SavingsSum, by store.SavingsKey, prices Prices) Row {
 		row.Namespace, row.DagID, row.TaskID = &s.Task.Namespace, &s.Task.DAG, &s.Task.Task
 	case store.ByOwner:
 		row.Owner = nilIfZero(s.Owner)
+	case store.ByDAGOwner:
+		row.Namespace, row.DagID, row.Owner = &s.Task.Namespace, &s.Task.DAG, nilIfZero(s.Owner)
 	}
 	return row
 }

@@ -3,7 +3,7 @@
 -- $1, $2     the scopes: namespaces and dag_id prefixes; an empty text covers all
 -- $3 to $5   the namespace, DAG and task; all if empty
 -- $6, $7     the days, a half-open interval; null does not limit
--- $8         the key: day, dag, task, owner, or empty for one sum
+-- $8         the key: day, dag, task, owner, dag_owner, or empty for one sum
 -- $9         whether there is one sum per key and calendar month; its day is the first of the month
 --
 -- The owner of a task is the owner in the newest metadata with an owner. The amounts of tries that are
@@ -15,7 +15,7 @@
 WITH owners AS (
 	SELECT DISTINCT ON (task) task, entries->'owner'->>0 AS owner
 	FROM metadata_set
-	WHERE $8 = 'owner' AND entries->'owner' IS NOT NULL
+	WHERE $8 IN ('owner', 'dag_owner') AND entries->'owner' IS NOT NULL
 	ORDER BY task, id DESC),
 selected AS MATERIALIZED (
 	SELECT task.id, task.namespace, task.dag_id, task.task_id, owners.owner AS current_owner,
@@ -56,10 +56,10 @@ ledger AS ( -- with the columns of selected, because a join with it compares all
 sums AS (
 	SELECT
 		CASE WHEN $8 = 'day' THEN day WHEN $9 THEN date_trunc('month', day::timestamp)::date END AS by_day,
-		CASE WHEN $8 IN ('dag', 'task') THEN namespace ELSE '' END AS by_namespace,
-		CASE WHEN $8 IN ('dag', 'task') THEN dag_id ELSE '' END AS by_dag,
+		CASE WHEN $8 IN ('dag', 'task', 'dag_owner') THEN namespace ELSE '' END AS by_namespace,
+		CASE WHEN $8 IN ('dag', 'task', 'dag_owner') THEN dag_id ELSE '' END AS by_dag,
 		CASE WHEN $8 = 'task' THEN task_id ELSE '' END AS by_task,
-		CASE WHEN $8 = 'owner' THEN coalesce(d.owner, current_owner, '') ELSE '' END AS by_owner,
+		CASE WHEN $8 IN ('owner', 'dag_owner') THEN coalesce(d.owner, current_owner, '') ELSE '' END AS by_owner,
 		min(first_day) AS first_day, max(last_day) AS last_day,
 		sum(tries)::bigint AS tries, sum(successes)::bigint AS successes, sum(kills)::bigint AS kills,
 		sum(unaccounted)::bigint AS unaccounted, sum(unmeasured)::bigint AS unmeasured,

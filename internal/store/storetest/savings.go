@@ -260,6 +260,10 @@ func testSavingsFilter(t *testing.T, st store.Store) {
 	require.NoError(t, err)
 	require.Equal(t, map[sizing.TaskKey]string{owned.Try.TaskKey: "emea"}, owners)
 	require.Equal(t, []int{6, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner), "the current owner gets the tries of all days")
+	require.Equal(t, []int{3, 3, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByDAGOwner))
+	sums, err := st.SavingsSums(t.Context(), store.SavingsFilter{Scopes: allScopes, Namespace: "red"}, store.ByDAGOwner)
+	require.NoError(t, err)
+	require.Equal(t, [][2]string{{"etl_a", "emea"}}, [][2]string{{sums[0].Task.DAG, sums[0].Owner}})
 }
 
 // sumMonths adds up the months of all tasks.
@@ -284,7 +288,7 @@ func testSumMonths(t *testing.T, st store.Store) {
 		recordNew(t, st, o)
 	}
 	all := func() (sums [][]store.SavingsSum) {
-		for _, by := range []store.SavingsKey{store.ByAll, store.ByDay, store.ByDAG, store.ByTask, store.ByOwner} {
+		for _, by := range []store.SavingsKey{store.ByAll, store.ByDay, store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner} {
 			for _, monthly := range []bool{false, true} {
 				for _, from := range []time.Time{{}, day(-9), day(3), day(22), day(50), day(81)} {
 					for _, to := range []time.Time{{}, day(5), day(22), day(23), day(81), day(90)} {
