@@ -125,7 +125,7 @@ func (p *pipeline) shrink(m *taskmodel.Model) {
 	}
 	m.Experts.MaxPeak *= badFactor
 	m.ColdStart = bayes.Average{} // the cold-start rule would answer well
-	noGroups := []byte{0xa0} // an empty CBOR map: the newest peaks of a group bound the grants
+	noGroups := []byte{0xa0}      // an empty CBOR map: the newest peaks of a group bound the grants
 	require.NoError(p.t, m.Models.Groups.UnmarshalCBOR(noGroups))
 }
 
