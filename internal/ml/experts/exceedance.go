@@ -34,17 +34,18 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 			weight += x.Picks[i].Weight
 		}
 		model, dist := pair/distributionCount, pair%distributionCount
-		sorted, t, scale := x.distribution(p, model, dist, s)
+		t, scale := x.distribution(p, model, dist, s)
+		sorted := x.residuals(model, dist, s)
 		level := p.Level[model]
 		if dist == linearResiduals {
 			mean := math.Exp(level)
-			for k := range n {
-				risk[k] += weight * exceedanceProb(sorted, amounts[k]*(1+roundingError)-mean, t.tail)
+			for k := n - 1; k >= 0; k-- { // amounts ascend in most calls
+				risk[k] += weight * exceedanceProb(&sorted, amounts[k]*(1+roundingError)-mean, t.tail)
 			}
 			continue
 		}
-		for k, log := range logs {
-			risk[k] += weight * exceedanceProb(sorted, (log-level)/scale, t.tail)
+		for k := n - 1; k >= 0; k-- {
+			risk[k] += weight * exceedanceProb(&sorted, (logs[k]-level)/scale, t.tail)
 		}
 	}
 	for k := range n {
@@ -83,9 +84,10 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 	}
 	clear(risk[:len(amounts)])
 	for _, model := range allFeatureModels {
-		sorted, t, _ := x.distribution(p, model, nearestRows, s)
+		t, _ := x.distribution(p, model, nearestRows, s)
+		sorted := x.residuals(model, nearestRows, s)
 		for i, amount := range amounts {
-			risk[i] += exceedanceProb(sorted, math.Log(amount)+roundingError-p.Level[model], t.tail) / float64(len(allFeatureModels))
+			risk[i] += exceedanceProb(&sorted, math.Log(amount)+roundingError-p.Level[model], t.tail) / float64(len(allFeatureModels))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package experts
 
 import (
 	"math"
-	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
@@ -64,8 +63,8 @@ type Experts struct {
 	ColdStartKills      float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
 
 	config  Config
-	windows [pairCount]sortedValues // residuals of the newest Config.WindowRows rows of the ledger
-	levels  [ModelCount]levelIndex  // all rows of the ledger by predicted level
+	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the ledger
+	levels  [ModelCount]levelIndex    // all rows of the ledger by predicted level
 	tables  [pairCount]quantileTable
 	scratch Scratch
 
@@ -104,21 +103,8 @@ func New(c Config) *Experts {
 // Rebuild derives the unexported state from the exported fields after decoding.
 func (x *Experts) Rebuild(c Config) {
 	x.config = c
-	n := len(x.Ledger)
+	x.rebuildWindows(min(len(x.Ledger), c.WindowRows))
 	for k := range ModelCount {
-		w := x.windows[k*distributionCount : (k+1)*distributionCount]
-		for _, d := range windowed {
-			w[d] = make(sortedValues, 0, min(n, c.WindowRows))
-		}
-		for age := min(n, c.WindowRows); age > 0; age-- {
-			residuals := x.Ledger[(x.At+n-age)%n].residuals(k)
-			for _, d := range windowed {
-				w[d] = append(w[d], residuals[d])
-			}
-		}
-		for _, d := range windowed {
-			slices.Sort(w[d])
-		}
 		x.levels[k] = levelIndex{model: k}
 		x.levels[k].build(x.Ledger, x.At)
 	}
@@ -128,7 +114,8 @@ func (x *Experts) Rebuild(c Config) {
 // updateTables recomputes the quantiles after a change of the windows.
 func (x *Experts) updateTables() {
 	for pair := range x.tables {
-		x.tables[pair].compute(x.windows[pair])
+		sorted := x.sorted(pair)
+		x.tables[pair].compute(&sorted)
 	}
 }
 

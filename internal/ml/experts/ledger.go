@@ -26,21 +26,16 @@ func newEntry(p *Point, log float64) Entry {
 // residual returns the log residual of LineTrees.
 func (e *Entry) residual() float64 { return e.Log - e.Point.Level[LineTrees] }
 
-// residuals returns the residual of one model for every distribution.
-func (e *Entry) residuals(model int) (r [distributionCount]float64) {
-	level := e.Point.Level[model]
-	r[allRows] = e.Log - level
-	r[treeScaled] = r[allRows] / e.Point.Scale[TreeScale]
-	r[sameScaled] = r[allRows] / e.Point.Scale[SameScale]
-	r[linearResiduals] = math.Exp(e.Log) - math.Exp(level)
-	return r
+// linearResidual returns the residual of the peak itself for one model.
+func (e *Entry) linearResidual(model int) float64 {
+	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
 
 // appendRow adds a row to the ledger and to every residual distribution.
 func (x *Experts) appendRow(e Entry) {
 	n := len(x.Ledger)
 	if n >= x.config.WindowRows {
-		x.removeFromWindows(&x.Ledger[(x.At+n-x.config.WindowRows)%n])
+		x.removeFromWindows(uint16((x.At + n - x.config.WindowRows) % n))
 	}
 	at := n
 	if n < min(x.config.LedgerRows, maxLedgerRows) {
@@ -54,39 +49,46 @@ func (x *Experts) appendRow(e Entry) {
 		x.At = (at + 1) % n
 	}
 	for k := range ModelCount {
-		residuals := e.residuals(k)
 		for _, d := range windowed {
-			x.windows[k*distributionCount+d].insert(residuals[d])
+			x.insert(k*distributionCount+d, uint16(at))
 		}
 		x.levels[k].insert(x.Ledger, at)
 	}
 	x.updateTables()
 }
 
-// removeFromWindows removes the residuals of the oldest row of the windows. The windows are
-// sorted by value; the ledger keeps the order of arrival.
-func (x *Experts) removeFromWindows(e *Entry) {
+// removeFromWindows removes the oldest row of the windows, which is at a position of the ledger. The windows
+// are sorted by value; the ledger keeps the order of arrival.
+func (x *Experts) removeFromWindows(at uint16) {
 	for k := range ModelCount {
-		residuals := e.residuals(k)
 		for _, d := range windowed {
-			x.windows[k*distributionCount+d].remove(residuals[d])
+			x.remove(k*distributionCount+d, at)
 		}
 	}
 }
 
-// distribution returns the sorted residuals of one pair for a row, their quantiles, and
-// the scale to multiply them by.
-func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (residuals []float64, t *quantileTable, scale float64) {
-	pair := model*distributionCount + dist
+// distribution returns the quantiles of the residual distribution of one pair for a row, and the scale to
+// multiply them by.
+func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quantileTable, scale float64) {
 	switch dist {
 	case nearestRows:
 		near := &s.near[model]
 		x.levels[model].nearest(x.Ledger, p.Level[model], x.config.NearRows, near)
-		return near.sorted, &near.table, 1
+		return &near.table, 1
 	case treeScaled:
-		return x.windows[pair], &x.tables[pair], p.Scale[TreeScale]
+		scale = p.Scale[TreeScale]
 	case sameScaled:
-		return x.windows[pair], &x.tables[pair], p.Scale[SameScale]
+		scale = p.Scale[SameScale]
+	default:
+		scale = 1
 	}
-	return x.windows[pair], &x.tables[pair], 1
+	return &x.tables[model*distributionCount+dist], scale
+}
+
+// residuals returns the residuals of which distribution has returned the quantiles.
+func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
+	if dist == nearestRows {
+		return ascending{values: s.near[model].sorted}
+	}
+	return x.sorted(model*distributionCount + dist)
 }

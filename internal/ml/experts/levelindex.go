@@ -154,5 +154,5 @@ func (l *levelIndex) nearest(ledger []Entry, level float64, k int, near *neighbo
 		}
 		near.ranks[word] = 0
 	}
-	near.table.compute(near.sorted)
+	near.table.compute(&ascending{values: near.sorted})
 }

@@ -17,7 +17,7 @@ func (x *Experts) maxAmount(level float64) float64 {
 // computeAmounts fills s.amount with the allocation of one pair at every risk, and s.cost
 // with their expected costs.
 func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
-	_, t, scale := x.distribution(p, model, dist, s)
+	t, scale := x.distribution(p, model, dist, s)
 	level, most := p.Level[model], x.maxAmount(p.Level[model])
 	mean := math.Exp(level)
 	for i, r := range t.quantile {

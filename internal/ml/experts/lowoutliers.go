@@ -17,13 +17,13 @@ const (
 // does not affect it. It is always negative: a row at its prediction is not an outlier. It
 // is -Inf while there are too few residuals, and after a recent fall.
 func (x *Experts) LowOutlierBound() float64 {
-	w := x.windows[LineTrees*distributionCount+allRows]
-	n := len(w)
+	sorted := x.sorted(LineTrees*distributionCount + allRows)
+	n := sorted.len()
 	if n < minLowResiduals || x.RecentlyFell() {
 		return math.Inf(-1)
 	}
-	quartile := w[n*3/4]
-	deviation := (w[n*95/100] - quartile) / quantileDistance
+	quartile := sorted.at(n * 3 / 4)
+	deviation := (sorted.at(n*95/100) - quartile) / quantileDistance
 	return min(quartile, 0) - lowDeviations*max(deviation, minLowDeviation)
 }
 

@@ -16,14 +16,19 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 			sorted[i] = float64(rng.IntN(20)) // includes ties
 		}
 		slices.Sort(sorted)
+		previous := ascending{values: sorted}
 		for v := -1.0; v <= 21; v += 0.5 {
+			v := v
+			if rng.IntN(2) == 0 {
+				v = 20 - v // neither ascending nor descending
+			}
 			want := 0
 			for _, value := range sorted {
 				if value > v {
 					want++
 				}
 			}
-			require.Equal(t, want, countAbove(sorted, v), "%v above %v", sorted, v)
+			require.Equal(t, want, countAbove(&previous, v), "%v above %v", sorted, v)
 		}
 	}
 }
@@ -36,12 +41,15 @@ func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	for range 200 {
 		p, peak := s.next()
 		for pair := range pairCount {
-			sorted, cached, _ := x.distribution(&p, pair/distributionCount, pair%distributionCount, &old)
+			model, dist := pair/distributionCount, pair%distributionCount
+			cached, _ := x.distribution(&p, model, dist, &old)
+			sorted := x.residuals(model, dist, &old)
 			var fresh quantileTable
-			fresh.compute(sorted)
+			fresh.compute(&sorted)
 			require.Equal(t, fresh, *cached)
-			uncached, _, _ := x.distribution(&p, pair/distributionCount, pair%distributionCount, new(Scratch))
-			require.Equal(t, uncached, sorted)
+			var uncached Scratch
+			x.distribution(&p, model, dist, &uncached)
+			require.Equal(t, x.residuals(model, dist, &uncached), sorted)
 		}
 		x.Learn(&p, peak, 60, pool)
 	}

@@ -70,13 +70,13 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 // detectShift adds the newest out-of-sample residual to the change detection and returns
 // how many rows ago the task changed, or 0.
 func (x *Experts) detectShift(residual float64) int {
-	w := x.windows[LineTrees*distributionCount+allRows]
-	n := len(w)
+	sorted := x.sorted(LineTrees*distributionCount + allRows)
+	n := sorted.len()
 	if n < minShiftResiduals || x.ignoresShifts {
 		return 0
 	}
-	deviation := (w[n*3/4] - w[n/4]) / 1.349 // interquartile range of a standard normal
-	center := w[n/2]
+	deviation := (sorted.at(n*3/4) - sorted.at(n/4)) / 1.349 // interquartile range of a standard normal
+	center := sorted.at(n / 2)
 	if residual > center && x.RecentlyFell() {
 		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}

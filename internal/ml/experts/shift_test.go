@@ -113,7 +113,8 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 		x.Learn(&p, peak, 10, pool)
 	}
 	assert.Len(t, x.Ledger, 12)
-	assert.InDelta(t, 0, x.windows[allRows][11], 1e-12)
+	sorted := x.sorted(allRows)
+	assert.InDelta(t, 0, sorted.at(11), 1e-12)
 }
 
 func TestTheStepsOfTheAllowanceDecay(t *testing.T) {

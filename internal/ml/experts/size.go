@@ -6,7 +6,7 @@ import "unsafe"
 func (x *Experts) MemoryBytes() int64 {
 	size := int64(unsafe.Sizeof(*x)) + int64(cap(x.Ledger)+cap(x.LowOutliers))*int64(unsafe.Sizeof(Entry{})) + int64(cap(x.Picks))*int64(unsafe.Sizeof(Pick{}))
 	for i := range x.windows {
-		size += 8 * int64(cap(x.windows[i]))
+		size += 8*int64(cap(x.windows[i].values)) + 2*int64(cap(x.windows[i].rows))
 	}
 	for k := range x.levels {
 		size += 2 * int64(cap(x.levels[k].order)+cap(x.levels[k].byResidual))

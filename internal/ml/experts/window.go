@@ -46,24 +46,12 @@ func (w *Window) Median() float64 {
 
 // UpperQuantile returns the value that the next draw exceeds with probability risk.
 func (w *Window) UpperQuantile(risk float64) float64 {
-	return upperQuantile(w.Sorted, risk, tailScale(w.Sorted))
+	sorted := ascending{values: w.Sorted}
+	return upperQuantile(&sorted, risk, tailOf(&sorted))
 }
 
 // ExceedanceProb returns P(next draw > v), the inverse of UpperQuantile.
 func (w *Window) ExceedanceProb(v float64) float64 {
-	return exceedanceProb(w.Sorted, v, tailScale(w.Sorted))
-}
-
-// sortedValues is a slice in ascending order.
-type sortedValues []float64
-
-func (o *sortedValues) insert(v float64) {
-	i, _ := slices.BinarySearch(*o, v)
-	*o = slices.Insert(*o, i, v)
-}
-
-// remove removes one value, which must be present.
-func (o *sortedValues) remove(v float64) {
-	i, _ := slices.BinarySearch(*o, v)
-	*o = slices.Delete(*o, i, i+1)
+	sorted := ascending{values: w.Sorted}
+	return exceedanceProb(&sorted, v, tailOf(&sorted))
 }

@@ -32,11 +32,13 @@ func oracle(t *testing.T) (o struct {
 }
 
 func quantileOf(sorted []float64, risk float64) float64 {
-	return upperQuantile(sorted, risk, tailScale(sorted))
+	values := ascending{values: sorted}
+	return upperQuantile(&values, risk, tailOf(&values))
 }
 
 func exceedanceOf(sorted []float64, v float64) float64 {
-	return exceedanceProb(sorted, v, tailScale(sorted))
+	values := ascending{values: sorted}
+	return exceedanceProb(&values, v, tailOf(&values))
 }
 
 // Values repeat, so that Add must remove exactly one of several equal values.
@@ -148,4 +150,39 @@ func FuzzQuantiles(f *testing.F) {
 		slices.Sort(sorted)
 		requireQuantileLaws(t, sorted)
 	})
+}
+
+// The windows equal the sorted residuals of the newest rows, with repeated residuals too.
+func TestResidualWindowsFollowTheLedger(t *testing.T) {
+	x, s, pool := trained(smallConfig(), 5, 30, normal(0.3))
+	x.ignoresShifts = true
+	for n := range 300 {
+		p, peak := s.next()
+		if n%3 == 0 {
+			p, peak = pointAt(gb, 0.3, 10), gb
+		}
+		x.Learn(&p, peak, 60, pool)
+		size := min(len(x.Ledger), x.config.WindowRows)
+		for pair := range pairCount {
+			model, dist := pair/distributionCount, pair%distributionCount
+			if dist == nearestRows {
+				continue
+			}
+			want := make([]float64, size)
+			for i := range want {
+				e := &x.Ledger[(x.At+len(x.Ledger)-size+i)%len(x.Ledger)]
+				want[i] = [distributionCount]float64{
+					allRows: e.Log - e.Point.Level[model], treeScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[TreeScale],
+					sameScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[SameScale], linearResiduals: math.Exp(e.Log) - math.Exp(e.Point.Level[model]),
+				}[dist]
+			}
+			slices.Sort(want)
+			sorted := x.sorted(pair)
+			got := make([]float64, sorted.len())
+			for i := range got {
+				got[i] = sorted.at(i)
+			}
+			require.Equal(t, want, got, "%s, %s, after %d rows", ModelNames[model], distributionNames[dist], n)
+		}
+	}
 }

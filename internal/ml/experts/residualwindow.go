@@ -1,0 +1,129 @@
+package experts
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ascending is a list of residuals in ascending order.
+type ascending struct {
+	values []float64 // if there are no rows
+	rows   []uint16  // positions in the ledger of the residuals
+	ledger []Entry
+	model  int
+	scale  int // of the row, by which its residual is divided; -1: none
+	above  int // the newest result of countAbove
+}
+
+func (a *ascending) len() int { return max(len(a.values), len(a.rows)) }
+
+func (a *ascending) at(i int) float64 {
+	if a.rows == nil {
+		return a.values[i]
+	}
+	return a.residual(a.rows[i])
+}
+
+// residual returns the residual of the row at a position of the ledger.
+func (a *ascending) residual(at uint16) float64 {
+	e := &a.ledger[at]
+	r := e.Log - e.Point.Level[a.model]
+	if a.scale >= 0 {
+		r /= e.Point.Scale[a.scale]
+	}
+	return r
+}
+
+// residualWindow holds the sorted residuals of the newest rows for one pair. Where a residual follows from
+// the ledger by a subtraction and a division, the window holds positions in the ledger, which need a quarter
+// of the memory. It holds residuals of the peak itself as values, because each of them is a difference of
+// exponentials.
+type residualWindow struct {
+	values []float64
+	rows   []uint16
+}
+
+// scaleOf returns the index of the scale by which a distribution divides residuals; -1 if there is none.
+func scaleOf(dist int) int {
+	switch dist {
+	case treeScaled:
+		return TreeScale
+	case sameScaled:
+		return SameScale
+	}
+	return -1
+}
+
+// sorted returns the residuals of a pair in ascending order. It is valid until the next row is learned.
+func (x *Experts) sorted(pair int) ascending {
+	w := &x.windows[pair]
+	return ascending{values: w.values, rows: w.rows, ledger: x.Ledger, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
+}
+
+// insert adds the row at a position of the ledger.
+func (x *Experts) insert(pair int, at uint16) {
+	w := &x.windows[pair]
+	if pair%distributionCount == linearResiduals {
+		v := x.Ledger[at].linearResidual(pair / distributionCount)
+		i, _ := slices.BinarySearch(w.values, v)
+		w.values = slices.Insert(w.values, i, v)
+		return
+	}
+	i, _ := x.search(pair, at)
+	w.rows = slices.Insert(w.rows, i, at)
+}
+
+// remove removes the row at a position of the ledger, while the ledger still holds it.
+func (x *Experts) remove(pair int, at uint16) {
+	w := &x.windows[pair]
+	if pair%distributionCount == linearResiduals {
+		i, _ := slices.BinarySearch(w.values, x.Ledger[at].linearResidual(pair/distributionCount))
+		w.values = slices.Delete(w.values, i, i+1)
+		return
+	}
+	i, _ := x.search(pair, at)
+	for w.rows[i] != at { // equal residuals are in any order
+		i++
+	}
+	w.rows = slices.Delete(w.rows, i, i+1)
+}
+
+// search returns the index of the first row whose residual is not below that of the row at a position.
+func (x *Experts) search(pair int, at uint16) (i int, found bool) {
+	sorted := x.sorted(pair)
+	residual := sorted.residual(at)
+	return slices.BinarySearchFunc(sorted.rows, residual, func(row uint16, residual float64) int {
+		return cmp.Compare(sorted.residual(row), residual)
+	})
+}
+
+// rebuildWindows sorts the residuals of the newest n rows of the ledger.
+func (x *Experts) rebuildWindows(n int) {
+	positions := make([]uint16, n)
+	for i := range positions {
+		positions[i] = uint16((x.At + len(x.Ledger) - n + i) % len(x.Ledger))
+	}
+	rows := make([]indexed, n)
+	for pair := range x.windows {
+		w := &x.windows[pair]
+		switch pair % distributionCount {
+		case nearestRows:
+		case linearResiduals:
+			*w = residualWindow{values: make([]float64, n)}
+			for i, at := range positions {
+				w.values[i] = x.Ledger[at].linearResidual(pair / distributionCount)
+			}
+			slices.Sort(w.values)
+		default:
+			*w = residualWindow{rows: make([]uint16, n)}
+			sorted := x.sorted(pair)
+			for i, at := range positions {
+				rows[i] = indexed{value: sorted.residual(at), at: at}
+			}
+			slices.SortFunc(rows, func(a, b indexed) int { return cmp.Compare(a.value, b.value) })
+			for i := range rows {
+				w.rows[i] = rows[i].at
+			}
+		}
+	}
+}
