@@ -79,3 +79,24 @@ func TestOutlineAnswersFromRequestOrLargestPeak(t *testing.T) {
 	assert.Equal(t, sizing.FromProfile, answer.Source, "a run was killed above the request")
 	assert.Greater(t, answer.Limit, bytes(3))
 }
+
+// BenchmarkModelMemory reports the memory of a decoded model of 1,460 runs with 30 features.
+func BenchmarkModelMemory(b *testing.B) {
+	k := wideHistory()
+	m, _, err := taskmodel.Fit(&k.history, nil)
+	require.NoError(b, err)
+	blob, err := m.Blob()
+	require.NoError(b, err)
+	models := make([]*taskmodel.Model, 20)
+	for b.Loop() {
+		clear(models)
+		before := liveHeap()
+		for i := range models {
+			models[i], err = taskmodel.Open(blob)
+			require.NoError(b, err)
+		}
+		b.ReportMetric(float64(liveHeap()-before)/float64(len(models)), "B/model")
+	}
+	runtime.KeepAlive(models)
+	runtime.KeepAlive(m)
+}

@@ -5,6 +5,7 @@
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
 //	go run ./scripts/modelmemory -replicas 3 -route by-task   # behind nginx, which must be in PATH
+//	go run ./scripts/modelmemory -tasks 100 -copies 10000 -registered 100000 -memory 512MiB   # growth: see growth.go
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
 // model was in memory and whose model had to be decoded. The exit code is 1 if a replica's resident memory or
@@ -35,6 +36,8 @@ type options struct {
 	runs         int // per task
 	features     int // per run
 	questions    int
+	copies       int // tasks that get a copy of the models; 0: no growth is measured
+	registered   int // tasks of the last start
 	replicas     int
 	route        string  // how the proxy before several replicas distributes questions
 	memory       string  // LOADAWARE_MODEL_MEMORY
@@ -49,6 +52,8 @@ func main() {
 	flag.IntVar(&p.runs, "runs", 200, "runs per task")
 	flag.IntVar(&p.features, "features", 15, "features per run, at least 12")
 	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
+	flag.IntVar(&p.copies, "copies", 0, "copy the trained models under this number of names, and measure starts and predictions")
+	flag.IntVar(&p.registered, "registered", 100_000, "number of tasks of the last start, with -copies")
 	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; several are behind nginx")
 	flag.StringVar(&p.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
@@ -87,6 +92,9 @@ func run(ctx context.Context, p options) (err error) {
 	if err := m.print("after the trainings"); err != nil {
 		return err
 	}
+	if p.copies > 0 {
+		return m.measureGrowth(ctx, cluster)
+	}
 	if len(m.replicas) > 1 {
 		front, err := startProxy(ctx, m.replicas, p.route)
 		if err != nil {
@@ -97,7 +105,7 @@ func run(ctx context.Context, p options) (err error) {
 		fmt.Printf("%d replicas behind nginx, %s\n", len(m.replicas), p.route)
 	}
 	for range p.questions {
-		if err := m.ask(ctx); err != nil {
+		if err := m.ask(ctx, m.random.IntN(m.tasks)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +128,7 @@ type measurement struct {
 
 // taskOf returns task number i. Ten tasks share a DAG.
 func taskOf(i int) testcluster.Task {
-	return testcluster.Task{DAG: fmt.Sprintf("dag_%03d", i/10), Task: fmt.Sprintf("task_%05d", i)}
+	return testcluster.Task{DAG: fmt.Sprintf("dag_%d", i/10), Task: fmt.Sprintf("task_%d", i)}
 }
 
 // drawRun draws a run and adds features without influence on the peak.
@@ -150,10 +158,9 @@ func (m *measurement) fill(ctx context.Context, task int) error {
 	return nil
 }
 
-// ask requests a prediction for a random task, and records the latency and whether the model was in
-// memory.
-func (m *measurement) ask(ctx context.Context) error {
-	o := m.drawRun(m.random.IntN(m.tasks), "")
+// ask requests a prediction for a task, and records the latency and whether the model was in memory.
+func (m *measurement) ask(ctx context.Context, task int) error {
+	o := m.drawRun(task, "")
 	body, err := json.Marshal(map[string]any{"dag_id": o.DAG, "task_id": o.Task.Task, "features": o.Features, "requested": o.Requested})
 	if err != nil {
 		return err
