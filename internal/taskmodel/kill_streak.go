@@ -49,7 +49,7 @@ func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 }
 
 // streakRisk returns P(peak > amount) during a streak: above the killed allocations it decreases
-// by the ladder's power law.
+// by the square of the ratio.
 func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
 	excess := float64(u.excess(q))
 	if excess == 0 {

@@ -10,7 +10,7 @@ import (
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
 // computes the difference between the two risks from the residuals. The residuals do not explain a
 // part of the promise, such as a higher observed kill rate. This part is constant below a.Amount,
-// and decreases above it by the ladder's power law. The risk is continuous and never increases with
+// and decreases above it by the square of the ratio. The risk is continuous and never increases with
 // granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
@@ -45,7 +45,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 
 // openRisk returns P(peak > limit) while the guard widens, else 0. At the widened amount it is the
 // kill rate of the open runs, because the promises of this task fail at present. Above the widened
-// amount the risk decreases by the ladder's power law.
+// amount the risk decreases by the square of the ratio.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.Widen <= 1 {
 		return 0

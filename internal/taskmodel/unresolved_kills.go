@@ -72,7 +72,7 @@ func (u *unresolvedKills) fade() {
 }
 
 // exceedanceProb returns the share of tries that are unresolved kills and need more than amount. A
-// kill counts fully for an amount below its bound, and less above it by the ladder's power law.
+// kill counts fully for an amount below its bound, and less above it by the square of the ratio.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {

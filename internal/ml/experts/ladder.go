@@ -11,7 +11,7 @@ import "math"
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
 	gridSteps      = 24
-	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)²
+	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³; see powerLaw
 	maxLifts       = 4   // more rungs do not reduce the cost noticeably
 )
 
@@ -109,9 +109,13 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	if from > 0 {
 		model = min(1, to/from)
 	}
-	law := ratio * ratio
-	return (1-belief)*model + belief*law
+	return (1-belief)*model + belief*powerLaw(ratio)
 }
+
+// powerLaw returns P(peak > amount) after a kill at ratio times that amount, without regard to the
+// margins. Peaks of killed runs follow a Pareto distribution above the killed amount with an exponent
+// of about 3.6 (maximum likelihood over 587 kills on eight traces, from 1.2 to 6.7 by trace).
+func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
 // surer the margins were that from is sufficient, the larger is the weight of the power law.
