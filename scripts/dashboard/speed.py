@@ -120,7 +120,7 @@ def pages_of(tasks: int, runs: int) -> dict[str, list[str]]:
     lists = {name: [path] for name, path in (("overview", "/"), ("tasks", "/tasks"), ("savings", "/savings"), ("what if", "/whatif"),
              ("profiles", "/profiles"), ("campaigns", "/campaigns"), ("forecast", "/forecast"), ("audit", "/audit"))}  # fmt: skip
     return lists | {
-        "savings by task": ["/savings?by=task"], "savings by owner": ["/savings?by=owner"],
+        "savings by task": ["/savings?by=task"], "savings by owner": ["/savings?by=owner"], "by DAG and owner": ["/savings?by=dag_owner"],
         "tasks, sorted": [f"/tasks?sort={by}" for by in ("task", "-saved", "used", "-tries")] + ["/tasks?q=task_05", "/tasks?owner=team_3"],
         "task": [f"/task?{key}" for key in keys], "policy": [f"/policy?{key}" for key in keys],
         "try": [f"/try?{key}&{last}" for key in keys], "ask": [f"/ask?{key}" for key in keys], "run times": [f"/runtime?{key}" for key in keys],
