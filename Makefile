@@ -30,7 +30,7 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
-test: setup ## run all Go tests with a private PostgreSQL (VET=off skips go vet, which make verify runs)
+test: setup ## run all Go tests with a private PostgreSQL (VET=off skips go vet, which make verify and make lint run)
 	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m ./...
 
 build: ## build bin/loadaware
@@ -43,7 +43,7 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 	go generate ./api
 	sh api/python/generate.sh
 
-verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error
+verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error (VET=off skips go vet, whose checks make lint has, too)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	mkdir -p "$$tmp/api" "$$tmp/internal" && cp -R internal/dataframe "$$tmp/internal" && cp -R api/*.* api/templates api/docspage api/compress "$$tmp/api" && cp -R openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r -x python -x released api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
@@ -51,18 +51,21 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet repo
 	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
 	@bad=$$(gofmt -l api cmd internal migrations scripts) && \
 	{ test -z "$$bad" || { echo "not formatted by gofmt: $$bad" >&2; exit 1; }; }
-	go vet ./...
+	$(if $(filter off,$(VET)),,go vet ./...)
 	go mod tidy -diff
 
 lint: ## run golangci-lint with the rules of .golangci.yaml
 	go run $(LINT) run --allow-parallel-runners ./...
 
-lint-words: ## search hand-written text for the words that docs/glossary.md replaces
-	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
+# A copy of the lock file from which the virtual environment of the Python linters was made.
+.cache/dev/installed.txt: api/python/requirements/dev.txt
+	@python3 -m venv --clear .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r $<
+	@cp $< $@
+
+lint-words: .cache/dev/installed.txt ## search hand-written text for the words that docs/glossary.md replaces
 	@sh scripts/language/check.sh .cache/dev/bin/codespell
 
-lint-python: ## check the Python code with ruff and mypy
-	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
+lint-python: .cache/dev/installed.txt ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
 race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
