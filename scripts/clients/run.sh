@@ -16,6 +16,9 @@ bin=$PWD/bin/loadaware
 stories=$PWD/scripts/clients
 cache=$PWD/.cache/clients
 jar=$cache/openapi-generator-cli-$generator.jar
+# Each JVM here runs for seconds. The second compiler and a parallel collector would cost it more than they save.
+java_options='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+export MAVEN_OPTS="${MAVEN_OPTS:-} $java_options"
 mkdir -p "$cache"
 work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-clients.XXXXXX")
 chmod 755 "$work" # if root runs this, PostgreSQL runs as another user
@@ -65,7 +68,8 @@ start_server() {
 generate() {
 	rm -rf "$2"
 	mkdir -p "$2"
-	java -jar "$jar" generate -g "$1" -i "$spec" -o "$2" ${3:+--additional-properties="$3"} >"$2.log" 2>&1 ||
+	# shellcheck disable=SC2086 # several options
+	java $java_options -jar "$jar" generate -g "$1" -i "$spec" -o "$2" ${3:+--additional-properties="$3"} >"$2.log" 2>&1 ||
 		{ cat "$2.log"; return 1; }
 }
 
@@ -83,7 +87,8 @@ client_java() {
 	generate java "$cache/java" || return
 	cp "$stories/java/Story.java" "$cache/java/src/main/java/"
 	(cd "$cache/java" && mvn -q -B -Dstyle.color=never compile "$dependency:build-classpath" -Dmdep.outputFile=classpath.txt) || return
-	java -cp "$cache/java/target/classes:$(cat "$cache/java/classpath.txt")" Story
+	# shellcheck disable=SC2086 # several options
+	java $java_options -cp "$cache/java/target/classes:$(cat "$cache/java/classpath.txt")" Story
 }
 
 # typescript NAME compiles the scenario of a TypeScript client with the generated code and runs it.
