@@ -3,6 +3,7 @@ package taskmodel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
@@ -26,7 +27,8 @@ type extrapolation struct {
 // a margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
-	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
+	p.Duration = m.extrapolateRunTime(cells, b)
+	b.atEdge = m.clampToRange(cells, nil, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
 	rise, margin := m.rise(cells, b.atEdge)
@@ -141,16 +143,17 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, with the inputs outside the range moved to its edge.
-func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
+// clampToRange appends cells to dst, with the inputs outside the range moved to its edge, except those
+// in free.
+func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
-		if m.PeakTrend.distance(j, cells) != 0 {
+		if m.PeakTrend.distance(j, cells) != 0 && !slices.Contains(free, j) {
 			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
 		}
 		dst = append(dst, v)
 	}
 	for k := range m.PeakTrend.Pairs {
-		if m.PeakTrend.distance(^k, dst) != 0 {
+		if m.PeakTrend.distance(^k, dst) != 0 && !slices.Contains(free, ^k) {
 			m.PeakTrend.Pairs[k].moveToRange(dst)
 		}
 	}

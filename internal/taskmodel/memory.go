@@ -51,7 +51,7 @@ func averageBytes(a *bayes.Average) int64 {
 
 // bytes returns the memory of the point predictors.
 func (m *models) bytes() int64 {
-	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Slopes)
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeInputs)
 	size += m.Groups.bytes()
 	if m.Trees != nil {
 		size += m.Trees.MemoryBytes()

@@ -45,6 +45,10 @@ type models struct {
 
 	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
+	// RunTimeInputs lists the inputs that the run time follows outside their range; see
+	// trend.runTimeInputs.
+	RunTimeInputs []int `cbor:",omitempty"`
+
 	Unsolved int // rows added to the line since it was last solved
 
 	// Solved is ridges. It is only set while a blob is encoded or decoded, and only if rows were
@@ -102,6 +106,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		m.PeakTrend.observe(rows[i].Cells)
 	}
 	m.PeakTrend.fit(rows, y)
+	m.RunTimeInputs = m.PeakTrend.runTimeInputs(rows)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock

@@ -213,3 +213,27 @@ func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
 	learnRuns(m, rng, 600, 50, .3, 20)
 	assert.Equal(t, before, times.Table(50))
 }
+
+// An input that varied by three days has a slope of pure noise. Later it leaves this range.
+func TestRunTimesIgnoreNoiseOutsideTheRange(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(11, 0))
+	for i := range 20 {
+		row := timed(int64(i+1), 100, 200*math.Exp(.3*rng.NormFloat64()))
+		row.Features["days"] = sizing.NumberValue(float64(10 - i/5))
+		m.Learn(row)
+	}
+	within := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(100), "days": sizing.NumberValue(7)}})
+	outside := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(100), "days": sizing.NumberValue(-40)}})
+	assert.InEpsilon(t, within.Quantile(.5), outside.Quantile(.5), 1e-6)
+}
+
+func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(12, 0))
+	for i := range 20 {
+		n := float64(100 + 50*(i%10))
+		m.Learn(timed(int64(i+1), n, 2*n*math.Exp(.1*rng.NormFloat64())))
+	}
+	edge := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(550)}})
+	outside := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(1000)}})
+	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
+}
