@@ -27,7 +27,8 @@ func cheapestLadder(g *grid, i, lifts int) float64 {
 // exceedance returns P(peak > amount j | peak > amount i): 70 % by the residuals and
 // 30 % by a power law with exponent three.
 func exceedance(g *grid, i, j int) float64 {
-	law := math.Pow(g.amount[i]/g.amount[j], 3)
+	ratio := g.amount[i] / g.amount[j]
+	law := ratio * ratio * ratio
 	if g.risk[i] == 0 {
 		return 0.7 + 0.3*law
 	}
@@ -44,7 +45,8 @@ func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) flo
 		if before > 0 {
 			model = min(1, after/before)
 		}
-		reached *= 0.7*model + 0.3*math.Pow(at/rung, 3)
+		ratio := at / rung
+		reached *= 0.7*model + 0.3*ratio*ratio*ratio
 		at = rung
 	}
 	return cost

@@ -17,8 +17,8 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 		}
 		slices.Sort(sorted)
 		previous := ascending{values: sorted}
-		for v := -1.0; v <= 21; v += 0.5 {
-			v := v
+		for step := -1.0; step <= 21; step += 0.5 {
+			v := step
 			if rng.IntN(2) == 0 {
 				v = 20 - v // neither ascending nor descending
 			}
