@@ -262,7 +262,7 @@ func advise(err error) error {
 		return fmt.Errorf("migration %d is unfinished; a step is applied completely or not at all: if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
 			dirty.Version, dirty.Version, rewind(dirty.Version), err)
 	case strings.Contains(err.Error(), "prepared statement"):
-		return fmt.Errorf("transactions run in changing sessions; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly: %w", err)
+		return fmt.Errorf("a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly: %w", err)
 	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
 		return fmt.Errorf("another migration or a long transaction locks the database; wait for its end and try again: %w", err)
 	}

@@ -23,7 +23,7 @@ the reason.
 The user needs read access only (role Viewer). The password is read from
 LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN, and the token of
 Prometheus from LOADAWARE_PROMETHEUS_TOKEN, because the list of processes shows flags.
-Where to: --into (LOADAWARE_URL), --database or --data, else as in loadaware import.
+Destination: --into (LOADAWARE_URL), --database or --data; without them as in loadaware import.
 
 Importing twice adds nothing. An interrupted import prints the time with which --since
 continues it.`
@@ -82,7 +82,7 @@ that scrapes the kubelets and kube-state-metrics. A known try gets the values th
 lacks, such as the sampled peak. An unknown try is created without features.
 Importing twice adds nothing, so repeat an import that was interrupted.
 
-Where to: as in loadaware import, with --into instead of --url. A bearer token for
+Destination: as in loadaware import, with --into instead of --url. A bearer token for
 Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processes shows
 flags.
 `

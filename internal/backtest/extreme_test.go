@@ -65,11 +65,11 @@ func (p boundedPolicy) Predict(q Question) Answer {
 func replayExtreme(t *testing.T, name string, rows []extremeRow, delayed bool) {
 	policy, err := newPolicy(name, Config{}.withDefaults())
 	require.NoError(t, err)
-	trace, ledger := extremeTrace(rows), newLedger()
+	trace, costs := extremeTrace(rows), newPolicyCosts()
 	cfg := Config{Delayed: delayed}.withDefaults()
-	r := replay{trace: trace, cfg: cfg, policy: boundedPolicy{policy, t, name}, ledger: ledger}
+	r := replay{trace: trace, cfg: cfg, policy: boundedPolicy{policy, t, name}, costs: costs}
 	require.NoError(t, r.run(t.Context()), name)
-	result := ledger.result(name)
+	result := costs.result(name)
 	assert.Equal(t, len(rows), result.Rows, name)
 	_, err = json.Marshal(result) // fails on a figure that is not finite
 	assert.NoError(t, err, name)

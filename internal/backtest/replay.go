@@ -103,12 +103,12 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 			return nil, err
 		}
 		group.Go(func() error {
-			ledger := newLedger()
-			r := replay{trace: t, cfg: cfg, name: name, policy: policy, ledger: ledger}
+			costs := newPolicyCosts()
+			r := replay{trace: t, cfg: cfg, name: name, policy: policy, costs: costs}
 			if err := r.run(ctx); err != nil {
 				return fmt.Errorf("replay %s for %s: %w", t.Name, name, err)
 			}
-			report.Results[i] = ledger.result(name)
+			report.Results[i] = costs.result(name)
 			return nil
 		})
 	}
@@ -121,7 +121,7 @@ type replay struct {
 	cfg     Config
 	name    string // name of policy
 	policy  Policy
-	ledger  *ledger
+	costs   *policyCosts
 	running outcomeQueue // with delayed feedback
 }
 
@@ -175,20 +175,20 @@ func (r *replay) finish() error {
 // lift depends on them.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
-	entry := r.ledger.open(q.Try.TaskKey)
+	sums := r.costs.newRow(q.Try.TaskKey)
 	answer := r.policy.Predict(q)
 	step := Step{Policy: r.name, Question: q, Answer: answer, Peak: r.trace.rows[i].MemoryMax, Duration: r.trace.rows[i].Duration}
-	entry.promised = answer.Promised
+	sums.promised = answer.Promised
 	for {
 		if answer.Limit <= q.Above {
 			if answer.Limit == 0 {
-				entry.gaveUp = true
+				sums.gaveUp = true
 				break
 			}
 			return fmt.Errorf("row %d: policy answered %[3]d bytes after a kill at %[2]d bytes; a lift must be larger", i+1, q.Above, answer.Limit)
 		}
 		o := r.trace.outcome(i, q, answer.Limit, r.cfg.TimeToFailure)
-		entry.attempt(&o, answer.ColdStart)
+		sums.attempt(&o, answer.ColdStart)
 		if !o.Killed {
 			if err := r.succeeded(o, i); err != nil {
 				return err
@@ -202,8 +202,8 @@ func (r *replay) row(i int) error {
 		q.Try.Number++
 		answer = r.policy.Predict(q)
 	}
-	r.ledger.close(entry, &r.trace.rows[i], float64(i) >= r.cfg.Skip*float64(len(r.trace.rows)))
-	step.Kills, step.Wasted = entry.kills(), entry.wasted
+	r.costs.add(sums, &r.trace.rows[i], float64(i) >= r.cfg.Skip*float64(len(r.trace.rows)))
+	step.Kills, step.Wasted = sums.kills(), sums.wasted
 	r.cfg.OnStep(step)
 	return nil
 }

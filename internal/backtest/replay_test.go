@@ -78,8 +78,8 @@ func (w *recordingPolicy) Learn(o Outcome) error {
 }
 
 func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) (*recordingPolicy, Result) {
-	w, l := &recordingPolicy{limit: limit}, newLedger()
-	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: w, ledger: l}
+	w, l := &recordingPolicy{limit: limit}, newPolicyCosts()
+	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: w, costs: l}
 	require.NoError(t, r.run(context.Background()))
 	return w, l.result("recordingPolicy")
 }
@@ -118,19 +118,19 @@ func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 	stuck := newBaseline(func(int) rule { return static{} })
 	trace := readTrace(t, overlapping)
 	trace.Cap = 5e8 // below the peaks: doubling cannot end
-	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, ledger: newLedger()}
+	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, costs: newPolicyCosts()}
 	r.cfg.DefaultRequest = 4e8
 	require.ErrorContains(t, r.run(context.Background()), "row 1: policy answered 500000000 bytes after a kill at 500000000 bytes")
 }
 
 func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
-	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, totals: totals{rows: 100, killed: 2, used: 90}}
-	light := &account{task: sizing.TaskKey{Task: "light"}, totals: totals{rows: 100, killed: 50, used: 9}}
-	short := &account{task: sizing.TaskKey{Task: "short"}, totals: totals{rows: 99, killed: 50, used: 50}}
-	all := &account{totals: totals{used: 149}}
-	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, short}, all).Killed)
-	assert.Nil(t, worstHeavy([]*account{light, short}, all))
-	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "a single task is the heaviest")
+	heavy := &taskCosts{task: sizing.TaskKey{Task: "heavy"}, totals: totals{rows: 100, killed: 2, used: 90}}
+	light := &taskCosts{task: sizing.TaskKey{Task: "light"}, totals: totals{rows: 100, killed: 50, used: 9}}
+	short := &taskCosts{task: sizing.TaskKey{Task: "short"}, totals: totals{rows: 99, killed: 50, used: 50}}
+	all := &taskCosts{totals: totals{used: 149}}
+	assert.Equal(t, 2., worstHeavy([]*taskCosts{heavy, light, short}, all).Killed)
+	assert.Nil(t, worstHeavy([]*taskCosts{light, short}, all))
+	assert.InDelta(t, 50, worstHeavy([]*taskCosts{light}, all).Killed, 1e-9, "a single task is the heaviest")
 }
 
 func TestTracesAreSortedByStart(t *testing.T) {

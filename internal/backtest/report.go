@@ -75,7 +75,7 @@ func newReport(t *Trace, cfg Config) *Report {
 const gbHour = 1e9 * 3600 // byte-seconds
 
 // figures converts the sums to figures.
-func (a *account) figures() Figures {
+func (a *taskCosts) figures() Figures {
 	f := Figures{
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
 		Utilisation: 100 * a.used / (a.used + a.wasted), Killed: percent(a.killed, a.rows),
@@ -104,10 +104,10 @@ const (
 )
 
 // worstHeavy returns the heavy task with the largest share of killed rows; nil if no task is heavy.
-func worstHeavy(accounts []*account, all *account) *Worst {
+func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	var worst *Worst
-	for _, a := range accounts {
-		if len(accounts) > 1 && (a.used < heavyShare*all.used || a.rows < heavyRows) {
+	for _, a := range tasks {
+		if len(tasks) > 1 && (a.used < heavyShare*all.used || a.rows < heavyRows) {
 			continue
 		}
 		if killed := percent(a.killed, a.rows); worst == nil || killed > worst.Killed {
@@ -117,7 +117,7 @@ func worstHeavy(accounts []*account, all *account) *Worst {
 	return worst
 }
 
-// byUse orders accounts by descending use, then by task.
-func byUse(a, b *account) int {
+// byUse orders tasks by descending use, then by task.
+func byUse(a, b *taskCosts) int {
 	return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.task.String(), b.task.String()))
 }

@@ -65,13 +65,13 @@ func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(siz
 		for i, of := range batch {
 			policy := newLoadawarePolicy(cfg)
 			policy.settings = func(task sizing.TaskKey) sizing.Policy { return of(task).WithDefaults() }
-			replays[i] = &replay{trace: t, cfg: cfg, policy: policy, ledger: newLedger()}
+			replays[i] = &replay{trace: t, cfg: cfg, policy: policy, costs: newPolicyCosts()}
 		}
 		if err := runInLockstep(ctx, t, replays); err != nil {
 			return nil, fmt.Errorf("replay %s: %w", t.Name, err)
 		}
 		for _, r := range replays {
-			results = append(results, r.ledger.result(Loadaware))
+			results = append(results, r.costs.result(Loadaware))
 		}
 	}
 	return results, nil

@@ -32,9 +32,9 @@ func replayOwn(t *testing.T, trace *Trace, cfg Config, run func(*replay) error) 
 	lines := json.NewEncoder(&out)
 	cfg = cfg.withDefaults()
 	cfg.OnStep = func(s Step) { require.NoError(t, lines.Encode(s)) }
-	r := &replay{trace: trace, cfg: cfg, policy: newLoadawarePolicy(cfg), ledger: newLedger()}
+	r := &replay{trace: trace, cfg: cfg, policy: newLoadawarePolicy(cfg), costs: newPolicyCosts()}
 	require.NoError(t, run(r))
-	require.NoError(t, lines.Encode(r.ledger.result(Loadaware)))
+	require.NoError(t, lines.Encode(r.costs.result(Loadaware)))
 	return out.String()
 }
 

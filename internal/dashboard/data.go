@@ -61,7 +61,7 @@ func (d *Dashboard) taskList(ctx context.Context, grants auth.Grants) (*taskList
 		if err != nil {
 			return nil, err
 		}
-		source := d.risks.source(&ledger{Source: d.svc}, profiles)
+		source := d.risks.source(&pageSavings{Source: d.svc}, profiles)
 		result, err := report.Read(ctx, source, profiles, report.Options{Filter: store.SavingsFilter{Scopes: grants.Scopes()}, Prices: d.cfg.Prices})
 		if err != nil {
 			return nil, err
@@ -154,7 +154,7 @@ func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.
 	}
 }
 
-// sums returns the sums of the ledger that match a filter, grouped by a key.
+// sums returns the sums of the savings ledger that match a filter, grouped by a key.
 func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
@@ -167,7 +167,7 @@ func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by st
 
 func (d *Dashboard) readSums(f store.SavingsFilter, by store.SavingsKey) func(context.Context) (*savings.Answer, error) {
 	return func(ctx context.Context) (*savings.Answer, error) {
-		return savings.Read(ctx, &ledger{Source: d.svc}, f, by, d.cfg.Prices)
+		return savings.Read(ctx, &pageSavings{Source: d.svc}, f, by, d.cfg.Prices)
 	}
 }
 
@@ -194,7 +194,7 @@ func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cac
 // maxRisks bounds the risks that one list reads. Later lists read the others.
 const maxRisks = 200
 
-// riskSource reads the ledger and takes realised risks from a riskCache.
+// riskSource reads the savings ledger and takes realised risks from a riskCache.
 type riskSource struct {
 	report.Source
 	cache        *riskCache

@@ -33,7 +33,7 @@ type Overview struct {
 	IsSumming bool         `json:"-"` // the sums by day are not read yet
 }
 
-// KillTrend compares the last 30 days of the ledger with the 30 days before.
+// KillTrend compares the last 30 days of the savings ledger with the 30 days before.
 type KillTrend struct {
 	Percent       *float64 `json:"percent"`        // of successes and kills of all days
 	Recent        int      `json:"recent"`         // kills

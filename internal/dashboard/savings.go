@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Savings is the page of the ledger by month.
+// Savings is the page of the savings ledger by month.
 type Savings struct {
 	By          string             `json:"by"` // dag, task, owner or dag_owner
 	From        string             `json:"from"`

@@ -122,7 +122,7 @@ func (d *Dashboard) task(v *pageRequest) (*view, error) {
 // fillTask reads the parts that the profile lacks.
 func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, profile *sizing.Profile) error {
 	filter := store.SavingsFilter{Scopes: []store.Scope{{}}, Namespace: key.Namespace, DAG: key.DAG, Task: key.Task}
-	read, err := report.Read(ctx, &ledger{Source: d.svc}, []sizing.Profile{*profile}, report.Options{Filter: filter, Prices: d.cfg.Prices})
+	read, err := report.Read(ctx, &pageSavings{Source: d.svc}, []sizing.Profile{*profile}, report.Options{Filter: filter, Prices: d.cfg.Prices})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, outcome.Trained)
 	assert.Equal(t, streamed.Experts.LearnedRows, fitted.Experts.LearnedRows)
-	assert.Equal(t, streamed.Experts.Ledger, fitted.Experts.Ledger)
+	assert.Equal(t, streamed.Experts.Rows, fitted.Experts.Rows)
 	assert.Equal(t, streamed.Experts.Cost, fitted.Experts.Cost)
 	assert.Equal(t, streamed.Experts.Kills, fitted.Experts.Kills)
 	assert.Equal(t, streamed.OutOfSample, fitted.OutOfSample)

@@ -1,11 +1,11 @@
 // Package testcluster runs a cluster for black-box tests: a private PostgreSQL, replicas of
-// the built binary, a synthetic history, and a ledger of the acknowledged reports.
+// the built binary, a synthetic history, and a log of the acknowledged reports.
 //
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()
 //	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // models exist
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // the same for cluster.Replicas[i]
-//	cluster.Ledger.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
+//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
 //
 // The package uses only what an operator sees: a binary, its addresses, its tables. All servers
 // listen on loopback by default, and Close ends every process. Only tests and scripts import it.
@@ -43,7 +43,7 @@ type Cluster struct {
 	Dir      string
 	Postgres *Postgres
 	Replicas []*Replica
-	Ledger   *Ledger
+	Reports  *ReportLog
 
 	cfg  Config
 	temp bool // Close removes Dir
@@ -52,7 +52,7 @@ type Cluster struct {
 // Open starts a PostgreSQL and the replicas, and returns when all of them are ready. If Open fails, it
 // ends what it has started.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
-	cluster := &Cluster{Dir: cfg.Dir, cfg: cfg, Ledger: NewLedger()}
+	cluster := &Cluster{Dir: cfg.Dir, cfg: cfg, Reports: NewReportLog()}
 	if err := cluster.open(ctx); err != nil {
 		return nil, errors.Join(err, cluster.Close())
 	}

@@ -32,9 +32,9 @@ func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
 	cluster.Postgres.Kill()
 	require.NoError(t, cluster.Postgres.Start(ctx))
 	require.NoError(t, replica.Start(ctx))
-	balance, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
+	comparison, err := cluster.Reports.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
-	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60}, balance, "a kill loses nothing")
+	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60}, comparison, "a kill loses nothing")
 	require.NoError(t, replica.Terminate())
 	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // simulates a crash
@@ -59,9 +59,9 @@ func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
 		_, err := conn.Exec(ctx, statement)
 		require.NoError(t, err, statement)
 	}
-	balance, err = cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
+	comparison, err = cluster.Reports.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
-	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Duplicate: 1, Changed: 1, Unsent: 1, Miscounted: 1}, balance)
+	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Duplicate: 1, Changed: 1, Unsent: 1, Miscounted: 1}, comparison)
 }
 
 func TestCallToStoppedReplicaFails(t *testing.T) {

@@ -81,7 +81,7 @@ func PredictBody(random *rand.Rand, task Task, runID string) []byte {
 }
 
 // Fill reports a history to the first replica, trains a model for each task, and returns the tasks.
-// The ledger records the reports.
+// The report log records them.
 func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	replica := c.Replicas[0]
 	var tasks []Task
@@ -109,12 +109,12 @@ func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, rando
 		for i := range batch {
 			batch[i] = DrawRun(random, task, fmt.Sprintf("past-%07d", reported+i))
 		}
-		c.Ledger.RecordSent(batch...)
+		c.Reports.RecordSent(batch...)
 		status, answer, err := replica.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
 		if status != http.StatusOK {
 			return fmt.Errorf("report runs of %s: status %d %s: %w", task.Task, status, answer, err)
 		}
-		c.Ledger.RecordAcked(batch...)
+		c.Reports.RecordAcked(batch...)
 		reported += len(batch)
 	}
 	return nil

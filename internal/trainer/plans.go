@@ -59,8 +59,8 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planned is what is known about a task and its namespace, with what arrived since then.
-type planned struct {
+// planInputs is what is known about a task and its namespace, with what arrived since then.
+type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
 	state      *taskplan.State
@@ -109,7 +109,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 }
 
 // learn learns the outcomes before the runs, because the class of a task depends on its runs.
-func (p *planned) learn(runs []taskplan.Run) {
+func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)
 		p.stored.Plans = o.ID
@@ -124,8 +124,8 @@ func runOf(r *store.DetailedRun) taskplan.Run {
 }
 
 // readPlan reads the state of a task. What cannot be decoded is learned again from the stored series.
-func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planned, error) {
-	p := &planned{state: new(taskplan.State), pool: new(plan.Pool)}
+func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInputs, error) {
+	p := &planInputs{state: new(taskplan.State), pool: new(plan.Pool)}
 	var err error
 	if p.stored, err = t.store.TaskPlan(ctx, task, 0); err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return nil, err
@@ -152,7 +152,7 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planned, 
 	return p, err
 }
 
-func (t *Trainer) savePlan(ctx context.Context, p *planned, now time.Time) (err error) {
+func (t *Trainer) savePlan(ctx context.Context, p *planInputs, now time.Time) (err error) {
 	next, pool := p.stored, p.storedPool
 	next.Format, next.LearnedAt, pool.Format = taskplan.Format, now, taskplan.Format
 	if next.Content, err = taskplan.Encode(p.state); err != nil {

@@ -120,8 +120,8 @@ const badFactor = 0.3
 
 // shrink multiplies every peak that the model remembers by badFactor, or removes it.
 func (p *pipeline) shrink(m *taskmodel.Model) {
-	for i := range m.Experts.Ledger {
-		m.Experts.Ledger[i].Log += math.Log(badFactor)
+	for i := range m.Experts.Rows {
+		m.Experts.Rows[i].Log += math.Log(badFactor)
 	}
 	m.Experts.MaxPeak *= badFactor
 	m.ColdStart = bayes.Average{} // the cold-start rule would answer well

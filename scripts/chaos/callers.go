@@ -23,14 +23,14 @@ type callers struct {
 	tasks    []testcluster.Task
 	predicts [][]byte // bodies of prediction requests, drawn before the run so that drawing does not limit the load
 	seed     uint64
-	ledger   *testcluster.Ledger
+	reports  *testcluster.ReportLog
 	server   *testcluster.Replica // at addr
 }
 
 // newCallers returns callers of the first replica. The seed determines the requests.
 func newCallers(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) *callers {
 	server := cluster.Replicas[0]
-	c := &callers{addr: strings.TrimPrefix(server.URL, "http://"), tasks: tasks, seed: seed, ledger: cluster.Ledger, server: server}
+	c := &callers{addr: strings.TrimPrefix(server.URL, "http://"), tasks: tasks, seed: seed, reports: cluster.Reports, server: server}
 	random := rand.New(rand.NewPCG(seed, 9))
 	for i := range 256 {
 		c.predicts = append(c.predicts, testcluster.PredictBody(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
@@ -177,7 +177,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 		if isReport {
 			o = testcluster.DrawRun(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
 			body, _ = json.Marshal(o) // cannot fail: the report contains only numbers and strings
-			c.ledger.RecordSent(o)
+			c.reports.RecordSent(o)
 		}
 		sent := time.Now()
 		a, err := conn.post(path, body, observeDeadline)
@@ -192,7 +192,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 				l.buckets[at]++
 			}
 			if isReport {
-				c.ledger.RecordAcked(o)
+				c.reports.RecordAcked(o)
 			}
 		case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 			stats.rejected++

@@ -94,9 +94,9 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	for name, c := range faultCases() {
 		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
 		tr := &trialRun{seed: 1}
-		// Each case has its own ledger, so that it does not check the reports of the other cases.
+		// Each case has its own report log, so that it does not check the reports of the other cases.
 		view := *cluster
-		view.Ledger = testcluster.NewLedger()
+		view.Reports = testcluster.NewReportLog()
 		load := tr.newTraffic(&view, tasks, "fault-"+name)
 		load.urls = []string{front.URL}
 		load.start(ctx, 1)
@@ -105,18 +105,18 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		before := len(tr.failures)
 		tr.checkTraffic(ctx, name, counts, &view)
 		found := strings.Join(tr.failures[before:], "; ")
-		balance, err := view.Ledger.Check(ctx, cluster.Postgres.DSN())
+		comparison, err := view.Reports.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
-		// The ledger counts the reports of the other cases as never sent, so the test looks only for
+		// The report log counts the reports of the other cases as never sent, so the test looks only for
 		// the injected fault.
-		recorded := found + " " + balance.String()
+		recorded := found + " " + comparison.String()
 		switch c.want {
 		case "":
-			assert.Zero(t, balance.Lost+balance.Changed+balance.Duplicate+balance.Miscounted, name)
+			assert.Zero(t, comparison.Lost+comparison.Changed+comparison.Duplicate+comparison.Miscounted, name)
 			assert.Zero(t, counts.Failed+counts.Late+counts.NoRetryAfter+counts.NoAnswer, name)
 		case "never sent 1":
 			assert.Equal(t, 1, countStored(ctx, t, cluster, "again-fault-%"), name)
-			assert.Contains(t, found, "does not balance", name)
+			assert.Contains(t, found, "the stored reports differ", name)
 		default:
 			assert.Contains(t, recorded, c.want, name)
 		}
@@ -129,7 +129,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		}))
 		defer front.Close()
 		tr := &trialRun{}
-		sendDuplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).check(tr)
+		sendDuplicates(ctx, testcluster.NewReportLog(), []string{front.URL}, tasks, 1, 60).check(tr)
 		assert.Len(t, tr.failures, 2, "%v", tr.failures)
 	})
 	t.Run("predictions without a model", func(t *testing.T) {

@@ -32,11 +32,11 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	}
 	defer cluster.Close()
 	start := time.Now()
-	e := sendDuplicates(ctx, cluster.Ledger, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
+	e := sendDuplicates(ctx, cluster.Reports, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
 	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers were duplicate; %d other bodies, %d of them 409; retried after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
 	e.check(tr)
-	tr.checkLedger(ctx, "idempotency", cluster)
+	tr.checkReports(ctx, "idempotency", cluster)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (e *effects) check(tr *trialRun) {
 }
 
 // sendDuplicates runs n operations, eight at a time.
-func sendDuplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
+func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
 	var (
 		e       effects
 		mu      sync.Mutex
@@ -61,7 +61,7 @@ func sendDuplicates(ctx context.Context, ledger *testcluster.Ledger, urls []stri
 			random := rand.New(rand.NewPCG(seed, uint64(100+w)))
 			for i := w; i < n && ctx.Err() == nil; i += concurrency {
 				o := testcluster.DrawRun(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
-				one := t.sendCopies(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
+				one := t.sendCopies(ctx, reports, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
 				mu.Lock()
 				e.add(one)
 				mu.Unlock()
@@ -106,13 +106,13 @@ func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte
 
 // sendCopies sends one report several times concurrently, each copy to the next address. If
 // alter is true, sendCopies then sends another body for the same try.
-func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, urls []string, o testcluster.Observation, copies int, alter bool) effects {
+func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog, urls []string, o testcluster.Observation, copies int, alter bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // cannot happen: the body contains only numbers and strings
 	}
-	ledger.RecordSent(o)
+	reports.RecordSent(o)
 	answers := make([]string, copies)
 	statuses, retries := make([]int, copies), make([]int, copies)
 	var sent sync.WaitGroup
@@ -139,7 +139,7 @@ func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, ur
 		}
 	}
 	if e.failed < copies {
-		ledger.RecordAcked(o)
+		reports.RecordAcked(o)
 	}
 	if e.recorded != 1 && !e.mayHideRecorded() && e.firstFailure == "" {
 		e.firstFailure = fmt.Sprintf("%s: %d of %d answers are \"recorded\" and not \"duplicate\"", o.RunID, e.recorded, copies)

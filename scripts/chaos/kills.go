@@ -119,7 +119,7 @@ func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []te
 // newTraffic returns callers of all replicas that pause between their calls.
 func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
 	return &traffic{
-		urls: addresses(cluster.Replicas), ledger: cluster.Ledger, tasks: tasks, seed: tr.seed, label: label,
+		urls: addresses(cluster.Replicas), reports: cluster.Reports, tasks: tasks, seed: tr.seed, label: label,
 		pause: 5 * time.Millisecond, retriesNoAnswer: true,
 	}
 }
@@ -193,9 +193,9 @@ func waitRecovered(ctx context.Context, cluster *testcluster.Cluster, p *prober)
 	for _, r := range cluster.Replicas {
 		for try := 0; ; try++ {
 			o := testcluster.DrawRun(p.random, p.tasks[0], fmt.Sprintf("recovery-%d-%d", time.Now().UnixNano(), try))
-			cluster.Ledger.RecordSent(o)
+			cluster.Reports.RecordSent(o)
 			if code, _, _ := r.Call(ctx, http.MethodPost, "/observe", o); code == http.StatusOK {
-				cluster.Ledger.RecordAcked(o)
+				cluster.Reports.RecordAcked(o)
 				break
 			}
 			if ctx.Err() != nil {

@@ -150,8 +150,8 @@ func shrinkModel(blob []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range model.Experts.Ledger {
-		model.Experts.Ledger[i].Log += math.Log(shrinkFactor)
+	for i := range model.Experts.Rows {
+		model.Experts.Rows[i].Log += math.Log(shrinkFactor)
 	}
 	model.Experts.MaxPeak *= shrinkFactor
 	return model.Blob()

@@ -59,7 +59,7 @@ func trialScarcity(ctx context.Context, tr *trialRun) error {
 			return fmt.Errorf("%s: %w", sh.name, err)
 		}
 	}
-	tr.checkLedger(ctx, "scarcity", cluster)
+	tr.checkReports(ctx, "scarcity", cluster)
 	return nil
 }
 

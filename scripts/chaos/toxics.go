@@ -68,7 +68,7 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 		}
 	}
 	tr.printf("%d toxics; recovered within %v at worst", count, slowest.Round(time.Millisecond))
-	tr.checkLedger(ctx, "toxics", cluster)
+	tr.checkReports(ctx, "toxics", cluster)
 	return nil
 }
 

@@ -27,7 +27,7 @@ const (
 // the next replica.
 type traffic struct {
 	urls            []string
-	ledger          *testcluster.Ledger
+	reports         *testcluster.ReportLog
 	tasks           []testcluster.Task
 	seed            uint64
 	label           string           // prefix of the run ids; must be unique within a cluster
@@ -146,12 +146,12 @@ func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observ
 	if err != nil {
 		panic(err) // cannot happen: the body contains only numbers and strings
 	}
-	t.ledger.RecordSent(o)
+	t.reports.RecordSent(o)
 	var giveUp time.Time
 	for ctx.Err() == nil {
 		switch status := t.call(ctx, *replica, "/observe", body); status {
 		case http.StatusOK:
-			t.ledger.RecordAcked(o)
+			t.reports.RecordAcked(o)
 			return
 		case 0:
 			*replica++
@@ -255,7 +255,7 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 }
 
 // checkTraffic checks what every trial must show: deadlines met, a Retry-After in each rejection,
-// no failed call, and a balanced ledger.
+// no failed call, and a report log that equals the stored reports.
 func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCounts, cluster *testcluster.Cluster) {
 	tr.printf("%s: %v", name, &counts)
 	tr.check(counts.Predicted > 0 && counts.Observed > 0, "%s: no call was answered", name)
@@ -263,12 +263,12 @@ func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCo
 	tr.check(counts.Failed == 0, "%s: %d calls failed", name, counts.Failed)
 	tr.check(counts.NoRetryAfter == 0, "%s: %d rejections without Retry-After", name, counts.NoRetryAfter)
 	tr.check(counts.Unacked == 0, "%s: %d reports were never acknowledged", name, counts.Unacked)
-	tr.checkLedger(ctx, name, cluster)
+	tr.checkReports(ctx, name, cluster)
 }
 
-// checkLedger compares the reports that were sent and acknowledged with the stored ones.
-func (tr *trialRun) checkLedger(ctx context.Context, name string, cluster *testcluster.Cluster) {
-	b, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
-	tr.printf("%s: ledger: %v", name, b)
-	tr.check(err == nil && b.IsBalanced(), "%s: the ledger does not balance: %v %v", name, b, err)
+// checkReports compares the reports that were sent and acknowledged with the stored ones.
+func (tr *trialRun) checkReports(ctx context.Context, name string, cluster *testcluster.Cluster) {
+	b, err := cluster.Reports.Check(ctx, cluster.Postgres.DSN())
+	tr.printf("%s: reports: %v", name, b)
+	tr.check(err == nil && b.IsConsistent(), "%s: the stored reports differ from those sent: %v %v", name, b, err)
 }

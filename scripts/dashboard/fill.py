@@ -61,8 +61,8 @@ def fill(base: str, token: str = "") -> list[dict]:
         features = {name[8:]: value for name, value in row.items() if name.startswith("feature.") and value}
         features |= {name: float(features[name]) for name in ("product_count", "store_count")}
         key = {"dag_id": row["dag_id"], "task_id": row["task_id"], "run_id": "again__" + row["run_id"]}
-        asked = key | {"features": features, "requested": {"memory_bytes": int(row["memory_requested_bytes"])}}
-        answer = call("/predict", asked)
+        body = key | {"features": features, "requested": {"memory_bytes": int(row["memory_requested_bytes"])}}
+        answer = call("/predict", body)
         granted = answer["memory"]["limit_bytes"]
         for number in range(1, MAX_TRIES + 1):
             ended += datetime.timedelta(seconds=seconds)

@@ -2,7 +2,7 @@
 // `loadaware phases replay`. The same flags give the same output.
 //
 //	go run ./scripts/seriesdata --family walks,modes --tasks 12 --runs 20 --seed 1 > series.csv
-//	go run ./scripts/seriesdata --family workflow,spikes --tasks 12 --seed 1 > field.csv
+//	go run ./scripts/seriesdata --family workflow,spikes --tasks 12 --seed 1 > irregular.csv
 package main
 
 import (
@@ -21,24 +21,24 @@ import (
 
 func main() {
 	designed := strings.Join(plantest.Families(), ",")
-	field := strings.Join(plantest.FieldFamilies(), ",")
-	names := flag.String("family", designed, "how memory grows, separated by commas: some of "+designed+","+field)
+	irregular := strings.Join(plantest.IrregularFamilies(), ",")
+	names := flag.String("family", designed, "how memory grows, separated by commas: some of "+designed+","+irregular)
 	tasks := flag.Int("tasks", 12, "number of tasks of each family")
-	runs := flag.Int("runs", 20, "number of runs of each task; the families "+field+" have 5 to 200")
+	runs := flag.Int("runs", 20, "number of runs of each task; the families "+irregular+" have 5 to 200")
 	seed := flag.Uint64("seed", 0, "seed of the generator")
 	flag.Parse()
 	families := strings.Split(*names, ",")
 	for _, family := range families {
-		if !slices.Contains(plantest.Families(), family) && !slices.Contains(plantest.FieldFamilies(), family) {
-			fmt.Fprintf(os.Stderr, "seriesdata: --family %q: unknown; choose among %s,%s\n", family, designed, field)
+		if !slices.Contains(plantest.Families(), family) && !slices.Contains(plantest.IrregularFamilies(), family) {
+			fmt.Fprintf(os.Stderr, "seriesdata: --family %q: unknown; choose among %s,%s\n", family, designed, irregular)
 			os.Exit(2)
 		}
 	}
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	fmt.Fprintln(out, "dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores")
 	for _, family := range families {
-		if slices.Contains(plantest.FieldFamilies(), family) {
-			writeField(out, family, *tasks, *seed)
+		if slices.Contains(plantest.IrregularFamilies(), family) {
+			writeIrregular(out, family, *tasks, *seed)
 			continue
 		}
 		for _, r := range plantest.Generate(family, *tasks, *runs, *seed) {
@@ -53,9 +53,9 @@ func main() {
 	}
 }
 
-// writeField writes the runs of a family with uneven samples. Unknown CPU is an empty cell.
-func writeField(out io.Writer, family string, tasks int, seed uint64) {
-	for _, r := range plantest.GenerateField(family, tasks, seed) {
+// writeIrregular writes the runs of a family with uneven samples. Unknown CPU is an empty cell.
+func writeIrregular(out io.Writer, family string, tasks int, seed uint64) {
+	for _, r := range plantest.GenerateIrregular(family, tasks, seed) {
 		for i, m := range r.Memory {
 			cores := ""
 			if !math.IsNaN(r.CPU[i]) {

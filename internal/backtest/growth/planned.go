@@ -82,8 +82,8 @@ func coreSamples(r *Run) []plan.CoreSample {
 	return samples
 }
 
-// cores plans the CPU requests of a run, adds them to the report and learns the run.
-func (o *planPolicy) cores(r *Run, g grant, into *Report) {
+// replayCPU plans the CPU requests of a run, adds them to the report and learns the run.
+func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {
 		return
@@ -92,7 +92,7 @@ func (o *planPolicy) cores(r *Run, g grant, into *Report) {
 		o.cpu[r.Task] = &plan.Cores{}
 	}
 	c := o.cpu[r.Task]
-	into.cores(samples, r, g.cpu, c.Choose(g.cpu, o.timing).At(samples))
+	into.addCPU(samples, r, g.cpu, c.Choose(g.cpu, o.timing).At(samples))
 	c.Learn(samples, g.cpu, o.timing)
 }
 

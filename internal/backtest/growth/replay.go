@@ -64,7 +64,7 @@ func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
 	for key, t := range r.tasks {
 		t.Plan = planned.describe(key, grants.next(key))
 	}
-	r.report.close()
+	r.report.finish()
 	return r.report, nil
 }
 
@@ -91,7 +91,7 @@ func (r *replay) run(run *Run) error {
 	r.report.Runs++
 	counts := g.known || r.cfg.Request > 0
 	if counts {
-		r.planned.cores(run, g, r.report)
+		r.planned.replayCPU(run, g, r.report)
 		r.report.Policies[0].add(run, staticTries)
 	} else {
 		r.report.FirstRuns++
@@ -107,7 +107,7 @@ func (r *replay) run(run *Run) error {
 		}
 		r.report.Policies[i+1].add(run, tries)
 		if p == policy(r.planned) {
-			r.report.requests(run, staticTries, tries)
+			r.report.addRequests(run, staticTries, tries)
 			task.add(run, staticTries, tries)
 		}
 	}

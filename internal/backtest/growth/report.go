@@ -131,9 +131,9 @@ func (t *try) cost(run *Run) float64 {
 	return sum
 }
 
-// requests adds the memory requests of one run. With the plan, the request is its limit, but at most
+// addRequests adds the memory requests of one run. With the plan, the request is its limit, but at most
 // the static limit.
-func (r *Report) requests(run *Run, staticTries, planned []try) {
+func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 	limits, wanted := staticTries[len(staticTries)-1].limits, planned[len(planned)-1].limits
 	for i, limit := range limits {
 		r.Requests[0].byteSeconds += limit * run.width(i)
@@ -141,8 +141,8 @@ func (r *Report) requests(run *Run, staticTries, planned []try) {
 	}
 }
 
-// cores adds the CPU requests of one run.
-func (r *Report) cores(samples []plan.CoreSample, run *Run, static float64, planned []float64) {
+// addCPU adds the CPU requests of one run.
+func (r *Report) addCPU(samples []plan.CoreSample, run *Run, static float64, planned []float64) {
 	for p, f := range r.CPU {
 		f.Runs++
 		for i, s := range samples {
@@ -160,8 +160,8 @@ func (r *Report) cores(samples []plan.CoreSample, run *Run, static float64, plan
 	}
 }
 
-// close computes the figures from the sums.
-func (r *Report) close() {
+// finish computes the figures from the sums.
+func (r *Report) finish() {
 	staticCost := r.Policies[0].byteSeconds
 	for _, f := range r.Policies {
 		f.LimitGBh, f.ShareOfStatic = gigabyteHours(f.byteSeconds), ratio(f.byteSeconds, staticCost)

@@ -31,7 +31,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	if cfg.MinSize < 2 {
 		return nil, fmt.Errorf("%w: the smallest size of a cluster is %d, but must be 2 or more", ErrPoints, cfg.MinSize)
 	}
-	c := newCondensed(t.linkage(), cfg.MinSize)
+	c := newCondensedTree(t.linkage(), cfg.MinSize)
 	isSelected := c.excessOfMass()
 	if cfg.Epsilon > 0 {
 		isSelected = c.join(isSelected, cfg.Epsilon)
@@ -58,7 +58,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 }
 
 // excessOfMass selects the clusters of largest total stability. No selected cluster is within another.
-func (c *condensed) excessOfMass() []bool {
+func (c *condensedTree) excessOfMass() []bool {
 	stability := c.stability()
 	below := make([]float64, len(c.parent)) // of the best selection among the descendants
 	isSelected := make([]bool, len(c.parent))
@@ -70,7 +70,7 @@ func (c *condensed) excessOfMass() []bool {
 }
 
 // outermost deselects the clusters within another selected one.
-func (c *condensed) outermost(isSelected []bool) []bool {
+func (c *condensedTree) outermost(isSelected []bool) []bool {
 	isWithin := make([]bool, len(c.parent))
 	for i := 1; i < len(c.parent); i++ {
 		isWithin[i] = isWithin[c.parent[i]] || isSelected[c.parent[i]]
@@ -81,7 +81,7 @@ func (c *condensed) outermost(isSelected []bool) []bool {
 
 // join replaces each cluster that split off below a distance by the ancestor that split off above
 // it, or else by the child of the root (Malzer & Baum 2020).
-func (c *condensed) join(isSelected []bool, epsilon float64) []bool {
+func (c *condensedTree) join(isSelected []bool, epsilon float64) []bool {
 	joined := make([]bool, len(c.parent))
 	for i, selected := range isSelected {
 		if !selected {

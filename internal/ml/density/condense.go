@@ -41,10 +41,10 @@ func (t *Tree) linkage() []merge {
 	return merges
 }
 
-// condensed is the hierarchy without clusters below the smallest size: a smaller part leaves its
+// condensedTree is the hierarchy without clusters below the smallest size: a smaller part leaves its
 // cluster point by point. Cluster 0 is the root, and a parent has a lower index than its children.
 // Density is λ = 1/distance.
-type condensed struct {
+type condensedTree struct {
 	parent []int32
 	birth  []float64 // λ at which a cluster split off
 	size   []int32
@@ -55,9 +55,9 @@ type condensed struct {
 // minDistance keeps the density of duplicates finite.
 const minDistance = 1e-100
 
-func newCondensed(merges []merge, minSize int) *condensed {
+func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
-	c := &condensed{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, left: make([]int32, n), exit: make([]float64, n)}
+	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, left: make([]int32, n), exit: make([]float64, n)}
 	size := func(node int32) int {
 		if int(node) < n {
 			return 1
@@ -101,7 +101,7 @@ func newCondensed(merges []merge, minSize int) *condensed {
 
 // stability returns the excess of mass of each cluster: the sum over its points of the range of
 // densities over which they belong to it.
-func (c *condensed) stability() []float64 {
+func (c *condensedTree) stability() []float64 {
 	sums := make([]float64, len(c.parent))
 	for i, cluster := range c.left {
 		sums[cluster] += c.exit[i] - c.birth[cluster]
@@ -113,7 +113,7 @@ func (c *condensed) stability() []float64 {
 }
 
 // densest returns for each cluster the largest density at which a point leaves it or a cluster in it.
-func (c *condensed) densest() []float64 {
+func (c *condensedTree) densest() []float64 {
 	most := make([]float64, len(c.parent))
 	for i, cluster := range c.left {
 		most[cluster] = max(most[cluster], c.exit[i])

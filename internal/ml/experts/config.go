@@ -27,7 +27,7 @@ type Config struct {
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	ChanceRows       float64 // rows whose expected kills are added to the allowed kills, because a few kills may be chance
 	WindowRows       int     // residuals per distribution
-	LedgerRows       int     // rows in the ledger, from which the nearest rows are taken
+	StoredRows       int     // rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of neighbours in predicted level
 	NominalPriorRows float64 // number of rows that the nominal risk counts as in the kill rate of an expert
 	Decay            float64 // decay per row of costs and kills
@@ -49,7 +49,7 @@ type Config struct {
 // Default returns the constants with the best measured result. The caller sets the target.
 func Default(target float64) Config {
 	return Config{
-		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, LedgerRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
+		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
 		ColdStartRows: 32, ColdStartPrice: 8, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 400, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
 	}
 }

@@ -40,10 +40,10 @@ type Experts struct {
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"` // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
-	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"` // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
-	Ledger         []Entry             // newest Config.LedgerRows rows, in a ring buffer
-	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the ledger only if the task has changed
-	At             int                 // index of the oldest row in Ledger
+	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
+	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
+	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the residual store only if the task has changed
+	At             int                 // index of the oldest row in Rows
 	Cost           [Count]float64      // decayed sum of the costs of each expert, in units of peak · seconds
 	Kills          [Count]float64      // decayed number of kills of each expert
 	ChargedRows    float64             `cbor:"Rows"`    // decayed number of rows in Cost and Kills
@@ -63,8 +63,8 @@ type Experts struct {
 	ColdStartKills      float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
 
 	config  Config
-	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the ledger
-	levels  [ModelCount]levelIndex    // all rows of the ledger by predicted level
+	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
+	levels  [ModelCount]levelIndex    // all rows of the residual store by predicted level
 	tables  [pairCount]quantileTable
 	scratch Scratch
 
@@ -103,10 +103,10 @@ func New(c Config) *Experts {
 // Rebuild derives the unexported state from the exported fields after decoding.
 func (x *Experts) Rebuild(c Config) {
 	x.config = c
-	x.rebuildWindows(min(len(x.Ledger), c.WindowRows))
+	x.rebuildWindows(min(len(x.Rows), c.WindowRows))
 	for k := range ModelCount {
 		x.levels[k] = levelIndex{model: k}
-		x.levels[k].build(x.Ledger, x.At)
+		x.levels[k].build(x.Rows, x.At)
 	}
 	x.updateTables()
 }

@@ -64,7 +64,7 @@ func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Exp
 // smallConfig has short buffers, so that every ring buffer wraps around.
 func smallConfig() Config {
 	c := Default(target)
-	c.WindowRows, c.LedgerRows, c.NearRows = 40, 120, 15
+	c.WindowRows, c.StoredRows, c.NearRows = 40, 120, 15
 	return c
 }
 

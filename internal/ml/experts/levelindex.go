@@ -7,39 +7,39 @@ import (
 	"sync/atomic"
 )
 
-// levelIndex orders the rows of a ledger by the predicted level of one model, and by the residual of
+// levelIndex orders the rows of a residual store by the predicted level of one model, and by the residual of
 // this level. It holds numbers of 16 bits only, because copies of the levels would need more memory
-// than the ledger.
+// than the residual store.
 type levelIndex struct {
 	model      int
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first
-	byResidual []uint16 // positions in the ledger, ordered by residual; among equal residuals the newest row first
+	byResidual []uint16 // positions in the residual store, ordered by residual; among equal residuals the newest row first
 
 	version uint64 // changes with order; no other index has the same version
 }
 
-// maxLedgerRows is the number of rows that a uint16 position can address.
-const maxLedgerRows = 1 << 16
+// maxStoredRows is the number of rows that a uint16 position can address.
+const maxStoredRows = 1 << 16
 
 // versions is the last version number in use.
 var versions atomic.Uint64
 
-// indexed is one row while an index is built.
-type indexed struct {
+// indexedRow is one row while an index is built.
+type indexedRow struct {
 	value   float64
 	at, age uint16
 }
 
-// build indexes a ledger whose oldest row is at position oldest. It sorts copies of the values and
+// build indexes a residual store whose oldest row is at position oldest. It sorts copies of the values and
 // breaks ties by age, which takes a third of the time of a stable sort of positions.
-func (l *levelIndex) build(ledger []Entry, oldest int) {
-	n := len(ledger)
-	rows := make([]indexed, n)
+func (l *levelIndex) build(entries []Entry, oldest int) {
+	n := len(entries)
+	rows := make([]indexedRow, n)
 	for age := range n {
 		at := uint16((oldest + age) % n)
-		rows[age] = indexed{l.residual(ledger, at), at, uint16(age)}
+		rows[age] = indexedRow{l.residual(entries, at), at, uint16(age)}
 	}
-	compare := func(a, b indexed) int {
+	compare := func(a, b indexedRow) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(b.age, a.age))
 	}
 	slices.SortFunc(rows, compare)
@@ -50,7 +50,7 @@ func (l *levelIndex) build(ledger []Entry, oldest int) {
 		rank[rows[i].at] = uint16(i)
 	}
 	for i := range rows {
-		rows[i].value = l.level(ledger, rows[i].at)
+		rows[i].value = l.level(entries, rows[i].at)
 	}
 	slices.SortFunc(rows, compare)
 	for i := range rows {
@@ -58,19 +58,19 @@ func (l *levelIndex) build(ledger []Entry, oldest int) {
 	}
 }
 
-func (l *levelIndex) level(ledger []Entry, at uint16) float64 {
-	return ledger[at].Point.Level[l.model]
+func (l *levelIndex) level(entries []Entry, at uint16) float64 {
+	return entries[at].Point.Level[l.model]
 }
 
-func (l *levelIndex) residual(ledger []Entry, at uint16) float64 {
-	return ledger[at].Log - ledger[at].Point.Level[l.model]
+func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
+	return entries[at].Log - entries[at].Point.Level[l.model]
 }
 
 // search returns the index in order of the first row at or above a level.
-func (l *levelIndex) search(ledger []Entry, level float64) int {
+func (l *levelIndex) search(entries []Entry, level float64) int {
 	low, high := 0, len(l.order)
 	for low < high {
-		if middle := (low + high) / 2; l.level(ledger, l.byResidual[l.order[middle]]) < level {
+		if middle := (low + high) / 2; l.level(entries, l.byResidual[l.order[middle]]) < level {
 			low = middle + 1
 		} else {
 			high = middle
@@ -80,10 +80,10 @@ func (l *levelIndex) search(ledger []Entry, level float64) int {
 }
 
 // searchResidual returns the index in byResidual of the first row at or above a residual.
-func (l *levelIndex) searchResidual(ledger []Entry, residual float64) int {
+func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	low, high := 0, len(l.byResidual)
 	for low < high {
-		if middle := (low + high) / 2; l.residual(ledger, l.byResidual[middle]) < residual {
+		if middle := (low + high) / 2; l.residual(entries, l.byResidual[middle]) < residual {
 			low = middle + 1
 		} else {
 			high = middle
@@ -92,11 +92,11 @@ func (l *levelIndex) searchResidual(ledger []Entry, residual float64) int {
 	return low
 }
 
-// insert adds the row at a position of the ledger.
-func (l *levelIndex) insert(ledger []Entry, at int) {
+// insert adds the row at a position of the residual store.
+func (l *levelIndex) insert(entries []Entry, at int) {
 	l.version = versions.Add(1)
-	i := l.search(ledger, l.level(ledger, uint16(at)))
-	rank := uint16(l.searchResidual(ledger, l.residual(ledger, uint16(at))))
+	i := l.search(entries, l.level(entries, uint16(at)))
+	rank := uint16(l.searchResidual(entries, l.residual(entries, uint16(at))))
 	for j, r := range l.order {
 		if r >= rank {
 			l.order[j] = r + 1
@@ -106,10 +106,10 @@ func (l *levelIndex) insert(ledger []Entry, at int) {
 	l.order = slices.Insert(l.order, i, rank)
 }
 
-// remove removes the row at a position, while the ledger still holds it.
-func (l *levelIndex) remove(ledger []Entry, at int) {
+// remove removes the row at a position, while the residual store still holds it.
+func (l *levelIndex) remove(entries []Entry, at int) {
 	l.version = versions.Add(1)
-	i := l.search(ledger, l.level(ledger, uint16(at)))
+	i := l.search(entries, l.level(entries, uint16(at)))
 	for l.byResidual[l.order[i]] != uint16(at) {
 		i++
 	}
@@ -134,9 +134,9 @@ type neighbours struct {
 
 // nearest fills near with the sorted residuals of the k rows nearest in level. It sorts by a bit set
 // of their ranks, which is faster than sorting the residuals (BenchmarkNearest).
-func (l *levelIndex) nearest(ledger []Entry, level float64, k int, near *neighbours) {
+func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighbours) {
 	n := len(l.order)
-	low := max(0, min(n-k, l.search(ledger, level)-k/2))
+	low := max(0, min(n-k, l.search(entries, level)-k/2))
 	if l.version == near.version && low == near.low {
 		return
 	}
@@ -150,7 +150,7 @@ func (l *levelIndex) nearest(ledger []Entry, level float64, k int, near *neighbo
 	for word, set := range near.ranks {
 		for ; set != 0; set &= set - 1 {
 			at := l.byResidual[64*word+bits.TrailingZeros64(set)]
-			near.sorted = append(near.sorted, l.residual(ledger, at))
+			near.sorted = append(near.sorted, l.residual(entries, at))
 		}
 		near.ranks[word] = 0
 	}

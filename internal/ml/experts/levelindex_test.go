@@ -12,7 +12,7 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	type pair struct{ level, residual float64 }
 	l := levelIndex{model: Stack}
-	var ledger []Entry
+	var entries []Entry
 	at, all := 0, []pair(nil)
 	var near neighbours
 	for range 300 {
@@ -20,20 +20,20 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 		all = append(all, p)
 		e := Entry{Log: p.level + p.residual}
 		e.Point.Level[Stack] = p.level
-		if len(ledger) < 50 {
-			at = len(ledger)
-			ledger = append(ledger, e)
+		if len(entries) < 50 {
+			at = len(entries)
+			entries = append(entries, e)
 		} else {
 			at = (at + 1) % 50
-			l.remove(ledger, at)
-			ledger[at] = e
+			l.remove(entries, at)
+			entries[at] = e
 		}
-		l.insert(ledger, at)
+		l.insert(entries, at)
 		newest := slices.Clone(all[max(0, len(all)-50):])
 		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
 		require.Len(t, l.order, len(newest))
 		for i, at := range l.order {
-			require.Equal(t, newest[i].level, l.level(ledger, l.byResidual[at]))
+			require.Equal(t, newest[i].level, l.level(entries, l.byResidual[at]))
 		}
 		// A query between two levels takes five rows from each side, except for ties.
 		q := float64(rng.IntN(20)) + 0.5
@@ -46,7 +46,7 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 		for _, p := range newest[low:min(len(newest), low+10)] {
 			wanted[p.level]++
 		}
-		l.nearest(ledger, q, 10, &near)
+		l.nearest(entries, q, 10, &near)
 		buf := near.sorted
 		require.True(t, slices.IsSorted(buf))
 		require.Len(t, buf, min(10, len(newest)))
@@ -69,7 +69,7 @@ func TestRebuildRestoresTheLevelIndex(t *testing.T) {
 		p.Scale[TreeScale], p.Scale[SameScale] = 1, 1
 		x.appendRow(newEntry(&p, rng.Float64()))
 	}
-	stored := Experts{Ledger: slices.Clone(x.Ledger), At: x.At}
+	stored := Experts{Rows: slices.Clone(x.Rows), At: x.At}
 	stored.Rebuild(smallConfig())
 	for k := range x.levels {
 		require.Equal(t, x.levels[k].order, stored.levels[k].order)
@@ -80,15 +80,15 @@ func TestRebuildRestoresTheLevelIndex(t *testing.T) {
 // BenchmarkNearest sorts the hundred residuals nearest to a level that moves.
 func BenchmarkNearest(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 1))
-	ledger := make([]Entry, 2000)
-	for i := range ledger {
-		ledger[i].Log = rng.NormFloat64()
+	entries := make([]Entry, 2000)
+	for i := range entries {
+		entries[i].Log = rng.NormFloat64()
 	}
 	l := levelIndex{model: Stack}
-	l.build(ledger, 0)
+	l.build(entries, 0)
 	var near neighbours
 	for i := 0; b.Loop(); i++ {
 		near.low = -1 // otherwise the level may select the same rows
-		l.nearest(ledger, float64(i%7)-3, 100, &near)
+		l.nearest(entries, float64(i%7)-3, 100, &near)
 	}
 }

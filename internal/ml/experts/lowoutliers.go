@@ -31,18 +31,18 @@ func (x *Experts) LowOutlierBound() float64 {
 // both levels.
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
-// MoveResiduals lowers the predictions in the ledger to the predictions of retrained models. It
+// MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
 // returns the residuals of LineTrees before and after the move. levels returns the new
 // predictions of the row with a given residual, or nil. After the move, the residuals from before
 // a fall cover a return to the old level, and the later residuals do not lower the answers twice.
 // No level rises. Each change is averaged over neighbouring rows, so that the residuals keep
 // their out-of-sample noise.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
-	n := len(x.Ledger)
+	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)
 	known := make([]bool, n)
 	for i := range n {
-		e := &x.Ledger[(x.At+i)%n]
+		e := &x.Rows[(x.At+i)%n]
 		if to := levels(e.residual()); to != nil {
 			known[i] = true
 			for k := range change[i] {
@@ -60,7 +60,7 @@ func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, a
 				}
 			}
 		}
-		e := &x.Ledger[(x.At+i)%n]
+		e := &x.Rows[(x.At+i)%n]
 		before = append(before, e.residual())
 		for k := range sum {
 			e.Point.Level[k] += min(0, sum[k]/max(1, rows))
@@ -71,7 +71,7 @@ func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, a
 	return before, after
 }
 
-// storeRow appends a row to the ledger. Low outliers go to a list of their own: otherwise
+// storeRow appends a row to the residual store. Low outliers go to a list of their own: otherwise
 // many of them would become the neighbours of a high row and narrow its margin.
 func (x *Experts) storeRow(e Entry) {
 	if e.residual() >= x.LowOutlierBound() {

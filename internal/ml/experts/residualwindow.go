@@ -7,12 +7,12 @@ import (
 
 // ascending is a list of residuals in ascending order.
 type ascending struct {
-	values []float64 // if there are no rows
-	rows   []uint16  // positions in the ledger of the residuals
-	ledger []Entry
-	model  int
-	scale  int // of the row, by which its residual is divided; -1: none
-	above  int // the newest result of countAbove
+	values  []float64 // if there are no rows
+	rows    []uint16  // positions in the residual store of the residuals
+	entries []Entry
+	model   int
+	scale   int // of the row, by which its residual is divided; -1: none
+	above   int // the newest result of countAbove
 }
 
 func (a *ascending) len() int { return max(len(a.values), len(a.rows)) }
@@ -24,9 +24,9 @@ func (a *ascending) at(i int) float64 {
 	return a.residual(a.rows[i])
 }
 
-// residual returns the residual of the row at a position of the ledger.
+// residual returns the residual of the row at a position of the residual store.
 func (a *ascending) residual(at uint16) float64 {
-	e := &a.ledger[at]
+	e := &a.entries[at]
 	r := e.Log - e.Point.Level[a.model]
 	if a.scale >= 0 {
 		r /= e.Point.Scale[a.scale]
@@ -35,7 +35,7 @@ func (a *ascending) residual(at uint16) float64 {
 }
 
 // residualWindow holds the sorted residuals of the newest rows for one pair. Where a residual follows from
-// the ledger by a subtraction and a division, the window holds positions in the ledger, which need a quarter
+// the residual store by a subtraction and a division, the window holds positions in the residual store, which need a quarter
 // of the memory. It holds residuals of the peak itself as values, because each of them is a difference of
 // exponentials.
 type residualWindow struct {
@@ -57,14 +57,14 @@ func scaleOf(dist int) int {
 // sorted returns the residuals of a pair in ascending order. It is valid until the next row is learned.
 func (x *Experts) sorted(pair int) ascending {
 	w := &x.windows[pair]
-	return ascending{values: w.values, rows: w.rows, ledger: x.Ledger, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
+	return ascending{values: w.values, rows: w.rows, entries: x.Rows, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
 }
 
-// insert adds the row at a position of the ledger.
+// insert adds the row at a position of the residual store.
 func (x *Experts) insert(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == linearResiduals {
-		v := x.Ledger[at].linearResidual(pair / distributionCount)
+		v := x.Rows[at].linearResidual(pair / distributionCount)
 		i, _ := slices.BinarySearch(w.values, v)
 		w.values = slices.Insert(w.values, i, v)
 		return
@@ -73,11 +73,11 @@ func (x *Experts) insert(pair int, at uint16) {
 	w.rows = slices.Insert(w.rows, i, at)
 }
 
-// remove removes the row at a position of the ledger, while the ledger still holds it.
+// remove removes the row at a position of the residual store, while the residual store still holds it.
 func (x *Experts) remove(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == linearResiduals {
-		i, _ := slices.BinarySearch(w.values, x.Ledger[at].linearResidual(pair/distributionCount))
+		i, _ := slices.BinarySearch(w.values, x.Rows[at].linearResidual(pair/distributionCount))
 		w.values = slices.Delete(w.values, i, i+1)
 		return
 	}
@@ -97,13 +97,13 @@ func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	})
 }
 
-// rebuildWindows sorts the residuals of the newest n rows of the ledger.
+// rebuildWindows sorts the residuals of the newest n rows of the residual store.
 func (x *Experts) rebuildWindows(n int) {
 	positions := make([]uint16, n)
 	for i := range positions {
-		positions[i] = uint16((x.At + len(x.Ledger) - n + i) % len(x.Ledger))
+		positions[i] = uint16((x.At + len(x.Rows) - n + i) % len(x.Rows))
 	}
-	rows := make([]indexed, n)
+	rows := make([]indexedRow, n)
 	for pair := range x.windows {
 		w := &x.windows[pair]
 		switch pair % distributionCount {
@@ -111,16 +111,16 @@ func (x *Experts) rebuildWindows(n int) {
 		case linearResiduals:
 			*w = residualWindow{values: make([]float64, n)}
 			for i, at := range positions {
-				w.values[i] = x.Ledger[at].linearResidual(pair / distributionCount)
+				w.values[i] = x.Rows[at].linearResidual(pair / distributionCount)
 			}
 			slices.Sort(w.values)
 		default:
 			*w = residualWindow{rows: make([]uint16, n)}
 			sorted := x.sorted(pair)
 			for i, at := range positions {
-				rows[i] = indexed{value: sorted.residual(at), at: at}
+				rows[i] = indexedRow{value: sorted.residual(at), at: at}
 			}
-			slices.SortFunc(rows, func(a, b indexed) int { return cmp.Compare(a.value, b.value) })
+			slices.SortFunc(rows, func(a, b indexedRow) int { return cmp.Compare(a.value, b.value) })
 			for i := range rows {
 				w.rows[i] = rows[i].at
 			}

@@ -87,9 +87,9 @@ func (x *Experts) detectShift(residual float64) int {
 	return rows
 }
 
-// discardBefore removes all but the newest rows from the ledger and discounts earlier costs.
+// discardBefore removes all but the newest rows from the residual store and discounts earlier costs.
 // The few remaining residuals give wide margins until there are more. After a fall, the low
-// outliers move to the ledger, because they belong to the new level.
+// outliers move to the residual store, because they belong to the new level.
 func (x *Experts) discardBefore(rows int) {
 	rows = max(rows, minRowsKept)
 	newest := make([]Entry, 0, rows)
@@ -97,11 +97,11 @@ func (x *Experts) discardBefore(rows int) {
 	if !x.Shift.Fell {
 		low = nil
 	}
-	for i := max(0, len(x.Ledger)+len(low)-rows); i < len(x.Ledger); i++ {
-		newest = append(newest, x.Ledger[(x.At+i)%len(x.Ledger)])
+	for i := max(0, len(x.Rows)+len(low)-rows); i < len(x.Rows); i++ {
+		newest = append(newest, x.Rows[(x.At+i)%len(x.Rows)])
 	}
 	newest = append(newest, low[max(0, len(low)-rows):]...)
-	x.Ledger, x.At, x.LowOutliers = newest, 0, nil
+	x.Rows, x.At, x.LowOutliers = newest, 0, nil
 	x.Rebuild(x.config)
 	for e := range Count {
 		x.Cost[e] *= x.config.ChangeDiscount

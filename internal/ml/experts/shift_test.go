@@ -112,7 +112,7 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 		}
 		x.Learn(&p, peak, 10, pool)
 	}
-	assert.Len(t, x.Ledger, 12)
+	assert.Len(t, x.Rows, 12)
 	sorted := x.sorted(allRows)
 	assert.InDelta(t, 0, sorted.at(11), 1e-12)
 }

@@ -4,7 +4,7 @@ import "unsafe"
 
 // MemoryBytes returns the approximate size of the experts in memory.
 func (x *Experts) MemoryBytes() int64 {
-	size := int64(unsafe.Sizeof(*x)) + int64(cap(x.Ledger)+cap(x.LowOutliers))*int64(unsafe.Sizeof(Entry{})) + int64(cap(x.Picks))*int64(unsafe.Sizeof(Pick{}))
+	size := int64(unsafe.Sizeof(*x)) + int64(cap(x.Rows)+cap(x.LowOutliers))*int64(unsafe.Sizeof(Entry{})) + int64(cap(x.Picks))*int64(unsafe.Sizeof(Pick{}))
 	for i := range x.windows {
 		size += 8*int64(cap(x.windows[i].values)) + 2*int64(cap(x.windows[i].rows))
 	}

@@ -153,7 +153,7 @@ func FuzzQuantiles(f *testing.F) {
 }
 
 // The windows equal the sorted residuals of the newest rows, with repeated residuals too.
-func TestResidualWindowsFollowTheLedger(t *testing.T) {
+func TestResidualWindowsFollowTheStore(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 5, 30, normal(0.3))
 	x.ignoresShifts = true
 	for n := range 300 {
@@ -162,7 +162,7 @@ func TestResidualWindowsFollowTheLedger(t *testing.T) {
 			p, peak = pointAt(gb, 0.3, 10), gb
 		}
 		x.Learn(&p, peak, 60, pool)
-		size := min(len(x.Ledger), x.config.WindowRows)
+		size := min(len(x.Rows), x.config.WindowRows)
 		for pair := range pairCount {
 			model, dist := pair/distributionCount, pair%distributionCount
 			if dist == nearestRows {
@@ -170,7 +170,7 @@ func TestResidualWindowsFollowTheLedger(t *testing.T) {
 			}
 			want := make([]float64, size)
 			for i := range want {
-				e := &x.Ledger[(x.At+len(x.Ledger)-size+i)%len(x.Ledger)]
+				e := &x.Rows[(x.At+len(x.Rows)-size+i)%len(x.Rows)]
 				want[i] = [distributionCount]float64{
 					allRows: e.Log - e.Point.Level[model], treeScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[TreeScale],
 					sameScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[SameScale], linearResiduals: math.Exp(e.Log) - math.Exp(e.Point.Level[model]),

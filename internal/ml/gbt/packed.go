@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// packed holds the trees of a decoded forest in a quarter of the memory, with the same decisions.
+// packedForest holds the trees of a decoded forest in a quarter of the memory, with the same decisions.
 // A row is first quantised: the code of a value is the number of cuts of its column below the
 // value. A split then compares two bytes, and its node has 4 bytes instead of 16.
-type packed struct {
+type packedForest struct {
 	columns []packedColumn
 	cuts    []float64 // of all columns, ascending and distinct within a column
 	roots   []int32
@@ -49,7 +49,7 @@ const (
 type codes [2 * maxPackedColumns]uint8
 
 // pack returns the packed form of a forest, or nil if a tree, a column or a cut does not fit.
-func (f *forest) pack() *packed {
+func (f *forest) pack() *packedForest {
 	cuts := make([][]float64, f.cols)
 	for at := range f.nodes {
 		if n := &f.nodes[at]; !f.isLeaf(int32(at)) {
@@ -59,7 +59,7 @@ func (f *forest) pack() *packed {
 			cuts[n.feature] = append(cuts[n.feature], n.splitCut())
 		}
 	}
-	p := &packed{roots: f.roots}
+	p := &packedForest{roots: f.roots}
 	index := make([]uint16, f.cols) // of the columns in p.columns
 	for j := range cuts {
 		if len(cuts[j]) == 0 {
@@ -95,7 +95,7 @@ func (f *forest) pack() *packed {
 }
 
 // addTree adds the tree in nodes root to end.
-func (p *packed) addTree(f *forest, root, end int32, cuts [][]float64, index []uint16) {
+func (p *packedForest) addTree(f *forest, root, end int32, cuts [][]float64, index []uint16) {
 	p.nodes = append(p.nodes, make([]packedNode, end-root)...)
 	tree, leaf := p.nodes[root:], uint16(0)
 	var add func(at int32)
@@ -116,7 +116,7 @@ func (p *packed) addTree(f *forest, root, end int32, cuts [][]float64, index []u
 }
 
 // packCovers stores the covers as integers if they are numbers of rows.
-func (p *packed) packCovers(covers []float64) {
+func (p *packedForest) packCovers(covers []float64) {
 	small := make([]uint16, len(covers))
 	for i, v := range covers {
 		if v > math.MaxUint16 || v != math.Trunc(v) {
@@ -128,7 +128,7 @@ func (p *packed) packCovers(covers []float64) {
 }
 
 // encode writes the codes of a row.
-func (p *packed) encode(x []float64, c *codes) {
+func (p *packedForest) encode(x []float64, c *codes) {
 	cuts := p.cuts
 	for i, column := range p.columns {
 		own, v := cuts[:column.cuts], x[column.column]
@@ -158,13 +158,13 @@ func (n packedNode) next(c *codes) uint8 {
 }
 
 // tree returns the nodes from the root of tree t, and the values of its leaves.
-func (p *packed) tree(t int) ([]packedNode, []float64) {
+func (p *packedForest) tree(t int) ([]packedNode, []float64) {
 	root := p.roots[t]
 	return p.nodes[root:], p.values[(int(root)+t)/2:] // a tree has one more leaf than splits
 }
 
 // predict adds the values of the trees to y, in their order.
-func (p *packed) predict(x []float64, y float64) float64 {
+func (p *packedForest) predict(x []float64, y float64) float64 {
 	var c codes
 	p.encode(x, &c)
 	t := 0
@@ -194,7 +194,7 @@ func (p *packed) predict(x []float64, y float64) float64 {
 }
 
 // unpack returns the forest of which p is the packed form; f has its other fields.
-func (p *packed) unpack(f *forest) *forest {
+func (p *packedForest) unpack(f *forest) *forest {
 	full := &forest{cols: f.cols, intercept: f.intercept, roots: p.roots, cover: f.cover, cover32: f.cover32}
 	if p.cover16 != nil {
 		for _, v := range p.cover16 {
@@ -225,7 +225,7 @@ func (p *packed) unpack(f *forest) *forest {
 }
 
 // bytes returns the size of p in memory.
-func (p *packed) bytes() int64 {
+func (p *packedForest) bytes() int64 {
 	return int64(unsafe.Sizeof(*p)) + int64(cap(p.columns))*int64(unsafe.Sizeof(packedColumn{})) + 8*int64(cap(p.cuts)+cap(p.values)) +
 		4*int64(cap(p.roots)+cap(p.nodes)) + int64(cap(p.depth)) + 2*int64(cap(p.cover16))
 }

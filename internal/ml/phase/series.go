@@ -36,7 +36,7 @@ func Resample(samples []Sample, step float64) Series {
 	return series
 }
 
-// maxima returns the larger values per channel of row, which may be nil, and values.
+// maxima returns the larger value of row and values for each channel. row may be nil.
 func maxima(row, values []float64) []float64 {
 	if row == nil {
 		return append(row, values...)

@@ -17,9 +17,9 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// recorded is one request to a real Airflow with its response, as recorded by
+// exchange is one request to a real Airflow with its response, as recorded by
 // harness/recording.py of the provider's tests.
-type recorded struct {
+type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
@@ -39,7 +39,7 @@ func replay(t *testing.T, version string) *airflow.Client {
 func replayServer(t *testing.T, version string) (url string) {
 	text, err := os.ReadFile("testdata/airflow-" + version + ".json")
 	require.NoError(t, err)
-	var answers []recorded
+	var answers []exchange
 	require.NoError(t, json.Unmarshal(text, &answers))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/auth/token" {
@@ -52,7 +52,7 @@ func replayServer(t *testing.T, version string) (url string) {
 		if r.Header.Get("Authorization") == "" {
 			as = "nobody"
 		}
-		at := slices.IndexFunc(answers, func(a recorded) bool {
+		at := slices.IndexFunc(answers, func(a exchange) bool {
 			return a.Method == r.Method && a.Path == r.URL.RequestURI() && (a.As == as || strings.HasSuffix(a.Path, "/version")) && matchesRecorded(a.Body, body)
 		})
 		if !assert.NotEqual(t, -1, at, "not recorded: %s %s %v", r.Method, r.URL, body) {

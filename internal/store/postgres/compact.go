@@ -12,8 +12,8 @@ import (
 // The compact form of a receipt holds the fields that have no column, in a fixed order and without
 // names. Integers are varints. Texts that the receipts of a task repeat are positions in its
 // vocabulary. A float64 keeps all of its bits. It is written as a short decimal, as the
-// repetition of an earlier number of the same receipt, or as the bits that differ from the
-// previous number. If the form cannot hold a field, encode rejects the receipt, which is then
+// repetition of an earlier number of the same receipt, or as the XOR with the previous number
+// without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). If the form cannot hold a field, encode rejects the receipt, which is then
 // stored as JSON.
 
 // compactFormat is the first byte of the compact form.
@@ -21,15 +21,15 @@ const compactFormat = 1
 
 // Tags of a float64.
 const (
-	tagDecimal  = 0               // + the number of decimals, up to maxDecimals
-	tagBits     = maxDecimals + 1 // + the number of leading bytes equal to the previous bits
-	tagRepeated = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	maxRepeated = 200             // the largest distance
-	tagHalfMore = 255             // 1.5 times the previous number, as in the scale of few identical rows
-	maxDecimals = 4               // of a short decimal
-	maxDecimal  = 1 << 31         // of a short decimal without its point
-	pageShift   = 12              // amounts of memory are often a multiple of 4 KiB
-	milliNanos  = int64(time.Millisecond)
+	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
+	tagBits        = maxDecimals + 1 // + the number of leading bytes equal to the previous bits
+	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
+	maxRepeated    = 200             // the largest distance
+	tagOneAndAHalf = 255             // 1.5 times the previous number, as in the scale of few identical rows
+	maxDecimals    = 4               // of a short decimal
+	maxDecimal     = 1 << 31         // of a short decimal without its point
+	pageShift      = 12              // amounts of memory are often a multiple of 4 KiB
+	milliNanos     = int64(time.Millisecond)
 )
 
 // compactWriter encodes one receipt. isLossy is set if the form cannot hold a field.

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// powersOfTen has a power for each number of decimals of a short decimal.
+// powersOfTen holds 10^d at index d, for each number of decimals d that a short decimal may have.
 var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
 
 // numbers writes a list of numbers.
@@ -40,14 +40,14 @@ func (w *compactWriter) number(v float64) {
 		return
 	}
 	bits := math.Float64bits(v)
-	for ago := 1; ago <= min(len(w.bits), maxRepeated); ago++ {
-		if w.bits[len(w.bits)-ago] == bits {
-			w.b = append(w.b, byte(tagRepeated+ago))
+	for distance := 1; distance <= min(len(w.bits), maxRepeated); distance++ {
+		if w.bits[len(w.bits)-distance] == bits {
+			w.b = append(w.b, byte(tagRepeated+distance))
 			return
 		}
 	}
-	if bits == halfMore(previousBits(w.bits)) {
-		w.b = append(w.b, tagHalfMore)
+	if bits == oneAndAHalf(previousBits(w.bits)) {
+		w.b = append(w.b, tagOneAndAHalf)
 		return
 	}
 	var buffer [8]byte
@@ -71,5 +71,5 @@ func previousBits(bits []uint64) uint64 {
 	return bits[len(bits)-1]
 }
 
-// halfMore returns the bits of 1.5 times a number.
-func halfMore(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }
+// oneAndAHalf returns the bits of 1.5 times a number.
+func oneAndAHalf(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }

@@ -186,15 +186,15 @@ func (c *compactReader) number() float64 {
 		bits := binary.BigEndian.Uint64(buffer[:]) ^ previousBits(c.bits)
 		c.bits = append(c.bits, bits)
 		return math.Float64frombits(bits)
-	case tag == tagHalfMore:
-		return math.Float64frombits(halfMore(previousBits(c.bits)))
+	case tag == tagOneAndAHalf:
+		return math.Float64frombits(oneAndAHalf(previousBits(c.bits)))
 	}
-	ago := tag - tagRepeated
-	if ago < 1 || ago > len(c.bits) {
+	distance := tag - tagRepeated
+	if distance < 1 || distance > len(c.bits) {
 		c.fail(errMalformed)
 		return 0
 	}
-	return math.Float64frombits(c.bits[len(c.bits)-ago])
+	return math.Float64frombits(c.bits[len(c.bits)-distance])
 }
 
 func (c *compactReader) text() string {

@@ -29,7 +29,7 @@ var advice = map[string]struct {
 	"28":    {sizing.Unavailable, "the database refused the user or password; check DATABASE_URL"},
 	"3D000": {sizing.Unavailable, "the database does not exist; create it, or check DATABASE_URL"},
 	"40":    {sizing.Unavailable, "too many concurrent writes to the same rows; try again"},
-	"42501": {sizing.Unavailable, "the database user lacks a privilege; grant it the tables of loadaware"},
+	"42501": {sizing.Unavailable, "the database user lacks a privilege; grant it access to the tables of loadaware"},
 	"26000": {sizing.Unavailable, transactionPooling},
 	"42P05": {sizing.Unavailable, transactionPooling},
 	"42703": {sizing.Unavailable, "the tables of the database are older than this program; run `loadaware migrate up`"},
@@ -46,7 +46,7 @@ var advice = map[string]struct {
 }
 
 // transactionPooling is the advice when a prepared statement is unknown or exists twice.
-const transactionPooling = "transactions run in changing sessions; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
+const transactionPooling = "a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
 
 // wrapError converts err to a *sizing.Error for an operation. It returns err unchanged if err is
 // nil or already a *sizing.Error.

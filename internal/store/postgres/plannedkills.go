@@ -1,9 +1,9 @@
 package postgres
 
-// A promise is about the static grant of a try, which is the limit of its receipt (task_limit). A plan of
-// memory may keep the try below it. A kill there is no evidence against the promise.
+// A promise is about the static grant of a try, which is the limit of its receipt (task_limit). A memory
+// plan may keep the try below it. A kill below the static grant says nothing about the promise.
 
-// isPlanned selects the receipts with a plan of memory. Compact receipts have no plan.
+// isPlanned selects the receipts with a memory plan. Compact receipts have no plan.
 const isPlanned = `coalesce(body -> 'Allocation' -> 'Plan' ->> 'Mode' = 'memory', false)`
 
 // isKilledBelow selects the OOM kills below the limit of the receipt; see sizing.IsBelowStatic.

@@ -30,21 +30,21 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     Params that the DAG or the task declares are always included, because the trigger form shows them. Other
     names of dag_run.conf may contain anything and are included only if they match a glob in `allowed`.
     """
-    own = declared(context)
+    own = declared_names(context)
     globs = list(allowed)
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
-    return limited({k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)})
+    return within_limits({k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)})
 
 
-def declared(context: Mapping[str, Any]) -> set[str]:
+def declared_names(context: Mapping[str, Any]) -> set[str]:
     """Return the names of the params that the DAG or the task declares and that do not look like a secret."""
     names = {*_names(context.get("dag")), *_names(context.get("task"))}
     return {name for name in names if isinstance(name, str) and not _SECRET.search(name)}
 
 
-def given(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:
+def of_source(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
     Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
@@ -55,7 +55,7 @@ def given(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str
         value = _mapping(value)
     if not isinstance(value, Mapping):
         raise TypeError(f"features: unsupported type {type(value).__name__}; pass a dict, a callable, or text")
-    return limited({k: _number(v) if k in jinja_names else v for k, v in value.items()})
+    return within_limits({k: _number(v) if k in jinja_names else v for k, v in value.items()})
 
 
 def jinja_names(source: Source) -> frozenset[str]:
@@ -65,7 +65,7 @@ def jinja_names(source: Source) -> frozenset[str]:
     return frozenset(k for k, v in source.items() if isinstance(v, str) and ("{{" in v or "{%" in v))
 
 
-def limited(values: Mapping[Any, Any]) -> dict[str, Scalar]:
+def within_limits(values: Mapping[Any, Any]) -> dict[str, Scalar]:
     """Return the first MAX_FEATURES scalars that are short enough and whose name does not look like a secret."""
     accepted: dict[str, Scalar] = {}
     for name, value in values.items():

@@ -45,7 +45,7 @@ class Static:
         """Cores that a node reserves."""
         return self.cpu_request or self.cpu_limit
 
-    def requested(self) -> dict[str, Any] | None:
+    def to_request(self) -> dict[str, Any] | None:
         """Return the request in the API's format, or None if nothing is requested."""
         fields = {"memory_bytes": self.memory, "cpu_cores": self.cpu}
         return {k: v for k, v in fields.items() if v} or None

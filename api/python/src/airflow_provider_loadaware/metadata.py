@@ -37,7 +37,7 @@ def of_try(context: Mapping[str, Any], pod: Any | None, base: str) -> dict[str, 
         "pool": lambda: [task.pool],
         "queue": lambda: [task.queue],
         "tags": lambda: dag.tags,
-        "params": lambda: features.declared(context),
+        "params": lambda: features.declared_names(context),
     }
     if pod is not None:
         reads |= {
@@ -51,7 +51,7 @@ def of_try(context: Mapping[str, Any], pod: Any | None, base: str) -> dict[str, 
     found: dict[str, str | list[str]] = {}
     for name, read in reads.items():
         with contextlib.suppress(Exception):  # other versions and classes lack attributes, or raise
-            values = _limited(read())
+            values = _valid_texts(read())
             if values:
                 found[name] = values if name in _LISTS else values[0]
     return found
@@ -62,7 +62,7 @@ def _image(reference: str) -> str:
     return path + slash + name.partition(":")[0]
 
 
-def _limited(values: Iterable[Any]) -> list[str]:
+def _valid_texts(values: Iterable[Any]) -> list[str]:
     """Return the first MAX_VALUES texts in order. Omits longer text, because truncated text would be another value."""
     texts = {v for v in values if isinstance(v, str) and 0 < len(v) <= MAX_TEXT and v.isprintable()}
     return sorted(texts)[:MAX_VALUES]

@@ -107,7 +107,7 @@ def start_with(pod: Any, base: str, plan: Plan) -> None:
 
 def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[str, str] | None = None) -> None:
     """Annotate a pod, sized or not, with the data that its report needs later."""
-    annotations = {**(more or {}), REQUESTED: json.dumps(static.requested() or {})}
+    annotations = {**(more or {}), REQUESTED: json.dumps(static.to_request() or {})}
     if prediction_id:
         annotations[PREDICTION_ID] = prediction_id
     pod.metadata.annotations = {**(pod.metadata.annotations or {}), **annotations}

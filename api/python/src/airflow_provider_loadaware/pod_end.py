@@ -23,7 +23,7 @@ def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
         launch_timed_out=_is_instance(error, "PodLaunchTimeoutException"),
         stopped=bool(getattr(operator, "_killed", False)),
         launched=pod is not None,
-        executed=resizer.executed(operator),
+        executed=resizer.stop(operator),
     )
 
 

@@ -4,7 +4,7 @@ Reads the JSON of a pod, as Kubernetes 1.33 and later give it:
 
     spec.containers[].resources ............ wanted
     status.containerStatuses[].resources ... in force
-    condition PodResizePending ............. Deferred: later, if the node has room; Infeasible: never on this node
+    condition PodResizePending ............. Deferred: later, if the node has capacity; Infeasible: never on this node
     condition PodResizeInProgress .......... accepted by the node, not in force yet
 """
 

@@ -34,7 +34,7 @@ BY_HOOK = "hook"  # the value of ENABLED on pods that pod_mutation_hook sizes
 def task_policy(task: Any) -> None:
     """Append the callbacks to an enabled task. For a mapped task, they apply to all map indexes."""
     with _fail_open("task_policy"):
-        if settings.disabled():
+        if settings.is_disabled():
             return
         class_names = _class_names(task)
         if "KubernetesPodOperator" not in class_names or "SizerMixin" in class_names or not _is_enabled(task):
@@ -55,7 +55,7 @@ def pod_mutation_hook(pod: Any) -> None:
     """Size a marked pod in the process of the task that creates it."""
     with _fail_open("pod_mutation_hook"):
         annotations = (pod.metadata and pod.metadata.annotations) or {}
-        if annotations.get(ENABLED) != BY_HOOK or settings.disabled():
+        if annotations.get(ENABLED) != BY_HOOK or settings.is_disabled():
             return
         from airflow_provider_loadaware._compat import current_context
         from airflow_provider_loadaware.creation import size

@@ -10,7 +10,7 @@ The state of the pod decides, not memory of earlier steps: after a restart anoth
 
 A resize changes the CPU request first, then the memory request below the unchanged limit, then the limit. A limit never
 shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so that a node without
-room for the larger request still accepts the limit, and the pod is not killed below it.
+capacity for the larger request still accepts the limit, and the pod is not killed below it.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ def of_operator(operator: Any, pod: Any, plan: Plan, sizing: Any) -> Resizer:
     return Resizer(lambda: operator.client, pod, operator.base_container_name, plan, key, service, operator.log)
 
 
-def executed(operator: Any) -> dict[str, Any] | None:
-    """Return how the plan of an operator's pod was executed, and stop executing it."""
+def stop(operator: Any) -> dict[str, Any] | None:
+    """Stop executing the plan of an operator's pod, and return how it was executed."""
     running = getattr(operator, "loadaware_resizer", None)
     if running is None:
         return getattr(operator, "loadaware_execution", None)

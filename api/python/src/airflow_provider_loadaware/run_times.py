@@ -53,7 +53,7 @@ def advice_for(
     )
 
 
-def bounded(advice: Advice, current: timedelta | None, startup: timedelta) -> timedelta:
+def bound_timeout(advice: Advice, current: timedelta | None, startup: timedelta) -> timedelta:
     """Return the timeout to set. The DAG's own timeout stays the upper bound.
 
     A run time starts with the container, but Airflow's timeout with the try, so the time to start a pod is added.
@@ -76,7 +76,7 @@ def deadline_interval(
         ))
     """
     try:
-        if settings.disabled():
+        if settings.is_disabled():
             return default
         from airflow_provider_loadaware.hooks import LoadawareHook
 

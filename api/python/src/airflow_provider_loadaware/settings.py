@@ -24,7 +24,7 @@ from pathlib import Path
 from airflow_provider_loadaware import state
 
 
-def disabled() -> bool:
+def is_disabled() -> bool:
     """Return whether LOADAWARE_DISABLED is set to anything except an explicit no."""
     return os.environ.get("LOADAWARE_DISABLED", "").strip().lower() not in ("", "0", "false", "no", "off")
 

@@ -115,7 +115,7 @@ class Sizing:
         done = Launch(pod.Snapshot.of(request, base), pod.static_of(container))
         with fail_open(self.log, "sizing"):
             try:
-                if not settings.disabled():
+                if not settings.is_disabled():
                     self._size(request, base, done, kill)
             except Exception:
                 done.before.restore()
@@ -168,7 +168,7 @@ class Sizing:
                 # Send pending reports first: the server must know the kill that caused this retry.
                 with contextlib.suppress(NotAnsweredError, RejectedError):
                     resend.send_pending(service, Spool(settings.state_folder()), deadline, key.run_key)
-            body = {**key.body(), "features": self._features(), "requested": static.requested()}
+            body = {**key.body(), "features": self._features(), "requested": static.to_request()}
             body |= self._metadata(request, base)
             if (limit := self._current_timeout()) is not None:
                 body["execution_timeout_seconds"] = limit.total_seconds()
@@ -190,7 +190,7 @@ class Sizing:
             if self.options.features is None:
                 allowed = (*self.options.feature_keys, *settings.names("feature_keys"))
                 return features.of_context(self.context, allowed) or None
-            return features.given(self.options.features, self.context, self.options.jinja_names) or None
+            return features.of_source(self.options.features, self.context, self.options.jinja_names) or None
         except Exception as error:  # noqa: BLE001 - a DAG author's function may raise anything
             self.log.warning("loadaware: reading the features failed (%s); predicting without features", error)
             return None
@@ -223,13 +223,13 @@ class Sizing:
 
     def suggest_timeout(self, startup: timedelta) -> timedelta | None:
         """Return the execution timeout to set for this try, or None to keep the DAG's own one. Logs the choice."""
-        if settings.disabled():
+        if settings.is_disabled():
             return None
         with fail_open(self.log, "sizing the timeout"):
             current = self._current_timeout()
             risk = float(settings.get("timeout_risk") or run_times.DEFAULT_RISK)
             advice = run_times.advice_for(self.hook.get_conn(), self.try_key(), self._features(), risk, current)
-            chosen = run_times.bounded(advice, current, startup)
+            chosen = run_times.bound_timeout(advice, current, startup)
             self.log.info(
                 "loadaware: execution_timeout %s → %s: a healthy run takes longer than %s with probability %g",
                 current if current is not None else "none",
@@ -272,7 +272,7 @@ class Sizing:
 
     def finish(self, end: report.End) -> None:
         """Report an ended try, and request the next amount after an OOM. Acts once per try and process."""
-        if settings.disabled():
+        if settings.is_disabled():
             return
         with fail_open(self.log, "reporting"):
             key = self.try_key()
@@ -284,7 +284,7 @@ class Sizing:
 
         The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.
         """
-        if settings.disabled():
+        if settings.is_disabled():
             return None
         key = self.try_key()
         return self._report(replace(key, try_number=try_number or key.try_number), end)

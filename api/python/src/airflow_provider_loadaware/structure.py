@@ -13,7 +13,7 @@ from airflow_provider_loadaware.state import FileStore
 
 MAX_TASKS = 2000  # the server rejects a larger structure
 MAX_DAGS = 1000
-SECONDS = 0.4  # the launch of a task waits for this request
+TIMEOUT_SECONDS = 0.4  # the launch of a task waits for this request
 
 
 def of_dag(dag: Any) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def send_changed(service: Service, namespace: str, dag: Any, folder: Path | None
         return False
     path = f"/dags/{quote(str(dag.dag_id), safe='')}/structure?{urlencode({'namespace': namespace})}"
     try:
-        service.request("PUT", path, {"tasks": tasks}, seconds=SECONDS)
+        service.request("PUT", path, {"tasks": tasks}, seconds=TIMEOUT_SECONDS)
     except RejectedError as error:
         if not error.retryable:
             store.put(name, {"digest": digest})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from fake_kubernetes.script import SCRIPT_VARIABLE, Failure, NodeRoom, Script
+from fake_kubernetes.script import SCRIPT_VARIABLE, Failure, NodeCapacity, Script
 
 MIB = 2**20
 GIB = 2**30
@@ -158,7 +158,7 @@ class PhasedCase:
 
     grows_to: int
     deferrable: bool = False
-    room: NodeRoom = NodeRoom.ENOUGH
+    capacity: NodeCapacity = NodeCapacity.ENOUGH
     refusals: int = 0  # resizes that Kubernetes refuses
     status: int = 403  # of a refusal
     outage: bool = False  # POST /phase is not answered
@@ -172,7 +172,7 @@ class PhasedCase:
             gated=self.deferrable,
             grows_to=self.grows_to,
             deferrals=self.deferrals,
-            room=self.room,
+            capacity=self.capacity,
             resize_refusals=self.refusals,
             resize_status=self.status,
         )
@@ -183,11 +183,11 @@ class PhasedCase:
 PHASED_CASES: Mapping[str, PhasedCase] = {
     "memory_grows": PhasedCase(PHASED_GROWN),
     "memory_grows_deferrable": PhasedCase(PHASED_GROWN, deferrable=True),
-    "memory_deferred": PhasedCase(PHASED_STATIC, room=NodeRoom.LATER, fallback="Deferred"),
-    "memory_deferred_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, room=NodeRoom.LATER, fallback="Deferred"),
-    "memory_infeasible": PhasedCase(PHASED_STATIC, room=NodeRoom.NEVER, fallback="Infeasible"),
+    "memory_deferred": PhasedCase(PHASED_STATIC, capacity=NodeCapacity.LATER, fallback="Deferred"),
+    "memory_deferred_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, capacity=NodeCapacity.LATER, fallback="Deferred"),
+    "memory_infeasible": PhasedCase(PHASED_STATIC, capacity=NodeCapacity.NEVER, fallback="Infeasible"),
     "memory_infeasible_deferrable": PhasedCase(
-        PHASED_STATIC, deferrable=True, room=NodeRoom.NEVER, fallback="Infeasible"
+        PHASED_STATIC, deferrable=True, capacity=NodeCapacity.NEVER, fallback="Infeasible"
     ),
     # The first two refusals are those of the CPU request and of the limit.
     "memory_refused": PhasedCase(PHASED_STATIC, refusals=2, fallback="403"),

@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
-from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Failure, NodeRoom, Script
+from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Failure, NodeCapacity, Script
 
 NS = "jobs"
 MIB = 2**20
@@ -244,13 +244,13 @@ def test_an_accepted_resize_is_in_progress_and_then_in_force(api: Any, cluster: 
     assert next(c for c in pod.spec.containers if c.name == "base").resources.requests["cpu"] == "100m"
 
 
-@pytest.mark.parametrize(("room", "reason"), [(NodeRoom.LATER, "Deferred"), (NodeRoom.NEVER, "Infeasible")])
-def test_a_node_without_room_accepts_only_a_larger_limit(
-    api: Any, cluster: Cluster, room: NodeRoom, reason: str
+@pytest.mark.parametrize(("capacity", "reason"), [(NodeCapacity.LATER, "Deferred"), (NodeCapacity.NEVER, "Infeasible")])
+def test_a_node_without_capacity_accepts_only_a_larger_limit(
+    api: Any, cluster: Cluster, capacity: NodeCapacity, reason: str
 ) -> None:
     now = 0.0
     cluster.clock = lambda: now
-    script = Script(need=MIB, seconds=60, room=room, deferred_seconds=10, resize_seconds=0)
+    script = Script(need=MIB, seconds=60, capacity=capacity, deferred_seconds=10, resize_seconds=0)
     api.create_namespaced_pod(NS, resizable(script))
     now = 1.0
     assert status_of(resize(api, "200Mi", "200Mi")) == ("100Mi", "100Mi", [("PodResizePending", reason)])
@@ -259,7 +259,7 @@ def test_a_node_without_room_accepts_only_a_larger_limit(
     now = 12.0
     later = status_of(api.read_namespaced_pod("p", NS))
     assert later == (
-        ("300Mi", "300Mi", []) if room is NodeRoom.LATER else ("200Mi", "100Mi", [("PodResizePending", reason)])
+        ("300Mi", "300Mi", []) if capacity is NodeCapacity.LATER else ("200Mi", "100Mi", [("PodResizePending", reason)])
     )
 
 

@@ -61,15 +61,15 @@ def outage() -> Iterator[Outage]:
         stack.callback(server.stop)
         server.learn(DAG_ID, TASK_ID, training_runs())
         urls = {name: url or stack.enter_context(closed_port()) for name, url in ADDRESSES.items()}
-        warm_up = Launch("warm-up", server.url, "warm-up", POD, patient=BOTH)
+        warm_up = Launch("warm-up", server.url, "warm-up", POD, long_timeouts=BOTH)
         launches = []
         for number, (fault, side) in enumerate(MATRIX):
             if number % HEALTHY_EVERY == 0:  # spread, so that the load of the machine affects both kinds alike
-                launches.append(Launch(f"healthy-{number}", server.url, f"healthy-{number}", POD, patient=BOTH))
+                launches.append(Launch(f"healthy-{number}", server.url, f"healthy-{number}", POD, long_timeouts=BOTH))
             url = urls.get(fault) or stack.enter_context(faulty(fault, SIDES[side], server.url))
             name = run_id((fault, side))
-            patient = ("predict",) if side == "observe" else ()
-            launches.append(Launch(name, url, name, POD, patient=patient))
+            long_timeouts = ("predict",) if side == "observe" else ()
+            launches.append(Launch(name, url, name, POD, long_timeouts=long_timeouts))
         launcher = stack.enter_context(start_launcher(path))
         _, *results = launcher.run(warm_up, *launches)
         by_run = {launch.run_id: result for launch, result in zip(launches, results, strict=True)}
@@ -110,7 +110,7 @@ def test_failed_reports_are_sent_later_and_once(outage: Outage) -> None:
     # Except 404: the client drops reports that the server rejects for good.
     unreported = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
     before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
-    again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD, patient=BOTH) for case in unreported]
+    again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD, long_timeouts=BOTH) for case in unreported]
     assert not [result.error for result in outage.launcher.run(*again) if result.error]
     after = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     key = {"dag_id": DAG_ID, "task_id": TASK_ID}
@@ -133,7 +133,7 @@ def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) ->
 def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
     running = script_env(need_of(500), gated=True)
     (result,) = outage.launcher.run(
-        Launch("existing", outage.server.url, "existing", running, existing="5Gi", patient=BOTH)
+        Launch("existing", outage.server.url, "existing", running, existing="5Gi", long_timeouts=BOTH)
     )
     assert result.error is None
     assert [pod.name for pod in result.pods] == ["existing"]
@@ -143,7 +143,7 @@ def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
 
 def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
     large = script_env(2 * GIB + 64 * MIB)  # more than its rows predict
-    case = Launch("leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, patient=BOTH)
+    case = Launch("leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, long_timeouts=BOTH)
     (result,) = outage.launcher.run(case)
     assert result.error is None
     killed, created = result.pods

@@ -22,7 +22,7 @@ def first_run(environment: Environment, task_id: str) -> list[int | None]:
 @pytest.mark.parametrize("task_id", FOLLOWED)
 def test_a_limit_grows_with_its_plan(environment: Environment, task_id: str) -> None:
     assert first_run(environment, task_id) == [PHASED_START, PHASED_GROWN]
-    executed = environment.planner.executed(task_id=task_id)
+    executed = environment.planner.executed_plan(task_id=task_id)
     assert executed["followed"] is True
     (pod,) = environment.pods("phased", task_id, "first")
     cpu, memory = [patch["spec"]["containers"][0]["resources"] for patch in pod.resizes[:2]]
@@ -37,7 +37,7 @@ def test_a_failure_returns_to_the_static_grant(environment: Environment, task_id
     assert "returning to the static grant" in log
     assert PHASED_CASES[task_id].fallback in log
     if not PHASED_CASES[task_id].outage:
-        executed = environment.planner.executed(task_id=task_id)
+        executed = environment.planner.executed_plan(task_id=task_id)
         assert executed["followed"] is False
         assert PHASED_CASES[task_id].fallback in executed["fallback"]
 
@@ -63,4 +63,4 @@ def test_an_observed_plan_changes_nothing(environment: Environment) -> None:
     assert first_run(environment, "observe_grows_deferrable") == [PHASED_STATIC, PHASED_STATIC]
     (pod,) = environment.pods("phased", "observe_grows_deferrable", "first")
     assert pod.resizes == []
-    assert environment.planner.executed(task_id="observe_grows_deferrable")["mode"] == "observe"
+    assert environment.planner.executed_plan(task_id="observe_grows_deferrable")["mode"] == "observe"

@@ -32,14 +32,14 @@ PLAN = Plan(
 class Simulation:
     """Answers the requests of a controller. `usage` are the bytes in use at a time; the program ends at `ends_at`.
 
-    `room` returns the reason of PodResizePending for wanted resources, or None if the node accepts them.
+    `pending_reason` returns the reason of PodResizePending for wanted resources, or None if the node accepts them.
     """
 
     usage: Callable[[float], int]
     answer: Callable[[dict[str, Any]], Any]
     plan: Plan = PLAN
     ends_at: float = 300.0
-    room: Callable[[Resources, Resources], str | None] = lambda wanted, in_force: None
+    pending_reason: Callable[[Resources, Resources], str | None] = lambda wanted, in_force: None
     refuse: Callable[[Resources, float], Failure | None] = lambda wanted, now: None
     metrics: Callable[[float], Failure | None] = lambda now: None
     api: Callable[[float], Failure | None] = lambda now: None
@@ -49,7 +49,7 @@ class Simulation:
     wanted: Resources = field(default_factory=Resources)
     in_force: Resources = field(default_factory=Resources)
     patches: list[tuple[float, Resources]] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
     _due: list[tuple[float, Resources]] = field(default_factory=list)
     _log: Any = None
@@ -94,7 +94,7 @@ class Simulation:
         if isinstance(request, ReadUsage):
             return self.metrics(self.now) or self._metrics()
         if isinstance(request, Ask):
-            self.asked.append(request.body)
+            self.phase_requests.append(request.body)
             return self.answer(request.body)
         assert isinstance(request, Resize)
         return self._patch(request.body)
@@ -121,13 +121,13 @@ class Simulation:
             return refused
         self.wanted = wanted
         self._due.clear()
-        if self.room(wanted, self.in_force) is None:
+        if self.pending_reason(wanted, self.in_force) is None:
             self._due.append((self.now + self.delay, wanted))
         return {}
 
     def pod(self) -> dict[str, Any]:
-        pending = self.room(self.wanted, self.in_force) if self.wanted != self.in_force else None
-        condition = {"type": "PodResizePending", "status": "True", "reason": pending, "message": "no room"}
+        pending = self.pending_reason(self.wanted, self.in_force) if self.wanted != self.in_force else None
+        condition = {"type": "PodResizePending", "status": "True", "reason": pending, "message": "no capacity"}
         name = "terminated" if self.now >= self.ends_at else "running"
         state = {name: {"startedAt": EPOCH.isoformat().replace("+00:00", "Z")}}
         return {

@@ -49,27 +49,27 @@ def test_only_short_scalars_are_sent() -> None:
         "ok": "x" * 500,
         "flag": True,
     }
-    assert features.limited(values) == {"ok": "x" * 500, "flag": True}
-    assert len(features.limited({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
+    assert features.within_limits(values) == {"ok": "x" * 500, "flag": True}
+    assert len(features.within_limits({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
 
 
 def test_a_callable_reads_the_context() -> None:
-    assert features.given(lambda c: {"n": c["x"] + 1}, {"x": 1}) == {"n": 2}
+    assert features.of_source(lambda c: {"n": c["x"] + 1}, {"x": 1}) == {"n": 2}
 
 
 def test_a_rendered_number_is_a_number_and_a_literal_stays_text() -> None:
     source = {"count": "{{ params.n }}", "zone": "17", "share": "{{ 1 / 2 }}"}
     names = features.jinja_names(source)
     rendered = {"count": "1253", "zone": "17", "share": "0.5"}
-    assert features.given(rendered, {}, names) == {"count": 1253, "zone": "17", "share": 0.5}
+    assert features.of_source(rendered, {}, names) == {"count": 1253, "zone": "17", "share": 0.5}
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "{'a': 1}"])
 def test_a_mapping_as_text_is_parsed(text: str) -> None:
-    assert features.given(text, {}) == {"a": 1}
+    assert features.of_source(text, {}) == {"a": 1}
 
 
 @pytest.mark.parametrize("source", ["invalid", "[1]", lambda _: 3, 7])
 def test_other_types_are_rejected(source: Any) -> None:
     with pytest.raises((TypeError, ValueError, SyntaxError)):
-        features.given(source, {})
+        features.of_source(source, {})

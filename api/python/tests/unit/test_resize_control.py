@@ -31,7 +31,7 @@ def follow(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def stays(wanted: Resources, in_force: Resources, reason: str) -> str | None:
-    """A node that has room for no larger request."""
+    """A node that has capacity for no larger request."""
     larger = (wanted.request or 0) > (in_force.request or 0) or (wanted.cpu or 0) > (in_force.cpu or 0)
     return reason if larger else None
 
@@ -53,11 +53,11 @@ def test_the_limit_follows_the_usage_and_the_plan_counts_as_followed() -> None:
 def test_the_request_contains_the_usage_so_far() -> None:
     run = Simulation(ramp, follow, ends_at=30)
     run.run(LOG)
-    first, last = run.asked[0], run.asked[-1]
+    first, last = run.phase_requests[0], run.phase_requests[-1]
     assert (first["elapsed_seconds"], first["limit_bytes"], first["static_bytes"]) == (0, 200 * MIB, STATIC)
     assert (first["cpu_millicores"], first["static_cpu_millicores"]) == (500, 2000)
     assert last["samples"][0] == {"seconds": 0, "memory_bytes": 100 * MIB, "cpu_cores": 0.75}
-    assert last["memory_max_bytes"] == last["samples"][-1]["memory_bytes"] == ramp(run.asked[-1]["elapsed_seconds"])
+    assert last["memory_max_bytes"] == last["samples"][-1]["memory_bytes"] == ramp(run.phase_requests[-1]["elapsed_seconds"])
     assert {"dag_id": "d", "try_number": 1}.items() <= last.items()
 
 
@@ -71,8 +71,8 @@ def test_cpu_precedes_memory_and_the_request_precedes_the_limit() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Deferred", "Infeasible"])
-def test_a_node_without_room_gets_the_static_limit_with_the_old_request(reason: str) -> None:
-    run = Simulation(ramp, follow, room=lambda wanted, in_force: stays(wanted, in_force, reason))
+def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
+    run = Simulation(ramp, follow, pending_reason=lambda wanted, in_force: stays(wanted, in_force, reason))
     done = run.run(LOG)
     assert not run.killed and ramp(299) < STATIC
     assert reason in (done.fallback or "")
@@ -86,7 +86,7 @@ def test_a_node_without_room_gets_the_static_limit_with_the_old_request(reason: 
 
 def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None:
     run = Simulation(ramp, lambda body: {**follow(body), "by_seconds": 250.0})
-    run.room = lambda wanted, in_force: stays(wanted, in_force, "Deferred") if run.now < 12 else None
+    run.pending_reason = lambda wanted, in_force: stays(wanted, in_force, "Deferred") if run.now < 12 else None
 
     def admit(now: float) -> int:  # the node looks again
         if now >= 12 and run.wanted != run.in_force and not run._due:
@@ -202,14 +202,14 @@ def test_the_maximum_bounds_the_limit() -> None:
     run = Simulation(lambda now: 100 * MIB, lambda body: phase_answer(5000 * MIB, 20), plan)
     run.run(LOG)
     assert run.in_force.limit == 1200 * MIB
-    assert run.asked[0]["max_memory_bytes"] == 1200 * MIB
+    assert run.phase_requests[0]["max_memory_bytes"] == 1200 * MIB
 
 
 def test_a_pending_cpu_request_is_withdrawn_and_does_not_block_the_memory() -> None:
     def only_cpu(wanted: Resources, in_force: Resources) -> str | None:
         return "Deferred" if (wanted.cpu or 0) > (in_force.cpu or 0) else None
 
-    run = Simulation(ramp, lambda body: {**follow(body), "cpu_millicores": 1500}, room=only_cpu)
+    run = Simulation(ramp, lambda body: {**follow(body), "cpu_millicores": 1500}, pending_reason=only_cpu)
     done = run.run(LOG)
     assert not run.killed
     assert done.fallback is None
@@ -218,7 +218,7 @@ def test_a_pending_cpu_request_is_withdrawn_and_does_not_block_the_memory() -> N
 
 def test_a_cpu_plan_changes_only_the_cpu_request() -> None:
     plan = dataclasses.replace(PLAN, mode="cpu", cpu_limit=1000)
-    run = Simulation(ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.asked) == 1 else 250), plan)
+    run = Simulation(ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.phase_requests) == 1 else 250), plan)
     done = run.run(LOG)
     assert [p.cpu for _, p in run.patches] == [1000, 250], "bounded by the CPU limit; it may fall"
     assert {(p.limit, p.request) for _, p in run.patches} == {(STATIC, STATIC)}
@@ -251,7 +251,7 @@ def test_the_server_is_asked_when_it_said_when_usage_grows_and_at_steps() -> Non
         lambda now: 100 * MIB if now < 70 else 120 * MIB, lambda body: phase_answer(200 * MIB, 0, 100.0), plan
     )
     run.run(LOG, until=150)
-    assert [round(body["elapsed_seconds"]) for body in run.asked] == [0, 40, 70]
+    assert [round(body["elapsed_seconds"]) for body in run.phase_requests] == [0, 40, 70]
 
 
 def test_every_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -269,13 +269,13 @@ def test_return_to_static_sets_it_at_once() -> None:
     done = run.drive(controller, controller.return_to_static("the trigger may not resize"))
     assert run.in_force == Resources(STATIC, 200 * MIB, 500)
     assert run.patches[0][0] == 0
-    assert run.asked == []
+    assert run.phase_requests == []
     assert done.fallback == "the trigger may not resize"
 
 
 def test_a_pending_resize_falls_back_before_its_deadline_if_the_usage_is_near_the_limit() -> None:
     run = Simulation(lambda now: int((100 + now) * MIB), lambda body: {**follow(body), "by_seconds": 280.0})
-    run.room = lambda wanted, in_force: stays(wanted, in_force, "Deferred")
+    run.pending_reason = lambda wanted, in_force: stays(wanted, in_force, "Deferred")
     done = run.run(LOG)
     assert not run.killed
     assert "near the limit" in (done.fallback or "")
@@ -297,9 +297,9 @@ def test_a_plan_that_keeps_the_limit_changes_only_the_requests() -> None:
     assert {patch.limit for _, patch in run.patches} == {STATIC}
     assert ramp(249) < (run.wanted.request or 0) < STATIC
     assert (executed["followed"], executed["start_bytes"]) == (False, STATIC)
-    asked = [body["limit_bytes"] for body in run.asked]
-    assert asked[0] == 200 * MIB, "the plan's limit, not the pod's"
-    assert 700 * MIB < asked[-1] < STATIC
+    limits = [body["limit_bytes"] for body in run.phase_requests]
+    assert limits[0] == 200 * MIB, "the plan's limit, not the pod's"
+    assert 700 * MIB < limits[-1] < STATIC
 
 
 def test_a_lost_worker_does_not_harm_a_pod_that_keeps_its_limit() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.cncf.kubernetes.triggers.pod import KubernetesPodTrigger
-from fake_kubernetes import SCRIPT_VARIABLE, Cluster, NodeRoom, Pod, Script, serve, write_kubeconfig
+from fake_kubernetes import SCRIPT_VARIABLE, Cluster, NodeCapacity, Pod, Script, serve, write_kubeconfig
 from fake_kubernetes.quantity import memory_bytes
 from kubernetes import client, config
 from kubernetes.client import models as k8s
@@ -317,7 +317,7 @@ def test_a_trigger_that_may_not_resize_lets_the_worker_set_the_static_grant(
 
 def test_a_trigger_without_a_server_sets_the_static_grant(fake: Fake, planned: ScriptedServer) -> None:
     planned.answers["/phase"] = (500, {"detail": "no"})
-    script = Script(need=MIB, seconds=0, grows_to=STATIC, room=NodeRoom.LATER)
+    script = Script(need=MIB, seconds=0, grows_to=STATIC, capacity=NodeCapacity.LATER)
     operator = deferrable(fake, script)
     fake.create(operator)
     event = asyncio.run(event_of(trigger_of(fake, operator)))
@@ -340,7 +340,7 @@ def test_an_error_while_deferring_sets_the_static_grant(
 def test_an_unknown_execution_is_reported_as_not_followed(fake: Fake, planned: ScriptedServer) -> None:
     operator = fake.operator(script=Script(need=MIB, seconds=0))
     fake.create(operator)
-    resizer.executed(operator)
+    resizer.stop(operator)
     del operator.loadaware_resizer
     fake.wait()
     with contextlib.suppress(Exception):

@@ -45,9 +45,9 @@ def test_an_invalid_suggestion_is_an_error(server: ScriptedServer, seconds: Any)
 
 def test_the_own_timeout_stays_the_upper_bound() -> None:
     hour, startup = run_times.Advice(timedelta(hours=1)), timedelta(minutes=2)
-    assert run_times.bounded(hour, None, startup) == timedelta(minutes=62)
-    assert run_times.bounded(hour, timedelta(minutes=30), startup) == timedelta(minutes=30)
-    assert run_times.bounded(run_times.Advice(timedelta(seconds=2)), None, timedelta()) == run_times.MIN_TIMEOUT
+    assert run_times.bound_timeout(hour, None, startup) == timedelta(minutes=62)
+    assert run_times.bound_timeout(hour, timedelta(minutes=30), startup) == timedelta(minutes=30)
+    assert run_times.bound_timeout(run_times.Advice(timedelta(seconds=2)), None, timedelta()) == run_times.MIN_TIMEOUT
 
 
 def test_a_structure_is_sent_when_it_changes(server: ScriptedServer, tmp_path: Path) -> None:

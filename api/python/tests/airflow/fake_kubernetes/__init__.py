@@ -6,7 +6,7 @@ is a function of its age (see lifecycle). So nothing runs in the background, and
 
 from fake_kubernetes.cluster import Cluster, Pod
 from fake_kubernetes.kubeconfig import write_kubeconfig
-from fake_kubernetes.script import SCRIPT_VARIABLE, Failure, NodeRoom, Script
+from fake_kubernetes.script import SCRIPT_VARIABLE, Failure, NodeCapacity, Script
 from fake_kubernetes.server import serve
 
-__all__ = ["SCRIPT_VARIABLE", "Cluster", "Failure", "NodeRoom", "Pod", "Script", "serve", "write_kubeconfig"]
+__all__ = ["SCRIPT_VARIABLE", "Cluster", "Failure", "NodeCapacity", "Pod", "Script", "serve", "write_kubeconfig"]

@@ -208,7 +208,7 @@ class Cluster:
         """Return the usage of a pod as metrics-server shows it."""
         pod = self.get(namespace, name)
         age, script = self.age(pod), pod.lifecycle.script
-        if not script.measured or not pod.lifecycle.started(age) or pod.lifecycle.ended(age):
+        if not script.measured or not pod.lifecycle.has_started(age) or pod.lifecycle.has_ended(age):
             raise RejectedError(404, "NotFound", f'podmetrics.metrics.k8s.io "{namespace}/{name}" not found')
         usage = {"memory": str(script.memory_at(age - STARTUP)), "cpu": f"{script.cores * 1e9:.0f}n"}
         return {
@@ -227,7 +227,7 @@ class Cluster:
             events = [("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient memory.")]
         else:
             events = [("Normal", "Scheduled", f"Successfully assigned {namespace}/{name} to a node")]
-            if pod.lifecycle.started(self.age(pod)):
+            if pod.lifecycle.has_started(self.age(pod)):
                 events.append(("Normal", "Started", f"Started container {pod.lifecycle.base}"))
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
@@ -255,7 +255,7 @@ class Cluster:
 
     def _remove_preempted(self) -> None:
         for key, pod in list(self._pods.items()):
-            if pod.lifecycle.deleted(self.age(pod)):
+            if pod.lifecycle.is_deleted(self.age(pod)):
                 del self._pods[key]
 
 

@@ -73,7 +73,7 @@ class Lifecycle:
         """Return how the pod failed until an age."""
         return self.failure() if self.killed_at(age) is None else Failure.OOM_KILLED
 
-    def ended(self, age: float) -> bool:
+    def has_ended(self, age: float) -> bool:
         if self.failure() is Failure.UNSCHEDULABLE:
             return False
         if self.killed_at(age) is not None:
@@ -83,18 +83,18 @@ class Lifecycle:
         grown_at = self.grown_at()
         return grown_at is not None and age >= max(STARTUP, grown_at) + self.script.seconds
 
-    def deleted(self, age: float) -> bool:
+    def is_deleted(self, age: float) -> bool:
         """Return whether the cluster deleted the pod."""
-        return self.failure() is Failure.PREEMPTED and self.ended(age)
+        return self.failure() is Failure.PREEMPTED and self.has_ended(age)
 
-    def started(self, age: float) -> bool:
+    def has_started(self, age: float) -> bool:
         return age >= STARTUP and self.failure() not in (Failure.UNSCHEDULABLE, Failure.INIT_OOM)
 
     def phase(self, age: float) -> str:
-        if self.ended(age):
+        if self.has_ended(age):
             succeeded = self.failure_at(age) in (None, Failure.OOM_EXIT_0)
             return "Succeeded" if succeeded else "Failed"
-        return "Running" if self.started(age) else "Pending"
+        return "Running" if self.has_started(age) else "Pending"
 
     def status(self, age: float) -> Json:
         """Return the pod's `status` at an age in seconds."""
@@ -103,7 +103,7 @@ class Lifecycle:
             return status
         status["startTime"] = rfc3339(self.created_at)
         status["hostIP"] = status["podIP"] = "127.0.0.1"
-        if self.failure() is Failure.EVICTED and self.ended(age):
+        if self.failure() is Failure.EVICTED and self.has_ended(age):
             status["reason"] = "Evicted"
             status["message"] = "The node was low on resource: memory."
         status["containerStatuses"] = [self._container(container, age) for container in self.spec["containers"]]
@@ -115,11 +115,11 @@ class Lifecycle:
 
     def log(self, age: float) -> list[str]:
         """Return the log lines of the base container so far."""
-        if not self.started(age):
+        if not self.has_started(age):
             return []
         failure = self.failure_at(age)
         lines = list(self.script.log)
-        if self.ended(age) and failure is not None:
+        if self.has_ended(age) and failure is not None:
             lines += FAILURE_LOGS.get(failure, ())
         return lines
 
@@ -137,10 +137,10 @@ class Lifecycle:
         return _named(container, self._state(container["name"], age))
 
     def _state(self, name: str, age: float) -> Json:
-        if not self.started(age):
+        if not self.has_started(age):
             waiting = "PodInitializing" if self.spec.get("initContainers") else "ContainerCreating"
             return {"waiting": {"reason": waiting}}
-        if not self.ended(age):
+        if not self.has_ended(age):
             return {"running": {"startedAt": rfc3339(self.created_at + timedelta(seconds=STARTUP))}}
         if name == self.base:
             return self._terminated(*self._base_termination(age), self.killed_at(age))

@@ -1,9 +1,9 @@
 """In-place resizes of a pod, as the API server validates them and a node carries them out.
 
-    PATCH pods/resize ─▶ wanted ──(the node has room)──▶ allocated ──(after a while)──▶ in force
+    PATCH pods/resize ─▶ wanted ──(the node has capacity)──▶ allocated ──(after a while)──▶ in force
                                 └─(it has none)────────▶ condition PodResizePending: Deferred or Infeasible
 
-A node reserves requests, so that it always has room for a larger limit. It decides about all amounts of a pod together.
+A node reserves requests, so that it always has capacity for a larger limit. It decides about all amounts of a pod together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fake_kubernetes.quantity import cpu_cores, memory_bytes
-from fake_kubernetes.script import NodeRoom, Script
+from fake_kubernetes.script import NodeCapacity, Script
 
 Json = dict[str, Any]
 
@@ -67,13 +67,13 @@ class Resizing:
         self.settle(now, spec)
 
     def settle(self, now: float, spec: Json) -> None:
-        """Allocate wanted resources for which the node has room by now."""
+        """Allocate wanted resources for which the node has capacity by now."""
         since, wanted = self._pending_since, resources_of(spec)
         if since is None:
             return
-        if self._needs_room(wanted) and self.script.room is not NodeRoom.ENOUGH:
+        if self._needs_capacity(wanted) and self.script.capacity is not NodeCapacity.ENOUGH:
             wait = self.script.deferred_seconds
-            if self.script.room is NodeRoom.NEVER or wait is None or now < since + wait:
+            if self.script.capacity is NodeCapacity.NEVER or wait is None or now < since + wait:
                 return
             since += wait
         self._pending_since = None
@@ -91,7 +91,7 @@ class Resizing:
     def conditions(self, now: float) -> list[Json]:
         """Return the conditions that describe a resize."""
         if self._pending_since is not None:
-            never = self.script.room is NodeRoom.NEVER
+            never = self.script.capacity is NodeCapacity.NEVER
             reason, message = (
                 ("Infeasible", "Node didn't have enough capacity: memory")
                 if never
@@ -102,7 +102,7 @@ class Resizing:
             return [{"type": "PodResizeInProgress", "status": "True"}]
         return []
 
-    def _needs_room(self, wanted: list[Json]) -> bool:
+    def _needs_capacity(self, wanted: list[Json]) -> bool:
         return any(
             (_amount(new, "requests", name) or 0) > (_amount(old, "requests", name) or 0)
             for old, new in zip(self.allocated, wanted, strict=True)

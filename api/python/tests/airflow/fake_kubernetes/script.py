@@ -31,8 +31,8 @@ class Failure(str, Enum):
     INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
 
 
-class NodeRoom(str, Enum):
-    """Whether the node has room for larger requests."""
+class NodeCapacity(str, Enum):
+    """Whether the node has capacity for larger requests."""
 
     ENOUGH = "enough"
     LATER = "later"  # resizes are Deferred
@@ -70,8 +70,8 @@ class Script:
     deferrals: int = 1  # deferrals of its task before a gated pod is released
     cores: float = 0.5  # in use
     measured: bool = True  # whether the metrics API shows the pod
-    room: NodeRoom = NodeRoom.ENOUGH
-    deferred_seconds: float | None = None  # until the node has room; None: never
+    capacity: NodeCapacity = NodeCapacity.ENOUGH
+    deferred_seconds: float | None = None  # until the node has capacity; None: never
     resize_seconds: float = 0.2  # until an accepted resize is in force
     resize_refusals: int = 0  # resizes that the API server rejects with `resize_status`
     resize_status: int = 403
@@ -112,7 +112,7 @@ class Script:
                 "deferrals": self.deferrals,
                 "cores": self.cores,
                 "measured": self.measured,
-                "room": self.room.value,
+                "capacity": self.capacity.value,
                 "deferred_seconds": self.deferred_seconds,
                 "resize_seconds": self.resize_seconds,
                 "resize_refusals": self.resize_refusals,
@@ -128,8 +128,8 @@ class Script:
         for name in ("fails", "fails_when_short"):
             if name in given:
                 given[name] = Failure(given[name])
-        if "room" in given:
-            given["room"] = NodeRoom(given["room"])
+        if "capacity" in given:
+            given["capacity"] = NodeCapacity(given["capacity"])
         if "memory" in given:
             given["memory"] = tuple((since, used) for since, used in given["memory"])
         if "log" in given:

@@ -136,9 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer({"apiVersion": "v1", "kind": "APIGroupList", "groups": groups})
 
     def _review(self) -> None:
-        asked = self.body["spec"]["resourceAttributes"]
-        path = "/".join(asked[name] for name in ("resource", "subresource") if asked.get(name))
-        allowed = f"{asked['verb']} {path}" not in self.pods.forbidden
+        attributes = self.body["spec"]["resourceAttributes"]
+        path = "/".join(attributes[name] for name in ("resource", "subresource") if attributes.get(name))
+        allowed = f"{attributes['verb']} {path}" not in self.pods.forbidden
         self._answer({**self.body, "status": {"allowed": allowed}}, 201)
 
     def _metrics(self, namespace: str, name: str) -> None:
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _log(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
         container = self.query.get("container", pod.lifecycle.base)
-        if not pod.lifecycle.started(self.pods.age(pod)):
+        if not pod.lifecycle.has_started(self.pods.age(pod)):
             raise RejectedError(400, "BadRequest", f'container "{container}" is waiting to start')
         sent = 0
 
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
 
         self._begin_stream("text/plain")
         follow = self.query.get("follow", "").lower() == "true"
-        while follow and not pod.lifecycle.ended(self.pods.age(pod)):
+        while follow and not pod.lifecycle.has_ended(self.pods.age(pod)):
             self._send_lines(new_lines())
             time.sleep(_TICK)
         rest = new_lines()

@@ -221,7 +221,7 @@ class Airflow:
 
     def _check_alive(self) -> None:
         for process in self._processes:
-            assert not process.ended(), process.output()[-8000:]
+            assert not process.has_ended(), process.output()[-8000:]
 
 
 def _environment(home: Path) -> dict[str, str]:

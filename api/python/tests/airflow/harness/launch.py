@@ -29,7 +29,7 @@ from scenarios import FAST_POLLING
 Json = dict[str, Any]
 
 CONCURRENCY = 8
-PATIENCE = 60.0  # seconds
+LONG_TIMEOUT = 60.0  # seconds
 CRASHED = '{"error": "the process died", "started": 0, "seconds": 0}'
 DAG_ID, TASK_ID = "launch", "work"
 
@@ -52,7 +52,7 @@ def launch(case: Json) -> Json:
     started = time.monotonic()
     error = None
     try:
-        with _patience(task, case["patient"]):
+        with _extend_timeouts(task, case["long_timeouts"]):
             task.execute(context)
     except Exception as caught:  # noqa: BLE001 - the result contains the error
         error = f"{type(caught).__name__}: {caught}"
@@ -60,12 +60,12 @@ def launch(case: Json) -> Json:
 
 
 @contextmanager
-def _patience(task: Any, phases: list[str]) -> Iterator[None]:
+def _extend_timeouts(task: Any, phases: list[str]) -> Iterator[None]:
     """Extend the timeouts in phases without a fault, so that a busy machine does not look like one.
 
     The prediction ends when the pod exists; the report starts later.
     """
-    timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(phases, PATIENCE)
+    timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(phases, LONG_TIMEOUT)
     total, connect = service.TOTAL_SECONDS, service.CONNECT_SECONDS
     create = task.get_or_create_pod
 
@@ -77,7 +77,7 @@ def _patience(task: Any, phases: list[str]) -> Iterator[None]:
     task.get_or_create_pod = create_pod
     service.TOTAL_SECONDS = timeouts["predict"]
     if phases:
-        service.CONNECT_SECONDS = PATIENCE
+        service.CONNECT_SECONDS = LONG_TIMEOUT
     try:
         yield
     finally:

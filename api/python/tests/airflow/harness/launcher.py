@@ -35,7 +35,7 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
     existing_ended: bool = False  # whether that pod already failed
-    patient: tuple[str, ...] = ()  # phases without a fault ("predict", "observe"), which have long timeouts
+    long_timeouts: tuple[str, ...] = ()  # phases without a fault: "predict", "observe"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Launcher:
             "env_vars": launch.env_vars,
             "existing": launch.existing,
             "existing_ended": launch.existing_ended,
-            "patient": launch.patient,
+            "long_timeouts": launch.long_timeouts,
             "env": {
                 **launch.env,
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(launch.url),
@@ -106,7 +106,8 @@ def start_launcher(folder: Path) -> Iterator[Launcher]:
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-    # The operator finds an existing pod in a list and reads it afterwards, so a gated pod runs until it is adopted.
+    # The operator finds an existing pod in a list and reads it afterwards, so a gated pod (Script.gated) runs
+    # until the operator has reattached to it.
     cluster = Cluster(is_released=lambda pod: pod.reads > 0)
     with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
         env = {

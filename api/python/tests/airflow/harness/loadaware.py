@@ -112,7 +112,7 @@ class Loadaware:
         return answer["duplicate"] is True
 
     def _address(self) -> str | None:
-        assert not self._process.ended()
+        assert not self._process.has_ended()
         found = re.search(r"^loadaware serves at (\S+)$", self._process.output(), re.MULTILINE)
         return found.group(1) if found else None
 

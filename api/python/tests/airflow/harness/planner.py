@@ -27,7 +27,7 @@ class Planner:
     upstream: str
     may_grow: Callable[[Json], bool] = lambda key: True
     is_down: bool = False  # /phase is not answered
-    asked: list[Json] = field(default_factory=list)
+    phase_requests: list[Json] = field(default_factory=list)
     reports: list[Json] = field(default_factory=list)
     url: str = ""
 
@@ -47,7 +47,7 @@ class Planner:
         return {**answer, "memory": memory, "cpu": cpu, "source": "model", "mode": "enforce", "plan": plan}
 
     def phase(self, body: Json) -> Json:
-        self.asked.append(body)
+        self.phase_requests.append(body)
         grows = self.may_grow(body) and bool(body.get("samples"))
         return {
             "mode": "memory",
@@ -64,7 +64,7 @@ class Planner:
             "reason": "the usage grows",
         }
 
-    def executed(self, **key: Any) -> Json:
+    def executed_plan(self, **key: Any) -> Json:
         """Return the executed plan of the report of a try."""
         (found,) = [report for report in self.reports if key.items() <= report.items()]
         plan: Json = found["executed_plan"]

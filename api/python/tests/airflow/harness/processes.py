@@ -28,7 +28,7 @@ class Process:
                 start_new_session=True,
             )
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._popen.poll() is not None
 
     def output(self) -> str:
@@ -51,7 +51,7 @@ class Process:
         self._popen.wait()
 
     def terminate(self) -> None:
-        if not self.ended():
+        if not self.has_ended():
             self._popen.terminate()
 
     def stop(self) -> None:

@@ -31,7 +31,7 @@ from trial.settings import Settings
 Json = dict[str, Any]
 RESETS = {15: 0, 35: 17, 55: 37}  # a failed state, and the state from which the run is repeated
 MAX_RUNS = 1000  # of one page of the API
-PATIENCE = 900  # seconds without any progress after which the trial fails
+STALL_TIMEOUT = 900  # seconds without any progress after which the trial fails
 UNAVAILABLE = (OSError, http.client.HTTPException)  # while the service or its PostgreSQL starts again
 
 
@@ -107,7 +107,7 @@ class Trial:
             if time.monotonic() > printed + 30:
                 printed = time.monotonic()
                 print(f"{time.strftime('%T')} {state}, kills {dict(self.crashes.done)}", flush=True)
-            assert time.monotonic() < changed + PATIENCE, f"no progress for {PATIENCE} s: {state}"
+            assert time.monotonic() < changed + STALL_TIMEOUT, f"no progress for {STALL_TIMEOUT} s: {state}"
             time.sleep(0.5)
 
 

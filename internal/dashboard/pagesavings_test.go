@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// The total of the rows equals the total that the ledger returns, even if some amounts are unknown.
-func TestTotalOfRowsEqualsTotalOfTheLedger(t *testing.T) {
+// The total of the rows equals the total that a query returns, even if some amounts are unknown.
+func TestTotalOfRowsEqualsQueriedTotal(t *testing.T) {
 	st, err := postgres.Open(t.Context(), pgtest.Migrated(t), postgres.Config{})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)

@@ -6,47 +6,47 @@ import (
 	"math/rand/v2"
 )
 
-// FieldFamilies lists the families that imitate series from the field: uneven samples, gaps,
+// IrregularFamilies lists the families that imitate production series: uneven samples, gaps,
 // missing CPU, tasks with 5 to 200 runs, and runs from one minute to six hours. No constant of
 // package plan was chosen on them, and no test of kill rates uses them.
-func FieldFamilies() []string {
+func IrregularFamilies() []string {
 	return []string{"workflow", "services", "training", "drift", "spikes", "inputs", "flat"}
 }
 
-// FieldRun is one run with uneven samples.
-type FieldRun struct {
+// IrregularRun is one run with uneven samples.
+type IrregularRun struct {
 	Task, ID string
 	Seconds  []float64
 	Memory   []float64 // bytes
 	CPU      []float64 // cores; NaN: unknown
 }
 
-// fieldTask is a task of a field family.
-type fieldTask struct {
+// irregularTask is a task of an irregular family.
+type irregularTask struct {
 	runs   int
 	size   float64 // standard deviation of the size of the inputs, in log units
 	step   float64 // seconds between samples
 	gaps   bool    // some samples are missing, others are doubled
 	blank  float64 // share of the samples without CPU
-	memory fieldMemory
+	memory irregularMemory
 }
 
-// fieldMemory draws the memory of a run in bytes, one value every Step seconds. size is the size of
+// irregularMemory draws the memory of a run in bytes, one value every Step seconds. size is the size of
 // the run's input, about 1. at is the position of the run among the runs of the task, 0 to 1.
-type fieldMemory func(rng *rand.Rand, size, at float64) []float64
+type irregularMemory func(rng *rand.Rand, size, at float64) []float64
 
-// GenerateField returns the runs of some tasks of a family. The runs of different tasks alternate
+// GenerateIrregular returns the runs of some tasks of a family. The runs of different tasks alternate
 // in time, as they do in a real file.
-func GenerateField(family string, tasks int, seed uint64) []FieldRun {
+func GenerateIrregular(family string, tasks int, seed uint64) []IrregularRun {
 	rng := rand.New(rand.NewPCG(seed, 0xf1e1d))
-	var byTask [][]FieldRun
+	var byTask [][]IrregularRun
 	most := 0
 	for t := range tasks {
 		own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
-		runs := fieldRuns(newFieldTask(family, t, own), fmt.Sprintf("%s-%02d", family, t), own)
+		runs := irregularRuns(newIrregularTask(family, t, own), fmt.Sprintf("%s-%02d", family, t), own)
 		byTask, most = append(byTask, runs), max(most, len(runs))
 	}
-	var all []FieldRun
+	var all []IrregularRun
 	for i := range most {
 		for _, runs := range byTask {
 			// Tasks with fewer runs run less often, from the start to the end of the file.
@@ -58,13 +58,13 @@ func GenerateField(family string, tasks int, seed uint64) []FieldRun {
 	return all
 }
 
-func fieldRuns(t fieldTask, name string, rng *rand.Rand) []FieldRun {
-	var all []FieldRun
+func irregularRuns(t irregularTask, name string, rng *rand.Rand) []IrregularRun {
+	var all []IrregularRun
 	cores := []float64{.5, 1, 2, 4, 8}[rng.IntN(5)]
 	for i := range t.runs {
 		size := math.Exp(t.size * rng.NormFloat64())
 		memory := t.memory(rng, size, float64(i)/float64(t.runs))
-		r := FieldRun{Task: name, ID: fmt.Sprintf("scheduled__%04d", i)}
+		r := IrregularRun{Task: name, ID: fmt.Sprintf("scheduled__%04d", i)}
 		r.sample(rng, memory, cpu(rng, len(memory), cores), &t)
 		all = append(all, r)
 	}
@@ -72,7 +72,7 @@ func fieldRuns(t fieldTask, name string, rng *rand.Rand) []FieldRun {
 }
 
 // sample reads memory and CPU at the times of the task's samples.
-func (r *FieldRun) sample(rng *rand.Rand, memory, cores []float64, t *fieldTask) {
+func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregularTask) {
 	start := math.Round(1e5 * rng.Float64())
 	until := -1.0 // end of a gap
 	for now := 0.0; now < float64(len(memory)*Step); now += t.step {
@@ -94,13 +94,13 @@ func (r *FieldRun) sample(rng *rand.Rand, memory, cores []float64, t *fieldTask)
 	}
 }
 
-func (r *FieldRun) add(seconds, memory, cores float64) {
+func (r *IrregularRun) add(seconds, memory, cores float64) {
 	r.Seconds, r.Memory, r.CPU = append(r.Seconds, seconds), append(r.Memory, math.Round(memory)), append(r.CPU, cores)
 }
 
-// newFieldTask draws a task of a family. It panics for an unknown family.
-func newFieldTask(family string, n int, rng *rand.Rand) fieldTask {
-	t := fieldTask{
+// newIrregularTask draws a task of a family. It panics for an unknown family.
+func newIrregularTask(family string, n int, rng *rand.Rand) irregularTask {
+	t := irregularTask{
 		runs: []int{5, 8, 12, 20, 40}[rng.IntN(5)], size: .05 + .3*rng.Float64(),
 		step: []float64{2, 2, 2, 2, 4, 6, 10, 16}[rng.IntN(8)], gaps: rng.IntN(3) == 0,
 	}
@@ -115,7 +115,7 @@ func newFieldTask(family string, n int, rng *rand.Rand) fieldTask {
 		seconds = min(seconds, 3000)
 	}
 	noise := .002 + .02*rng.Float64()
-	draw := newFieldMemory(family, rng)
+	draw := newIrregularShape(family, rng)
 	t.memory = func(rng *rand.Rand, size, at float64) []float64 {
 		all := draw(rng, seconds, size, at)
 		for i, m := range all {

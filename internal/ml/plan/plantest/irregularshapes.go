@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// fieldShape draws the memory of a run that takes about some seconds with an input of size 1, in
+// irregularShape draws the memory of a run that takes about some seconds with an input of size 1, in
 // units of the peak of such a run.
-type fieldShape func(rng *rand.Rand, seconds, size, at float64) []float64
+type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
-// newFieldMemory draws the shape of a task of a family. It panics for an unknown family.
-func newFieldMemory(family string, rng *rand.Rand) fieldShape {
+// newIrregularShape draws the shape of a task of a family. It panics for an unknown family.
+func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 	switch family {
 	case "workflow":
 		return workflow(rng)
@@ -55,7 +55,7 @@ func hold(all []float64, n int, level float64) []float64 {
 
 // workflow returns a program of a workflow: it loads an index or reference, streams its input, and
 // sorts, merges or reports at the end. The duration of each phase varies up to five times.
-func workflow(rng *rand.Rand) fieldShape {
+func workflow(rng *rand.Rand) irregularShape {
 	phases := 2 + rng.IntN(4)
 	levels, shares, ramps := make([]float64, phases), make([]float64, phases), make([]bool, phases)
 	most := 0.0
@@ -82,7 +82,7 @@ func workflow(rng *rand.Rand) fieldShape {
 
 // service returns a process in a language with a garbage collector, or with an allocator that never
 // returns memory.
-func service(rng *rand.Rand) fieldShape {
+func service(rng *rand.Rand) irregularShape {
 	kind, cycles, live := rng.IntN(3), 5+60*rng.Float64(), .1+.4*rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
 		all := make([]float64, steps(seconds*size))
@@ -108,7 +108,7 @@ func service(rng *rand.Rand) fieldShape {
 
 // training returns the training of a model: loading, epochs with batches, evaluations and
 // checkpoints between them.
-func training(rng *rand.Rand) fieldShape {
+func training(rng *rand.Rand) irregularShape {
 	load, epochs, base := .02+.15*rng.Float64(), 2+rng.IntN(20), .2+.4*rng.Float64()
 	check, growth := rng.Float64()*(1-base), .3*rng.Float64()*base
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
@@ -126,7 +126,7 @@ func training(rng *rand.Rand) fieldShape {
 }
 
 // drifting returns a workflow whose memory or duration changes after half of the runs.
-func drifting(rng *rand.Rand) fieldShape {
+func drifting(rng *rand.Rand) irregularShape {
 	before, after := workflow(rng), training(rng)
 	kind, factor := rng.IntN(3), 1.2+.8*rng.Float64()
 	return func(rng *rand.Rand, seconds, size, at float64) []float64 {
@@ -148,7 +148,7 @@ func drifting(rng *rand.Rand) fieldShape {
 }
 
 // spiking returns a level with sudden peaks of four seconds at random times.
-func spiking(rng *rand.Rand) fieldShape {
+func spiking(rng *rand.Rand) irregularShape {
 	low, perHour := .1+.6*rng.Float64(), math.Exp(3*rng.Float64()-.5)
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
 		all := hold(segment([]float64{.02}, 5, low), steps(seconds*size), low)
@@ -166,7 +166,7 @@ func spiking(rng *rand.Rand) fieldShape {
 
 // inputs returns a program whose memory grows in proportion to its input, at a rate that depends on
 // the machine. Duration and peak vary up to five times.
-func inputs(rng *rand.Rand) fieldShape {
+func inputs(rng *rand.Rand) irregularShape {
 	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
 		size *= math.Exp(spread * rng.NormFloat64())
@@ -177,7 +177,7 @@ func inputs(rng *rand.Rand) fieldShape {
 }
 
 // flat returns a run without phases.
-func flat(rng *rand.Rand) fieldShape {
+func flat(rng *rand.Rand) irregularShape {
 	start := 1 + rng.IntN(10)
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
 		return hold(segment([]float64{.02}, start, .9), steps(seconds*size), .9*math.Exp(.02*rng.NormFloat64()))

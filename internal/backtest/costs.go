@@ -7,15 +7,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ledger sums the costs of the answers of one policy per task.
-type ledger struct {
-	tasks map[sizing.TaskKey]*account
+// policyCosts sums the costs of the answers of one policy per task.
+type policyCosts struct {
+	tasks map[sizing.TaskKey]*taskCosts
 }
 
-func newLedger() *ledger { return &ledger{tasks: map[sizing.TaskKey]*account{}} }
+func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
 
-// account holds the sums over the rows of one task.
-type account struct {
+// taskCosts holds the sums over the rows of one task.
+type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
@@ -40,8 +40,8 @@ func (s *totals) add(o *totals) {
 	s.wasted += o.wasted
 }
 
-// entry accumulates the tries of one row.
-type entry struct {
+// rowCosts accumulates the tries of one row.
+type rowCosts struct {
 	task     sizing.TaskKey
 	tries    int
 	wasted   float64             // byte-seconds
@@ -51,11 +51,11 @@ type entry struct {
 	promised *float64            // promised risk of the first try; nil: none
 }
 
-// open starts the entry of a row.
-func (l *ledger) open(task sizing.TaskKey) *entry { return &entry{task: task} }
+// newRow starts the sums of a row.
+func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{task: task} }
 
 // attempt adds one try.
-func (e *entry) attempt(o *Outcome, coldStart bool) {
+func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.tries++
 	e.ok = !o.Killed
 	wasted := cost.Wastage(float64(o.Allocated), float64(o.Peak), o.Duration.Seconds(), o.Killed)
@@ -64,20 +64,20 @@ func (e *entry) attempt(o *Outcome, coldStart bool) {
 }
 
 // kills returns the number of killed tries.
-func (e *entry) kills() int {
+func (e *rowCosts) kills() int {
 	if e.ok {
 		return e.tries - 1
 	}
 	return e.tries
 }
 
-// close adds a row to the account of its task. If the row does not count, it only increases the
+// add adds a row to the sums of its task. If the row does not count, it only increases the
 // age of the task.
-func (l *ledger) close(e *entry, r *row, isCounted bool) {
-	a := l.tasks[e.task]
+func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
+	a := c.tasks[e.task]
 	if a == nil {
-		a = &account{task: e.task}
-		l.tasks[e.task] = a
+		a = &taskCosts{task: e.task}
+		c.tasks[e.task] = a
 	}
 	before := a.replayed
 	a.replayed++
@@ -109,7 +109,7 @@ func count(b bool) int {
 }
 
 // add adds the sums of b to a.
-func (a *account) add(b *account) {
+func (a *taskCosts) add(b *taskCosts) {
 	a.totals.add(&b.totals)
 	a.tries += b.tries
 	a.gaveUp += b.gaveUp
@@ -125,20 +125,20 @@ func (a *account) add(b *account) {
 }
 
 // result converts the sums to figures. The tasks are in the order of descending use.
-func (l *ledger) result(policy string) Result {
-	accounts := make([]*account, 0, len(l.tasks))
-	for _, a := range l.tasks {
+func (c *policyCosts) result(policy string) Result {
+	tasks := make([]*taskCosts, 0, len(c.tasks))
+	for _, a := range c.tasks {
 		if a.rows > 0 {
-			accounts = append(accounts, a)
+			tasks = append(tasks, a)
 		}
 	}
-	slices.SortFunc(accounts, byUse)
-	var all account
-	for _, a := range accounts {
+	slices.SortFunc(tasks, byUse)
+	var all taskCosts
+	for _, a := range tasks {
 		all.add(a)
 	}
-	res := Result{Policy: policy, Figures: all.figures(), WorstHeavy: worstHeavy(accounts, &all)}
-	for _, a := range accounts {
+	res := Result{Policy: policy, Figures: all.figures(), WorstHeavy: worstHeavy(tasks, &all)}
+	for _, a := range tasks {
 		res.Tasks = append(res.Tasks, TaskFigures{Task: a.task.String(), Figures: a.figures()})
 	}
 	return res

@@ -7,22 +7,22 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// ledger reads the savings sums of one page. It computes the total from the rows that it has read,
+// pageSavings reads the savings sums of one page. It computes the total from the rows that it has read,
 // because a query for the total takes as long as a query for the rows.
-type ledger struct {
+type pageSavings struct {
 	report.Source
 	rows []store.SavingsSum
 }
 
 // SavingsSums returns sums grouped by a key; for store.ByAll it returns the total of the sums that it
 // returned before.
-func (l *ledger) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
-	if by == store.ByAll && l.rows != nil {
-		return totalOf(l.rows), nil
+func (p *pageSavings) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
+	if by == store.ByAll && p.rows != nil {
+		return totalOf(p.rows), nil
 	}
-	rows, err := l.Source.SavingsSums(ctx, f, by)
-	if l.rows = rows; rows == nil {
-		l.rows = []store.SavingsSum{}
+	rows, err := p.Source.SavingsSums(ctx, f, by)
+	if p.rows = rows; rows == nil {
+		p.rows = []store.SavingsSum{}
 	}
 	return rows, err
 }

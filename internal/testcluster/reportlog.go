@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Ledger records the reports that were sent and those that were acknowledged. Check compares the
+// ReportLog records the reports that were sent and those that were acknowledged. Check compares the
 // records with the rows in PostgreSQL. All methods are safe for concurrent use.
-type Ledger struct {
+type ReportLog struct {
 	mu    sync.Mutex
 	tries map[TryKey]*entry
 }
@@ -33,12 +33,12 @@ type entry struct {
 	peak  int64 // of the acknowledged body
 }
 
-// NewLedger returns an empty ledger.
-func NewLedger() *Ledger { return &Ledger{tries: map[TryKey]*entry{}} }
+// NewReportLog returns an empty log.
+func NewReportLog() *ReportLog { return &ReportLog{tries: map[TryKey]*entry{}} }
 
 // RecordSent records reports before they are sent, because the service may store them even if no
 // answer arrives.
-func (l *Ledger) RecordSent(reports ...Observation) {
+func (l *ReportLog) RecordSent(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range reports {
@@ -53,7 +53,7 @@ func (l *Ledger) RecordSent(reports ...Observation) {
 
 // RecordAcked records reports that were answered with 200. The service must store them unchanged.
 // RecordSent must have recorded them.
-func (l *Ledger) RecordAcked(reports ...Observation) {
+func (l *ReportLog) RecordAcked(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range reports {
@@ -62,8 +62,8 @@ func (l *Ledger) RecordAcked(reports ...Observation) {
 	}
 }
 
-// Balance is the result of Check. Lost, Duplicate, Changed, Unsent and Miscounted must be zero.
-type Balance struct {
+// Comparison is the result of Check. Lost, Duplicate, Changed, Unsent and Miscounted must be zero.
+type Comparison struct {
 	Sent, Acked, Stored int
 	Lost                int // acknowledged but not stored
 	Duplicate           int // stored more than once
@@ -72,12 +72,12 @@ type Balance struct {
 	Miscounted          int // tasks whose stored counts of observations or kills differ from their rows
 }
 
-// IsBalanced reports whether all reports are stored once, unchanged and counted.
-func (b Balance) IsBalanced() bool {
+// IsConsistent reports whether all reports are stored once, unchanged and counted.
+func (b Comparison) IsConsistent() bool {
 	return b.Lost+b.Duplicate+b.Changed+b.Unsent+b.Miscounted == 0
 }
 
-func (b Balance) String() string {
+func (b Comparison) String() string {
 	return fmt.Sprintf("sent %d, acked %d, stored %d: lost %d, duplicate %d, changed %d, never sent %d, miscounted tasks %d",
 		b.Sent, b.Acked, b.Stored, b.Lost, b.Duplicate, b.Changed, b.Unsent, b.Miscounted)
 }
@@ -93,17 +93,17 @@ const miscountedSQL = `
 	WHERE observations <> (SELECT count(*) FROM observation WHERE observation.task = tally.task)
 		OR kills <> (SELECT count(*) FROM observation WHERE observation.task = tally.task AND outcome IN (2, 3))`
 
-// Check compares the ledger with the rows in the database. No other client may have written to the
+// Check compares the log with the rows in the database. No other client may have written to the
 // database.
-func (l *Ledger) Check(ctx context.Context, dsn string) (Balance, error) {
+func (l *ReportLog) Check(ctx context.Context, dsn string) (Comparison, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		return Balance{}, fmt.Errorf("check the ledger: %w", err)
+		return Comparison{}, fmt.Errorf("check the reports: %w", err)
 	}
 	defer conn.Close(ctx)
-	var b Balance
+	var b Comparison
 	stored := map[TryKey]int{}
 	rows, err := conn.Query(ctx, storedSQL)
 	if err != nil {

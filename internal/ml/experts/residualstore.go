@@ -2,25 +2,25 @@ package experts
 
 import "math"
 
-// Entry is one row of the ledger: the predictions and the observed peak.
+// Entry is one row of the residual store: the predictions and the observed peak.
 type Entry struct {
 	_     struct{} `cbor:",toarray"` // compact, because thousands are stored
-	Point LedgerPoint
+	Point StoredPoint
 	Log   float64 // log of the peak
 }
 
-// LedgerPoint is the part of a Point that the ledger keeps. It has no pointers, so that the
-// garbage collector does not scan ledgers.
-type LedgerPoint struct {
+// StoredPoint is the part of a Point that the residual store keeps. It has no pointers, so that the
+// garbage collector does not scan it.
+type StoredPoint struct {
 	_        struct{} `cbor:",toarray"`
 	Level    [ModelCount]float64
 	Scale    [ScaleCount]float64
 	Duration float64
 }
 
-// newEntry copies the part of a point that the ledger keeps.
+// newEntry copies the part of a point that the residual store keeps.
 func newEntry(p *Point, log float64) Entry {
-	return Entry{Point: LedgerPoint{Level: p.Level, Scale: p.Scale, Duration: p.Duration}, Log: log}
+	return Entry{Point: StoredPoint{Level: p.Level, Scale: p.Scale, Duration: p.Duration}, Log: log}
 }
 
 // residual returns the log residual of LineTrees.
@@ -31,34 +31,34 @@ func (e *Entry) linearResidual(model int) float64 {
 	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
 
-// appendRow adds a row to the ledger and to every residual distribution.
+// appendRow adds a row to the residual store and to every residual distribution.
 func (x *Experts) appendRow(e Entry) {
-	n := len(x.Ledger)
+	n := len(x.Rows)
 	if n >= x.config.WindowRows {
 		x.removeFromWindows(uint16((x.At + n - x.config.WindowRows) % n))
 	}
 	at := n
-	if n < min(x.config.LedgerRows, maxLedgerRows) {
-		x.Ledger = append(x.Ledger, e)
+	if n < min(x.config.StoredRows, maxStoredRows) {
+		x.Rows = append(x.Rows, e)
 	} else {
 		at = x.At
 		for k := range x.levels {
-			x.levels[k].remove(x.Ledger, at)
+			x.levels[k].remove(x.Rows, at)
 		}
-		x.Ledger[at] = e
+		x.Rows[at] = e
 		x.At = (at + 1) % n
 	}
 	for k := range ModelCount {
 		for _, d := range windowed {
 			x.insert(k*distributionCount+d, uint16(at))
 		}
-		x.levels[k].insert(x.Ledger, at)
+		x.levels[k].insert(x.Rows, at)
 	}
 	x.updateTables()
 }
 
-// removeFromWindows removes the oldest row of the windows, which is at a position of the ledger. The windows
-// are sorted by value; the ledger keeps the order of arrival.
+// removeFromWindows removes the oldest row of the windows, which is at a position of the residual store. The windows
+// are sorted by value; the residual store keeps the order of arrival.
 func (x *Experts) removeFromWindows(at uint16) {
 	for k := range ModelCount {
 		for _, d := range windowed {
@@ -73,7 +73,7 @@ func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quanti
 	switch dist {
 	case nearestRows:
 		near := &s.near[model]
-		x.levels[model].nearest(x.Ledger, p.Level[model], x.config.NearRows, near)
+		x.levels[model].nearest(x.Rows, p.Level[model], x.config.NearRows, near)
 		return &near.table, 1
 	case treeScaled:
 		scale = p.Scale[TreeScale]
