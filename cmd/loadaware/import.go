@@ -21,7 +21,7 @@ Sends history to a running server, or into its database. A FILE is CSV or JSON
 lines, plain or gzip; - is standard input. Importing twice adds nothing, so repeat
 an import that was interrupted.
 
-Where to: --url (LOADAWARE_URL), --database or --data if given; else the server
+Destination: --url (LOADAWARE_URL), --database or --data if given; else the server
 at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it answers; else DATABASE_URL if
 set; else the data folder. If a server uses that folder, the import goes to the server.
 

@@ -269,7 +269,7 @@ func (r *PhasedRun) levels() (all []chart.Series) {
 	return all
 }
 
-// limits returns the planned limit as a line of stairs.
+// limits returns the planned limit as a step function.
 func (r *PhasedRun) limits() chart.Series {
 	line := chart.Series{Name: "planned limit", Colour: 4}
 	for i, l := range r.Limits {

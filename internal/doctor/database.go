@@ -121,7 +121,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	var pg *pgconn.PgError
 	switch {
 	case errors.As(err, &pg) && pg.Code == "42501":
-		r.Errorf("permissions", "grant the user the tables of loadaware", "the user may not read the tables")
+		r.Errorf("permissions", "grant the user access to the tables of loadaware", "the user may not read the tables")
 		return false
 	case err != nil:
 		r.Errorf("tables", "run loadaware migrate up, or start serve, which creates them", "the tables do not exist")

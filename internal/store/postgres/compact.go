@@ -25,7 +25,7 @@ const (
 	tagBits        = maxDecimals + 1 // + the number of leading bytes equal to the previous bits
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
 	maxRepeated    = 200             // the largest distance
-	tagOneAndAHalf = 255             // 1.5 times the previous number, as in the scale of few identical rows
+	tagOneAndAHalf = 255             // 1.5 times the previous number, like the residual scale of few identical rows (taskmodel)
 	maxDecimals    = 4               // of a short decimal
 	maxDecimal     = 1 << 31         // of a short decimal without its point
 	pageShift      = 12              // amounts of memory are often a multiple of 4 KiB

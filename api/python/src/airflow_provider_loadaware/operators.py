@@ -23,7 +23,7 @@ from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.creation import REJECTED, Creation, show_pod
 from airflow_provider_loadaware.peak import PeakSource
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
-from airflow_provider_loadaware.triggers import EXECUTION, HELP, ResizingPodTrigger
+from airflow_provider_loadaware.triggers import EXECUTION, NEEDS_WORKER, ResizingPodTrigger
 
 
 class SizerMixin:
@@ -173,7 +173,7 @@ class SizerMixin:
         """Resume a deferred try. If its pod is gone, Airflow never calls `cleanup`."""
         self._try_context = context
         self.loadaware_execution = event.get(EXECUTION)
-        if event.get("status") == HELP:
+        if event.get("status") == NEEDS_WORKER:
             return self.loadaware_resume_static(context, event)
         try:
             result = super().trigger_reentry(context, event)  # type: ignore[misc]

@@ -1,12 +1,12 @@
 """The control of one running try: which amounts its pod gets, and when.
 
-`control` is a generator without I/O. It yields a request, and the caller sends back the result; so a thread of a
+`Controller.run` is a generator without I/O. It yields a request, and the caller sends back the result; so a thread of a
 synchronous task and the event loop of the triggerer share it:
 
     read the pod ─▶ read its usage ─▶ POST /phase ─▶ patch pods/resize ─▶ sleep ─▶ …
-                        any failure ─▶ static grant, once and for all
+                        any failure ─▶ static grant, for the rest of the try
 
-The state of the pod decides, not memory of earlier steps: after a restart another process continues.
+Each step depends only on the state of the pod, not on earlier steps, so another process can continue after a restart.
 
 A resize changes the CPU request first, then the memory request below the unchanged limit, then the limit. A limit never
 shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so that a node without
@@ -34,7 +34,7 @@ from airflow_provider_loadaware.resize_requests import (
 from airflow_provider_loadaware.resizes import TRANSIENT, Resizes, format_amount
 
 MAX_SAMPLES = 1000  # of a request
-USAGE_PATIENCE = 60.0  # seconds that a sample may be late; metrics-server takes up to a minute for the first one
+MAX_SAMPLE_DELAY = 60.0  # seconds that a sample may be late; metrics-server takes up to a minute for the first one
 READ_FAILURES = 3  # consecutive failures to read the pod after which the usage may have outgrown its limit
 
 _GONE = 404
@@ -141,7 +141,7 @@ class Controller:
                 self._peak = max(self._peak, usage.memory_bytes)
                 self._usage_at = at
         late = elapsed - (self._usage_at or 0.0)
-        if late > max(USAGE_PATIENCE, 4 * (self._plan.poll_seconds + self._plan.reaction_seconds)):
+        if late > max(MAX_SAMPLE_DELAY, 4 * (self._plan.poll_seconds + self._plan.reaction_seconds)):
             cause = found if isinstance(found, Failure) else "no new sample"
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 

@@ -27,7 +27,7 @@ from airflow_provider_loadaware.service import Deadline, Service
 
 KUBERNETES_SECONDS = 5.0  # for one call
 METRICS_API = ("metrics.k8s.io", "v1beta1")
-RESCUE_SECONDS = 30.0  # in which a worker sets the static grant for a trigger that cannot
+RETURN_SECONDS = 30.0  # in which a worker sets the static grant for a trigger that cannot
 
 
 class Resizer:
@@ -61,8 +61,8 @@ class Resizer:
         self._stopped.set()
 
     def return_to_static(self, reason: str) -> None:
-        """Set the static grant now, within RESCUE_SECONDS."""
-        self._drive(self._controller.return_to_static(reason), time.monotonic() + RESCUE_SECONDS)
+        """Set the static grant now, within RETURN_SECONDS."""
+        self._drive(self._controller.return_to_static(reason), time.monotonic() + RETURN_SECONDS)
 
     def _run(self) -> None:
         try:

@@ -27,7 +27,7 @@ from airflow_provider_loadaware.resize_requests import (
 )
 from airflow_provider_loadaware.resizer import KUBERNETES_SECONDS, METRICS_API, ask
 
-HELP = "loadaware_help"  # status of the event of a trigger that cannot set the static grant; the worker does it
+NEEDS_WORKER = "loadaware_help"  # status of the event of a trigger that cannot set the static grant; the worker does it
 EXECUTION = "loadaware_execution"  # field of an event: the field `executed_plan` of a report
 
 
@@ -54,7 +54,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
         return f"{__name__}.{type(self).__name__}", {**kwargs, "loadaware": self.loadaware}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the event of KubernetesPodTrigger, or HELP if the static grant cannot be set from here."""
+        """Yield the event of KubernetesPodTrigger, or NEEDS_WORKER if the static grant cannot be set from here."""
         controller = Controller(
             Plan.from_dict(self.loadaware["plan"]),
             self.base_container_name,
@@ -74,7 +74,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
                 return
             await _cancel(waiting)
             self._fired_event = True  # Airflow's trigger deletes the pod of a trigger that ends without an event
-            event = {"status": HELP, "name": self.pod_name, "namespace": self.pod_namespace}
+            event = {"status": NEEDS_WORKER, "name": self.pod_name, "namespace": self.pod_namespace}
             yield _with(TriggerEvent({**event, "message": execution.refusal}), execution)
         finally:
             resizing.cancel()

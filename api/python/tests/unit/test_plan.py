@@ -1,4 +1,4 @@
-"""Tests of plans: their validation, their way through the pod, and the amounts with which a pod starts."""
+"""Tests of plans: their validation, their storage in the pod, and the amounts with which a pod starts."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def test_another_worker_continues_the_plan_of_a_running_pod(fake: Fake, planned:
 
 
 def trigger_of(fake: Fake, operator: Any) -> ResizingPodTrigger:
-    """Return the trigger with which an operator defers, after the way through the database."""
+    """Return the trigger with which an operator defers, as Airflow restores it from its database."""
     with pytest.raises(BaseException) as deferred:
         operator.invoke_defer_method()
     path, kwargs = deferred.value.trigger.serialize()
@@ -303,7 +303,7 @@ def test_a_trigger_that_may_not_resize_lets_the_worker_set_the_static_grant(
     operator = deferrable(fake, script)
     context = fake.create(operator)
     event = asyncio.run(event_of(trigger_of(fake, operator)))
-    assert event["status"] == triggers.HELP
+    assert event["status"] == triggers.NEEDS_WORKER
     assert fake.pod.memory_limit == START
     again = deferrable(fake, script)
     with pytest.raises(BaseException) as deferred:

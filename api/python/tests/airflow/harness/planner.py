@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Planner:
-    """Plans tasks whose name begins with a mode. `may_grow` says of the fields of a try whether its limit may grow yet.
+    """Plans tasks whose name begins with a mode. `may_grow` returns whether the limit of a try may grow yet.
 
     /phase answers the limit PHASED_GROWN as soon as the request contains a sample.
     """

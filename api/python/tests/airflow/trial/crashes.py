@@ -12,7 +12,7 @@ from harness.deployment import Airflow
 from harness.loadaware import Loadaware
 
 VICTIMS = ("service", "scheduler", "postgres")
-LAST_SHARE = 0.95  # of the pods; a kill after the last pod would not meet any work
+LAST_SHARE = 0.95  # of the pods; a kill after the last pod would interrupt no work
 
 
 @dataclass
