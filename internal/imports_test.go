@@ -21,8 +21,8 @@ const module = "github.com/loadaware/loadaware/"
 // mayImport lists the packages of this module that a package may import. A path that ends in /…
 // means all packages below it.
 var mayImport = map[string][]string{
-	"internal/sizing":    {},
-	"internal/plainjson": {},
+	"internal/sizing":     {},
+	"internal/jsonwriter": {},
 
 	"internal/ml/table":      {},
 	"internal/ml/binning":    {"internal/ml/table"},
@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"internal/campaign/suggest": {"internal/sizing", "internal/campaign", "internal/source/file"},
 
 	"internal/store":          {"internal/sizing", "internal/campaign"},
-	"internal/store/postgres": {"internal/sizing", "internal/campaign", "internal/store", "internal/plainjson"},
+	"internal/store/postgres": {"internal/sizing", "internal/campaign", "internal/store", "internal/jsonwriter"},
 	"migrations":              {},
 	"internal/tracing":        {},
 	"internal/pglocal":        {},
@@ -130,7 +130,7 @@ var mayImport = map[string][]string{
 
 	"internal/httpapi/admission": {},
 	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},
-	"internal/httpapi/codec":     {"api", "internal/plainjson", "internal/sizing"},
+	"internal/httpapi/codec":     {"api", "internal/jsonwriter", "internal/sizing"},
 
 	"internal/dataframe":               {},
 	"internal/cgroup":                  {},

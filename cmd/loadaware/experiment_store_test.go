@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// quickRun has the arguments of a quick experiment on the rows of standard input.
-var quickRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
+// shortRun has the arguments of a short experiment on the rows of standard input.
+var shortRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
 // TestExperimentsWhileServerUsesDataFolder checks that all commands work through a server that
 // uses the data folder, by its URL and by the folder.
@@ -26,7 +26,7 @@ func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	require.Zero(t, code, stderr)
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 	for name, where := range map[string][]string{"by url": {"--url", server.url}, "by folder": {"--data", dir}} {
-		code, _, stderr := invoke(t, fortyRuns(), append(append([]string{}, quickRun...), append(where, "--save", name)...)...)
+		code, _, stderr := invoke(t, fortyRuns(), append(append([]string{}, shortRun...), append(where, "--save", name)...)...)
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stderr, "in the store of "+server.url)
 		code, out, stderr := invoke(t, "", append([]string{"experiment", "list"}, where...)...)
@@ -47,9 +47,9 @@ func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	assert.Regexp(t, `(?m)^a,.*,final,none,stratified,1,1,`, out)
 
 	// The command reads the history of the folder while the server uses it.
-	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(quickRun[4:], "--data", dir)...)...)
+	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(shortRun[4:], "--data", dir)...)...)
 	require.Zero(t, code, stderr)
-	code, fromFile, stderr := invoke(t, fortyRuns(), append(quickRun, "-o", "csv")...)
+	code, fromFile, stderr := invoke(t, fortyRuns(), append(shortRun, "-o", "csv")...)
 	require.Zero(t, code, stderr)
 	assert.Equal(t, fromFile, stored)
 	server.post("/predict", map[string]any{"dag_id": "d", "task_id": "a", "requested": map[string]any{"memory": "1Gi"}}, nil)
@@ -109,7 +109,7 @@ func TestExistingNameIsReportedBeforeRun(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, where := range [][]string{{"--database", dsn}, {"--url", server.url}} {
-		code, _, stderr := invoke(t, fortyRuns(), append(append(append([]string{}, quickRun...), "--save", "first"), where...)...)
+		code, _, stderr := invoke(t, fortyRuns(), append(append(append([]string{}, shortRun...), "--save", "first"), where...)...)
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stderr, "this experiment will be saved without a name")
 		assert.Regexp(t, `saved as experiment \d+ in `, stderr)

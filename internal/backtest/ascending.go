@@ -2,18 +2,18 @@ package backtest
 
 import "slices"
 
-// ascending is a sorted slice of numbers. An insertion moves all larger numbers. For the 30,000
+// sortedValues is a sorted slice of numbers. An insertion moves all larger numbers. For the 30,000
 // peaks of a long trace this takes microseconds, so a tree would not be faster.
-type ascending []float64
+type sortedValues []float64
 
 // insert adds a number.
-func (a *ascending) insert(v float64) {
+func (a *sortedValues) insert(v float64) {
 	at, _ := slices.BinarySearch(*a, v)
 	*a = slices.Insert(*a, at, v)
 }
 
 // quantile returns a quantile of the numbers, and 0 without numbers.
-func (a ascending) quantile(share float64) float64 {
+func (a sortedValues) quantile(share float64) float64 {
 	return quantile(len(a), share, func(i int) float64 { return a[i] })
 }
 

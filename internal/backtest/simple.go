@@ -19,7 +19,7 @@ func (r *largest) learn(o *Outcome)           { r.peak = max(r.peak, float64(o.P
 // percentile allocates a percentile of the peaks so far.
 type percentile struct {
 	share float64
-	peaks ascending
+	peaks sortedValues
 }
 
 func (r *percentile) allocate(*Question) float64 { return r.peaks.quantile(r.share) }

@@ -105,15 +105,15 @@ func (b Budget) Exhausted(used Usage, now time.Time) string {
 	return ""
 }
 
-// Archived is an archived run to register.
-type Archived struct {
+// ArchivedRun is an archived run to register.
+type ArchivedRun struct {
 	Scenario      string // name of the inputs of the run
 	ExecutionDate time.Time
 	Conf          json.RawMessage // conf of the archived DAG run; nil: none
 }
 
 // Validate returns an error for each invalid field.
-func (a *Archived) Validate() []sizing.FieldError {
+func (a *ArchivedRun) Validate() []sizing.FieldError {
 	var bad []sizing.FieldError
 	if detail := checkText(a.Scenario, true); detail != "" {
 		bad = append(bad, sizing.FieldError{Field: "scenario", Detail: detail})
@@ -129,7 +129,7 @@ func (a *Archived) Validate() []sizing.FieldError {
 
 // Hash returns a SHA-256 hash of the scenario and the conf in hexadecimal digits. It does not depend
 // on the order of the keys.
-func (a *Archived) Hash() string {
+func (a *ArchivedRun) Hash() string {
 	var conf any
 	decoder := json.NewDecoder(bytes.NewReader(a.Conf))
 	decoder.UseNumber()       // different long ids would be equal as float64
@@ -154,7 +154,7 @@ func RunIDRange(campaign int64) (from, to string) {
 // Run is a registered run.
 type Run struct {
 	Number   int // consecutive number in the campaign, from 1
-	Archived Archived
+	Archived ArchivedRun
 	State    State
 	Attempt  int // number of the attempt, from 1
 	RunID    string

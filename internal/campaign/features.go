@@ -18,7 +18,7 @@ const executionDate = "execution_date"
 
 // Features returns the features of an archived run: the numbers, booleans and short texts of its
 // conf, and its execution date, unless the conf has one.
-func (a *Archived) Features() sizing.Features {
+func (a *ArchivedRun) Features() sizing.Features {
 	var conf map[string]any
 	_ = json.Unmarshal(a.Conf, &conf) // conf stays nil if there is none; Validate rejects invalid JSON
 	features := sizing.Features{executionDate: sizing.TextValue(a.ExecutionDate.UTC().Format("2006-01-02"))}

@@ -64,12 +64,12 @@ func TestCampaignWithoutSandboxIsRejected(t *testing.T) {
 
 func TestRunIDIsDeterministicAndMarksTheRun(t *testing.T) {
 	date := time.Date(2020, 1, 3, 4, 5, 6, 0, time.FixedZone("", 3600))
-	a := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"a": 1, "b": [2]}`)}
-	b := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"b":[2],"a":1}`)}
+	a := campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"a": 1, "b": [2]}`)}
+	b := campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"b":[2],"a":1}`)}
 	require.Equal(t, a.Hash(), b.Hash())
 	b.Conf = nil
 	require.NotEqual(t, a.Hash(), b.Hash())
-	long, next := campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740993}`)}, campaign.Archived{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740992}`)}
+	long, next := campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740993}`)}, campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740992}`)}
 	require.NotEqual(t, long.Hash(), next.Hash(), "numbers that are equal as float64")
 	id := campaign.RunID(7, a.Hash(), date, 2)
 	require.Equal(t, fmt.Sprintf("loadaware_campaign__7__20200103T030506__%s__2", a.Hash()[:12]), id)

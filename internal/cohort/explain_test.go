@@ -11,19 +11,19 @@ import (
 
 // The steps of an explanation sum to the amount before floor, bins and cap.
 func TestAnExplanationAddsUpToTheAmount(t *testing.T) {
-	for name, follow := range map[string]bool{"peak": false, "ratio": true} {
+	for name, byRequest := range map[string]bool{"peak": false, "ratio": true} {
 		r := rand.New(rand.NewPCG(31, 1))
 		var rows []Row
 		for i := range 200 {
 			row := task(i, r)
-			if follow { // the request decides, so that the trees predict the ratio
+			if byRequest { // the request decides, so that the trees predict the ratio
 				row.Requested.Memory = 1e9 * 1 << r.IntN(6)
 				row.Peak = float64(row.Requested.Memory) * 0.5 * math.Exp(0.05*r.NormFloat64())
 			}
 			rows = append(rows, row)
 		}
 		m := Fit(rows)
-		require.Equal(t, follow, m.byRequest, name)
+		require.Equal(t, byRequest, m.byRequest, name)
 		for i := range 20 {
 			row := task(1000+i, r)
 			q := question(&row)
@@ -40,7 +40,7 @@ func TestAnExplanationAddsUpToTheAmount(t *testing.T) {
 			}
 			assert.InDelta(t, math.Log(float64(a.unbounded)), sum, 1e-9)
 			assert.InDelta(t, e.Level, facts, 1e-9, "the facts lead to the level")
-			if !follow {
+			if !byRequest {
 				assert.Equal(t, "metadata.owner", e.Steps[0].Name, "the owner decides on the peak")
 			}
 		}

@@ -132,14 +132,14 @@ func TestHostileMetadataCostBoundedMemory(t *testing.T) {
 	assert.Less(t, len(blob), 5<<20)
 	opened, err := Open(blob)
 	require.NoError(t, err)
-	asked := rows[0].Facts
+	unseen := rows[0].Facts
 	for owner := range 100_000 {
-		asked.Metadata["owner"] = []string{fmt.Sprint("owner", owner)}
+		unseen.Metadata["owner"] = []string{fmt.Sprint("owner", owner)}
 		if owner%1000 != 0 {
-			opened.profiles.facts.learn(&taskRows{rows: []Row{{Facts: Facts{Metadata: sizing.Metadata{"owner": asked.Metadata["owner"]}}, Peak: 1e9}}})
+			opened.profiles.facts.learn(&taskRows{rows: []Row{{Facts: Facts{Metadata: sizing.Metadata{"owner": unseen.Metadata["owner"]}}, Peak: 1e9}}})
 			continue
 		}
-		place, ok := opened.Place(&asked)
+		place, ok := opened.Place(&unseen)
 		require.True(t, ok)
 		require.InDelta(t, 0.5, place.Confidence, 0.5)
 	}

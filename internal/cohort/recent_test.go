@@ -28,9 +28,9 @@ func published(t *testing.T, n int, r *rand.Rand) (*Model, []Row) {
 func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	m, rows := published(t, 300, r)
-	asked := task(1000, r)
-	asked.Metadata["owner"] = []string{"0"} // a small task, so that the largest peak does not bound it
-	before, _ := m.Size(question(&asked))
+	unseen := task(1000, r)
+	unseen.Metadata["owner"] = []string{"0"} // a small task, so that the largest peak does not bound it
+	before, _ := m.Size(question(&unseen))
 
 	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "the training knows the task")
 	learned := m
@@ -43,9 +43,9 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 		assert.Same(t, next, next.Learn(&killed, math.NaN()), "a repeated report changes nothing")
 		learned = next
 	}
-	after, _ := learned.Size(question(&asked))
+	after, _ := learned.Size(question(&unseen))
 	assert.Greater(t, after.Limit, before.Limit)
-	same, _ := m.Size(question(&asked))
+	same, _ := m.Size(question(&unseen))
 	assert.Equal(t, before, same, "the model before does not change")
 
 	success := task(2000, r)
@@ -56,7 +56,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 		learned = learned.Learn(&success, math.NaN())
 		assert.Same(t, learned, learned.Learn(&success, math.NaN()))
 	}
-	back, _ := learned.Size(question(&asked))
+	back, _ := learned.Size(question(&unseen))
 	assert.Less(t, back.Limit, after.Limit, "the peaks replace the lower bounds of the kills")
 }
 

@@ -186,7 +186,7 @@ type riskCache struct {
 // cachedRisk is the realised risk of a task with a number of observations.
 type cachedRisk struct {
 	observations int
-	realised     sizing.Realised
+	realised     sizing.RealisedRisk
 }
 
 func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cachedRisk{}} }
@@ -212,7 +212,7 @@ func (c *riskCache) source(source report.Source, profiles []sizing.Profile) *ris
 }
 
 // Realised returns the cached risk, or reads it.
-func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	s.cache.mu.Lock()
 	last, isCached := s.cache.tasks[task]
 	s.cache.mu.Unlock()
@@ -231,7 +231,7 @@ func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit in
 }
 
 // sum returns the sum of the cached realised risks of tasks.
-func (c *riskCache) sum(rows []TaskRow) (sum sizing.Realised) {
+func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range rows {

@@ -75,7 +75,7 @@ func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 // failCampaignRun registers a run whose deployment fails with notes.
 func failCampaignRun(t *testing.T, e *env, id int64, notes string) {
 	t.Helper()
-	_, _, err := e.svc.RegisterRuns(t.Context(), id, []campaign.Archived{{Scenario: notes, ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	_, _, err := e.svc.RegisterRuns(t.Context(), id, []campaign.ArchivedRun{{Scenario: notes, ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.NoError(t, err)
 	_, err = e.svc.ClaimRuns(t.Context(), id, campaign.TriggerDeploy, 1, time.Minute)
 	require.NoError(t, err)

@@ -178,7 +178,7 @@ func (d *Dashboard) health() Health {
 	return h
 }
 
-func riskSummary(r sizing.Realised) RiskSummary {
+func riskSummary(r sizing.RealisedRisk) RiskSummary {
 	s := RiskSummary{Tries: r.Tries, Low: r.Low, High: r.High}
 	if n := float64(r.Tries); n > 0 {
 		promised, realised := r.Promised/n, float64(r.Killed)/n

@@ -163,10 +163,10 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	learn(known)
 	c, err := e.svc.CreateCampaign(t.Context(), campaign.Campaign{Namespace: key.Namespace, DAG: key.DAG, Name: "spring", Pool: "sandbox"})
 	require.NoError(t, err)
-	var archived []campaign.Archived
+	var archived []campaign.ArchivedRun
 	for run := range 40 {
 		conf := fmt.Sprintf(`{"rows": %d}`, 1500+50*run)
-		archived = append(archived, campaign.Archived{Scenario: fmt.Sprint(run), ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Conf: []byte(conf)})
+		archived = append(archived, campaign.ArchivedRun{Scenario: fmt.Sprint(run), ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Conf: []byte(conf)})
 		reproduced = append(reproduced, report(campaign.RunID(c.ID, archived[run].Hash(), archived[run].ExecutionDate, 1), 1500+50*run))
 	}
 	_, _, err = e.svc.RegisterRuns(t.Context(), c.ID, archived)

@@ -38,7 +38,7 @@ func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if id, ok := r.ids[key]; ok {
-		if other, err := r.jobs.Find(id); err == nil { // another page asked meanwhile
+		if other, err := r.jobs.Find(id); err == nil { // another page has started it meanwhile
 			r.jobs.Cancel(job)
 			return other, nil
 		}

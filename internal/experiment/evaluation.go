@@ -23,9 +23,9 @@ type holdout struct {
 // result holds the predictions and figures of one family.
 type result struct {
 	Row
-	actual, predicted []int  // bins of the held-out rows
-	tuned             *Tuned // nil: the parameters were not searched
-	model             []byte // encoded classifier; nil for other seeds than the first
+	actual, predicted []int         // bins of the held-out rows
+	tuned             *TuningResult // nil: the parameters were not searched
+	model             []byte        // encoded classifier; nil for other seeds than the first
 }
 
 // newHoldout splits a binned task with a seed.

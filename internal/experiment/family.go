@@ -32,10 +32,10 @@ type family struct {
 // treeSpace is the search space of boosted trees. Its bounds keep a search of 30
 // trials on 3 folds of 1,500 rows within seconds.
 var treeSpace = tune.Space{
-	{Name: "rounds", Low: 20, High: 150, Log: true, Whole: true},
+	{Name: "rounds", Low: 20, High: 150, Log: true, Integer: true},
 	{Name: "learning_rate", Low: 0.03, High: 0.3, Log: true},
-	{Name: "max_depth", Low: 2, High: 6, Whole: true},
-	{Name: "min_leaf_rows", Low: 1, High: 30, Log: true, Whole: true},
+	{Name: "max_depth", Low: 2, High: 6, Integer: true},
+	{Name: "min_leaf_rows", Low: 1, High: 30, Log: true, Integer: true},
 	{Name: "lambda", Low: 0.1, High: 30, Log: true},
 	{Name: "subsample", Low: 0.5, High: 1},
 }
@@ -54,7 +54,7 @@ func trees(params []float64) gbt.Config {
 }
 
 func softmax(params []float64) classify.LevelFamily {
-	return classify.Binned{Family: classify.SoftmaxTrees{Trees: trees(params)}}
+	return classify.BinnedFamily{Family: classify.SoftmaxTrees{Trees: trees(params)}}
 }
 
 func regression(params []float64) classify.LevelFamily {
@@ -70,16 +70,16 @@ func families() []family {
 	regressionSpace := append(slices.Clone(treeSpace), ridgeSpace)
 	return []family{
 		{name: "prior", decide: score.Decide, build: func([]float64) classify.LevelFamily {
-			return classify.Binned{Family: classify.Prior{}}
+			return classify.BinnedFamily{Family: classify.Prior{}}
 		}},
 		{name: "cart", decide: score.Decide,
-			space: tune.Space{{Name: "max_depth", Low: 2, High: 12, Whole: true}},
+			space: tune.Space{{Name: "max_depth", Low: 2, High: 12, Integer: true}},
 			build: func(params []float64) classify.LevelFamily {
 				c := classify.CART{}
 				if params != nil {
 					c.Tree = cart.Config{MaxDepth: int(params[0])}
 				}
-				return classify.Binned{Family: c}
+				return classify.BinnedFamily{Family: c}
 			}},
 		{name: "svm", decide: score.Decide,
 			space: tune.Space{{Name: "c", Low: 0.1, High: 1000, Log: true}, {Name: "gamma", Low: 1e-4, High: 1, Log: true}},
@@ -88,7 +88,7 @@ func families() []family {
 				if params != nil {
 					s.Machine = svm.Config{C: params[0], Gamma: params[1]}
 				}
-				return classify.Binned{Family: s}
+				return classify.BinnedFamily{Family: s}
 			}},
 		{name: "softmax-trees", decide: score.Decide, space: treeSpace, build: softmax},
 		{name: "softmax-trees-argmax", decide: argmax, space: treeSpace, build: softmax},

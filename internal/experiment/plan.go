@@ -82,7 +82,7 @@ type Plan struct {
 	binned   []*binnedTask
 	table    []Binning
 	chosen   []combination
-	leftOut  []LeftOut
+	leftOut  []IncompatibleCombination
 	fitted   sync.Map        // models of the service by task and rows: func() (*taskmodel.ServedModel, error)
 	progress func(steps int) // nil: none
 }
@@ -103,7 +103,7 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	for _, f := range p.Families {
 		for _, o := range p.Oversamplings {
 			if why := incompatibility(f, o); why != "" {
-				p.leftOut = append(p.leftOut, LeftOut{f, o, why})
+				p.leftOut = append(p.leftOut, IncompatibleCombination{f, o, why})
 				continue
 			}
 			p.chosen = append(p.chosen, combination{f, o})

@@ -18,19 +18,19 @@ type Report struct {
 	Search      string  `json:"search"`
 	Rows        []Row   `json:"rows"` // by task, binning, family, oversampling, then seed
 
-	Binnings   []Binning     `json:"binnings"`
-	Summaries  []Summary     `json:"summaries"`
-	Tasks      []TaskSavings `json:"task_level"` // if Serving is a family
-	Runs       []RunSavings  `json:"run_level"`  // if Serving is a family
-	Confusions []Confusion   `json:"confusions"`
-	Tuned      []*Tuned      `json:"tuned"`    // if the plan has a parameter search
-	LeftOut    []LeftOut     `json:"left_out"` // incompatible combinations
+	Binnings   []Binning                 `json:"binnings"`
+	Summaries  []Summary                 `json:"summaries"`
+	Tasks      []TaskSavings             `json:"task_level"` // if Serving is a family
+	Runs       []RunSavings              `json:"run_level"`  // if Serving is a family
+	Confusions []Confusion               `json:"confusions"`
+	Tuned      []*TuningResult           `json:"tuned"`    // if the plan has a parameter search
+	LeftOut    []IncompatibleCombination `json:"left_out"` // incompatible combinations
 
 	classifiers []StoredModel
 }
 
-// LeftOut is a combination of family and oversampling that the experiment cannot evaluate.
-type LeftOut struct {
+// IncompatibleCombination is a combination of family and oversampling that the experiment cannot evaluate.
+type IncompatibleCombination struct {
 	Family       string `json:"family"`
 	Oversampling string `json:"oversampling"`
 	Reason       string `json:"reason"`

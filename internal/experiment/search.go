@@ -20,8 +20,8 @@ func Searches() []string { return []string{Bayes, RandomSearch} }
 // searchFolds is the number of cross-validation folds of each trial.
 const searchFolds = 3
 
-// Tuned is the result of a parameter search for one family.
-type Tuned struct {
+// TuningResult is the result of a parameter search for one family.
+type TuningResult struct {
 	Task         string             `json:"task"`
 	BinsGB       []float64          `json:"bins_gb"`
 	Family       string             `json:"family"`
@@ -45,7 +45,7 @@ type fold struct {
 
 // tune searches for the parameters with the lowest mean u score over the folds, with the
 // decision rule of the family.
-func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tuned, error) {
+func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*TuningResult, error) {
 	parts, err := s.folds(oversampling)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tun
 		return nil, err
 	}
 	best := tune.Best(trials)
-	t := &Tuned{
+	t := &TuningResult{
 		Task: s.name, BinsGB: s.BinsGB, Family: f.name, Oversampling: oversampling, Seed: s.seed,
 		Params: map[string]float64{}, UScore: best.Loss, FirstUScore: trials[0].Loss, params: best.Params, space: f.space,
 	}

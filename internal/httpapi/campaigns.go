@@ -211,10 +211,10 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 	if n := len(r.Body.Runs); n < 1 || n > campaign.MaxBatch {
 		f.add("runs", "must have 1 to %d entries", campaign.MaxBatch)
 	}
-	runs := make([]campaign.Archived, len(r.Body.Runs))
+	runs := make([]campaign.ArchivedRun, len(r.Body.Runs))
 	for i := range r.Body.Runs {
 		b := &r.Body.Runs[i]
-		runs[i] = campaign.Archived{Scenario: b.Scenario, ExecutionDate: b.ExecutionDate, Conf: f.document(fmt.Sprintf("runs[%d].conf", i), b.Conf, '{')}
+		runs[i] = campaign.ArchivedRun{Scenario: b.Scenario, ExecutionDate: b.ExecutionDate, Conf: f.document(fmt.Sprintf("runs[%d].conf", i), b.Conf, '{')}
 	}
 	if len(f.errors) > 0 {
 		return nil, invalidFields(f.errors)

@@ -148,7 +148,7 @@ func (m *Metrics) AddRetentionPassCounter() func(error) {
 }
 
 // CountTraining counts a training or a search; trainer.Config.Ended calls it.
-func (m *Metrics) CountTraining(e trainer.Ended) {
+func (m *Metrics) CountTraining(e trainer.JobEnd) {
 	kind, result := "training", "kept"
 	if e.Search {
 		kind = "search"

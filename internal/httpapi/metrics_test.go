@@ -76,7 +76,7 @@ func TestEveryEnumValueHasACounter(t *testing.T) {
 
 func TestTrainingsAreCountedByResult(t *testing.T) {
 	m := NewMetrics()
-	for _, e := range []trainer.Ended{
+	for _, e := range []trainer.JobEnd{
 		{Report: trainer.Report{Trained: true, Published: true}, Took: 2 * time.Second},
 		{Report: trainer.Report{Trained: true}},
 		{Report: trainer.Report{RolledBack: true}},

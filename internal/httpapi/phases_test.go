@@ -57,8 +57,8 @@ func (e *testEnv) reportDetailed(from, to int) {
 // its limits, and whether it was killed.
 func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 	e.t.Helper()
-	limit, asked := plan.Start.MemoryBytes, plan.Start.MemoryBytes // in force, and asked for last
-	var pending []api.PlannedLimit                                 // not yet in force
+	limit, requested := plan.Start.MemoryBytes, plan.Start.MemoryBytes // in force, and requested last
+	var pending []api.PlannedLimit                                     // not yet in force
 	next, samples, most := plan.PollSeconds, []map[string]any{}, int64(0)
 	for second := range seconds(run) {
 		now := float64(second)
@@ -78,15 +78,15 @@ func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 			samples = samples[1:]
 		}
 		body, err := json.Marshal(map[string]any{
-			"dag_id": "ml", "task_id": "train", "run_id": fmt.Sprintf("played-%d", run), "elapsed_seconds": now, "limit_bytes": asked,
+			"dag_id": "ml", "task_id": "train", "run_id": fmt.Sprintf("played-%d", run), "elapsed_seconds": now, "limit_bytes": requested,
 			"static_bytes": plan.StaticBytes, "memory_max_bytes": most, "samples": samples,
 		})
 		require.NoError(e.t, err)
 		var answer api.PhaseAnswer
 		e.post("/phase", string(body)).into(&answer)
-		if answer.MemoryBytes > asked {
-			asked = answer.MemoryBytes
-			pending = append(pending, api.PlannedLimit{Seconds: now + plan.ReactionSeconds, MemoryBytes: asked})
+		if answer.MemoryBytes > requested {
+			requested = answer.MemoryBytes
+			pending = append(pending, api.PlannedLimit{Seconds: now + plan.ReactionSeconds, MemoryBytes: requested})
 			assert.InDelta(e.t, now+plan.ReactionSeconds, answer.BySeconds, 1e-9)
 		}
 		next = now + answer.AskAgainSeconds

@@ -78,7 +78,7 @@ func Campaigns(w io.Writer, all []api.Campaign) error {
 }
 
 // Suggestions prints ranked runs with the gain of each run and the gain of all runs so far.
-func Suggestions(w io.Writer, runs []campaign.Archived, scored []suggest.ScoredCandidate) error {
+func Suggestions(w io.Writer, runs []campaign.ArchivedRun, scored []suggest.ScoredCandidate) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\texecution_date\tadds\tin all")
 	sum := 0.0

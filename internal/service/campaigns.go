@@ -38,7 +38,7 @@ func (s *Service) Campaigns(ctx context.Context, scopes []store.Scope, before in
 }
 
 // RegisterRuns adds archived runs to a campaign. One invalid run rejects all.
-func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.Archived) (registered, already int, err error) {
+func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error) {
 	var bad []sizing.FieldError
 	for i := range runs {
 		for _, f := range runs[i].Validate() {

@@ -23,7 +23,7 @@ type lostCommit struct{ store.Store }
 var errLost = errors.New("connection lost")
 
 func (lostCommit) ClaimRuns(context.Context, int64, campaign.Branch, int, time.Duration) (store.ClaimedRuns, error) {
-	return store.ClaimedRuns{Runs: []campaign.Run{{Number: 1, Archived: campaign.Archived{Conf: json.RawMessage(`{}`)}}}}, errLost
+	return store.ClaimedRuns{Runs: []campaign.Run{{Number: 1, Archived: campaign.ArchivedRun{Conf: json.RawMessage(`{}`)}}}}, errLost
 }
 
 func TestAClaimThatIsNotCommittedReturnsNoRuns(t *testing.T) {
@@ -36,16 +36,16 @@ func TestAClaimThatIsNotCommittedReturnsNoRuns(t *testing.T) {
 // killAndLift predicts, kills, lifts and completes one run.
 func (r *replica) killAndLift(run string) {
 	r.t.Helper()
-	asked := ask("load", run)
-	granted := r.predict(asked).Memory.Limit
+	request := ask("load", run)
+	granted := r.predict(request).Memory.Limit
 	killed := success("load", 0, 1)
-	killed.Try, killed.Features, killed.Outcome, killed.MemoryMax, killed.Allocated.Memory = asked.Try, asked.Features, sizing.OOMKilled, 0, granted
+	killed.Try, killed.Features, killed.Outcome, killed.MemoryMax, killed.Allocated.Memory = request.Try, request.Features, sizing.OOMKilled, 0, granted
 	r.report(killed)
-	lift := r.lift(asked, granted)
+	lift := r.lift(request, granted)
 	require.True(r.t, lift.Retry, lift.Reason)
 	require.Greater(r.t, lift.Memory.Limit, granted, "a kill of a reproduced run is lifted like any other")
 	done := success("load", 0, 1)
-	done.Try, done.Features, done.MemoryMax, done.Allocated.Memory = nthTry(asked, 2).Try, asked.Features, granted+granted/8, lift.Memory.Limit
+	done.Try, done.Features, done.MemoryMax, done.Allocated.Memory = nthTry(request, 2).Try, request.Features, granted+granted/8, lift.Memory.Limit
 	r.report(done)
 }
 

@@ -114,8 +114,8 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
-	asked := askOwned("new", "", "small")
-	before := r.predict(asked).Memory.Limit
+	request := askOwned("new", "", "small")
+	before := r.predict(request).Memory.Limit
 	kill := func(i int) {
 		a := askOwned(fmt.Sprint("killed", i), "first", "small")
 		granted := r.predict(a).Memory.Limit
@@ -124,15 +124,15 @@ func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	for i := range 6 {
 		kill(i)
 	}
-	after := r.predict(asked).Memory.Limit
+	after := r.predict(request).Memory.Limit
 	assert.Greater(t, after, before)
 	for range 3 { // a repeated report of a known task
 		r.report(owned(1, "second"), owned(2, "second"))
 	}
-	assert.Equal(t, after, r.predict(asked).Memory.Limit)
+	assert.Equal(t, after, r.predict(request).Memory.Limit)
 
 	other := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, before, other.predict(asked).Memory.Limit, "another replica waits for the training")
+	assert.Equal(t, before, other.predict(request).Memory.Limit, "another replica waits for the training")
 }
 
 // A cohort that was trained before the reports of this replica does not forget them.
@@ -141,18 +141,18 @@ func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	r.trainCohort(0, 200)
 	trained, err := r.store.Cohort(t.Context(), sizing.DefaultNamespace)
 	require.NoError(t, err)
-	asked := askOwned("new", "", "small")
-	before := r.predict(asked).Memory.Limit
+	request := askOwned("new", "", "small")
+	before := r.predict(request).Memory.Limit
 	for i := range 20 {
 		r.report(sizing.Observation{Try: try(fmt.Sprint("killed", i), "first", 1), Outcome: sizing.OOMKilled, Duration: time.Minute,
-			Allocated: sizing.Resources{Memory: 50 * gib}, Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: asked.Metadata})
+			Allocated: sizing.Resources{Memory: 50 * gib}, Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: request.Metadata})
 	}
-	after := r.predict(asked).Memory.Limit
+	after := r.predict(request).Memory.Limit
 	require.Greater(t, after, before)
 	_, err = r.store.PublishCohort(t.Context(), trained) // the same contents as a new version
 	require.NoError(t, err)
 	r.trainTask("task1", 3) // reads the cohorts again
-	assert.GreaterOrEqual(t, r.predict(asked).Memory.Limit, after)
+	assert.GreaterOrEqual(t, r.predict(request).Memory.Limit, after)
 }
 
 func TestWithoutSimilarTasksAFirstRunGetsItsRequest(t *testing.T) {

@@ -71,6 +71,6 @@ func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int
 }
 
 // Realised compares the promised risks of a task's newest answers with their outcomes.
-func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	return s.store.Realised(ctx, task, limit)
 }

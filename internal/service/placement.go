@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// placements holds the effects of node types and load of the namespaces that were asked about last.
+// placements holds the effects of node types and load of the namespaces that were requested last.
 type placements struct {
 	fitting     sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
 	mu          sync.Mutex // protects byNamespace

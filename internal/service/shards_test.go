@@ -114,16 +114,16 @@ func runEverything(t *testing.T, dsn string, st *postgres.Store) {
 	r := joinStore(t, dsn, st, service.Config{}).start()
 	r.trainTask("load", 60)
 	for i := range 3 {
-		asked := ask("load", fmt.Sprint("asked-", i))
-		r.predict(asked)
-		r.lift(asked, gib)
-		r.predict(nthTry(asked, 2))
-		r.report(succeeded(nthTry(asked, 2), 2*gib))
-		o := succeeded(asked, 0)
+		request := ask("load", fmt.Sprint("request-", i))
+		r.predict(request)
+		r.lift(request, gib)
+		r.predict(nthTry(request, 2))
+		r.report(succeeded(nthTry(request, 2), 2*gib))
+		o := succeeded(request, 0)
 		o.Outcome, o.Allocated.Memory = sizing.OOMKilled, gib
 		r.report(o)
 	}
-	r.predict(ask("unknown", "asked"))
+	r.predict(ask("unknown", "request"))
 	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
 	require.NoError(t, st.MarkDue(t.Context(), task("load"), time.Now()))
 	ctx, stop := context.WithCancel(t.Context())

@@ -39,7 +39,7 @@ type ExecutedPlan struct {
 
 // ExecutedResize is one resize of a pod. Zero amounts are unchanged.
 type ExecutedResize struct {
-	Seconds       float64  `json:"seconds"` // time since the start of the try at which it was asked for
+	Seconds       float64  `json:"seconds"` // time since the start of the try at which it was requested
 	Memory        Bytes    `json:"memory_bytes,omitempty"`
 	CPUMillicores int      `json:"cpu_millicores,omitempty"`
 	Result        string   `json:"result"`
@@ -105,7 +105,7 @@ func (r *ExecutedResize) check() string {
 
 // MeanLimit returns the mean over time of the memory limits of a try that ended with the limit last. It
 // returns zero if the resizes do not explain last, for example because another process did some of them. A
-// limit counts from the time at which it was asked for, so that the mean is rather too large.
+// limit counts from the time at which it was requested, so that the mean is rather too large.
 func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
 	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {

@@ -31,16 +31,16 @@ type Profile struct {
 	Policy       Policy
 	Champion     *ModelRef // nil before the first training
 	Evaluation   []byte    // JSON of the champion's evaluation; nil without one
-	Realised     Realised
+	Realised     RealisedRisk
 	// Ambiguous describes runs with equal features and very different peaks, which no
 	// model can distinguish; empty if there are none.
 	Ambiguous string
 	// Quarantined lists the reports that change no answer until another report confirms them.
-	Quarantined []Quarantined
+	Quarantined []QuarantinedReport
 }
 
-// Quarantined is one report that is stored but not learned yet.
-type Quarantined struct {
+// QuarantinedReport is one report that is stored but not learned yet.
+type QuarantinedReport struct {
 	Memory Bytes
 	Detail string // the reason
 }
@@ -50,8 +50,8 @@ type Quantiles struct {
 	Min, P50, P90, P99, Max float64
 }
 
-// Realised compares the promised risks of first tries with their outcomes.
-type Realised struct {
+// RealisedRisk compares the promised risks of first tries with their outcomes.
+type RealisedRisk struct {
 	Tries     int     // number of ended first tries with a promised risk
 	Killed    int     // number of these tries that were OOM-killed
 	Promised  float64 // sum of their promised risks

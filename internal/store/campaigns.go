@@ -27,7 +27,7 @@ type Campaigns interface {
 	// RegisterRuns adds runs in state 0, and ignores runs whose scenario and execution date are
 	// registered already. It returns the number of each, or NotFound if there is no such
 	// campaign.
-	RegisterRuns(ctx context.Context, id int64, runs []campaign.Archived) (registered, already int, err error)
+	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states with a number above after,
 	// ordered by number. An empty list of states selects all states.
 	CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error)

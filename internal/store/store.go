@@ -208,7 +208,7 @@ type Receipts interface {
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the
 	// newest limit receipts of the task, without reproduced runs. The caller computes the interval.
-	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
+	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 	// Promises lists the promised risks of ended first tries with their outcomes, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active
 	// model. It reads the newest limit receipts of first tries, and omits withdrawn versions,

@@ -60,7 +60,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 		case sizing.Category, sizing.Bool:
 			kinds[j] = resample.Category
 		case sizing.Date:
-			kinds[j] = resample.Whole
+			kinds[j] = resample.Integer
 		}
 	}
 	for _, i := range rows {
@@ -70,7 +70,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 			if j < len(codes) {
 				v = codes[j]
 			}
-			if kinds[j] == resample.Whole {
+			if kinds[j] == resample.Integer {
 				v = math.Floor(v) // the encoding ignores the time of day, see the function date
 			}
 			t.X = append(t.X, v)

@@ -151,8 +151,8 @@ func bestConstant(rows []row) float64 {
 
 // families are the classifiers over bins that compete with a challenger.
 var families = []classify.LevelFamily{
-	classify.Binned{Family: classify.SoftmaxTrees{}},
-	classify.Binned{Family: classify.CART{}}, classify.Binned{Family: classify.Prior{}},
+	classify.BinnedFamily{Family: classify.SoftmaxTrees{}},
+	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
 // evaluateFamilies fits the classifiers on at most maxFamilyRows of the rows before the holdout.

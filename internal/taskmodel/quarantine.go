@@ -70,11 +70,11 @@ func (m *Model) QuarantineReason(t TrainingRow) string {
 }
 
 // Quarantined describes each report in quarantine.
-func (m *Model) Quarantined() []sizing.Quarantined {
-	var all []sizing.Quarantined
+func (m *Model) Quarantined() []sizing.QuarantinedReport {
+	var all []sizing.QuarantinedReport
 	for i := range m.Quarantine {
 		r := &m.Quarantine[i]
-		q := sizing.Quarantined{Memory: r.Peak, Detail: "far above all known peaks of the task"}
+		q := sizing.QuarantinedReport{Memory: r.Peak, Detail: "far above all known peaks of the task"}
 		if r.Expected > 0 {
 			q.Detail = implausibility{r.Expected, "the expected peak"}.describe(r.Peak)
 		}

@@ -35,11 +35,11 @@ func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 // treeSpace is the search space. The gain of more rounds or deeper trees would not justify slower
 // answers and larger models.
 var treeSpace = tune.Space{
-	{Name: "rounds", Low: 30, High: 240, Log: true, Whole: true},
+	{Name: "rounds", Low: 30, High: 240, Log: true, Integer: true},
 	{Name: "learning rate", Low: 0.02, High: 0.3, Log: true},
-	{Name: "depth", Low: 2, High: 8, Whole: true},
+	{Name: "depth", Low: 2, High: 8, Integer: true},
 	{Name: "subsample", Low: 0.4, High: 1},
-	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Whole: true},
+	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Integer: true},
 }
 
 // treeParamsAt converts a point of treeSpace.

@@ -30,16 +30,16 @@ type Progress struct {
 
 // Need is what a running try needs.
 type Need struct {
-	Memory    sizing.Bytes // limit; never below Progress.Limit
-	CPU       sizing.Cores // request; zero: unchanged
-	By        float64      // time since the start in seconds by which they should be in force
-	AskAgain  float64      // seconds until the next question
-	Remaining *Remaining   // nil if no earlier run took longer
-	Place     *Place       // nil if the phase is unknown
+	Memory    sizing.Bytes   // limit; never below Progress.Limit
+	CPU       sizing.Cores   // request; zero: unchanged
+	By        float64        // time since the start in seconds by which they should be in force
+	AskAgain  float64        // seconds until the next question
+	Remaining *RemainingTime // nil if no earlier run took longer
+	Place     *Place         // nil if the phase is unknown
 }
 
-// Remaining is the remaining time of a run in seconds, by the earlier runs that took longer.
-type Remaining struct{ Median, P95 float64 }
+// RemainingTime is the remaining time of a run in seconds, by the earlier runs that took longer.
+type RemainingTime struct{ Median, P95 float64 }
 
 // Place is the current phase and what may follow.
 type Place struct {
@@ -119,13 +119,13 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 }
 
 // remaining returns the remaining time after some seconds.
-func (p *Planner) remaining(elapsed float64) *Remaining {
+func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]
 	if len(rest) == 0 {
 		return nil
 	}
-	return &Remaining{Median: quantile(rest, .5) - elapsed, P95: quantile(rest, .95) - elapsed}
+	return &RemainingTime{Median: quantile(rest, .5) - elapsed, P95: quantile(rest, .95) - elapsed}
 }
 
 // place returns the phase of the newest sample, or nil if it is unknown.

@@ -14,9 +14,9 @@ import (
 
 func TestEndedReceivesResultAndDuration(t *testing.T) {
 	st := newStore(t)
-	var received []trainer.Ended
-	tr := newTrainer(st, trainer.Config{Ended: func(e trainer.Ended) { received = append(received, e) }})
-	last := func() trainer.Ended {
+	var received []trainer.JobEnd
+	tr := newTrainer(st, trainer.Config{Ended: func(e trainer.JobEnd) { received = append(received, e) }})
+	last := func() trainer.JobEnd {
 		require.NotEmpty(t, received)
 		e := received[len(received)-1]
 		assert.Positive(t, e.Took)

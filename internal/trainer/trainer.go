@@ -44,7 +44,7 @@ type Config struct {
 	ProfilesEvery time.Duration // interval between searches for usage profiles; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
-	Ended func(Ended) // called after every training and search of a known task; may be nil
+	Ended func(JobEnd) // called after every training and search of a known task; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -63,8 +63,8 @@ type Report struct {
 	Reason     string
 }
 
-// Ended describes a training or search that ended, with or without an error.
-type Ended struct {
+// JobEnd describes a training or search that ended, with or without an error.
+type JobEnd struct {
 	Search bool // whether it was a search
 	Report Report
 	Err    error
@@ -203,7 +203,7 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 	start := time.Now()
 	report, err := do()
 	if t.cfg.Ended != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.NotFound {
-		t.cfg.Ended(Ended{Search: search, Report: report, Err: err, Took: time.Since(start)})
+		t.cfg.Ended(JobEnd{Search: search, Report: report, Err: err, Took: time.Since(start)})
 	}
 	return report, err
 }

@@ -47,8 +47,8 @@ func main() {
 	bin := flag.String("bin", "bin/loadaware", "path of the loadaware binary")
 	profile := flag.String("profile", "", "only write a CPU profile of the server to this file")
 	profiledLoad := flag.String("under", "single", "load during which to profile: single (predictions), new (predictions with features never seen), many (batches of 100 predictions), reports, or batches (of reports)")
-	otherURL := flag.String("rival", "", "URL of another model server, for row 16")
-	otherBody := flag.String("rival-body", "", "file with the body of a request to the other model server")
+	otherURL := flag.String("other", "", "URL of another model server, for row 16")
+	otherBody := flag.String("other-body", "", "file with the body of a request to the other model server")
 	echoAddr := flag.String("echo", "", "only run the echo server, on this address")
 	flag.Parse()
 	if *echoAddr != "" {

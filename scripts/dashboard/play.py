@@ -38,8 +38,8 @@ SERIOUS = """result => result.violations
 class Person:
     """A person with a browser and a token."""
 
-    def __init__(self, browser: Browser, base: str, token: str, is_quick: bool) -> None:
-        self.browser, self.base, self.token, self.is_quick = browser, base, token, is_quick
+    def __init__(self, browser: Browser, base: str, token: str, is_short: bool) -> None:
+        self.browser, self.base, self.token, self.is_short = browser, base, token, is_short
         self.problems: list[str] = []
 
     @contextmanager
@@ -196,7 +196,7 @@ def works_by_keyboard(person: Person) -> None:
 
 
 def fits_every_width(person: Person) -> None:
-    for width in (360,) if person.is_quick else (360, 2560):
+    for width in (360,) if person.is_short else (360, 2560):
         with person.page(viewport={"width": width, "height": 800}, color_scheme="dark") as page:
             for path in ("/", "/tasks", f"/task?{TASK}", POLICY, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", *TOOLS):
                 page.goto(person.base + "/ui" + path)
@@ -208,7 +208,7 @@ def is_accessible(person: Person, axe: str) -> None:
     source = pathlib.Path(axe).read_text()
     for scheme in ("light", "dark"):
         with person.page(color_scheme=scheme) as page:
-            is_sample = person.is_quick and scheme == "dark"
+            is_sample = person.is_short and scheme == "dark"
             for path in (f"/task?{TASK}",) if is_sample else EVERY_PAGE:
                 page.goto(person.base + "/ui" + path)
                 wait_for_replay(page)
@@ -233,12 +233,12 @@ def main(base: str, token: str, chromium: str, axe: str, form: str = "") -> None
     expect.set_options(timeout=60_000)  # a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        person = Person(browser, base, token, is_quick=form == "short")
+        person = Person(browser, base, token, is_short=form == "short")
         if form not in ("", "short"):
             makes_pictures(person, form, killed[0])
             return
         scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
-        if not person.is_quick:  # it may wait for a minute
+        if not person.is_short:  # it may wait for a minute
             scenarios.append(looks_at_phases)
         scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
         for scenario in scenarios:

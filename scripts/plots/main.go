@@ -61,7 +61,7 @@ func draw(folder, task, name string) error {
 	}
 	for file, picture := range map[string]figure{
 		"allocation.svg": allocationFigure(steps, task), "risk.svg": riskFigure(steps),
-		"drift.svg": driftFigure(drifted, task), "target.svg": targetFigure(targets), "rivals.svg": policiesFigure(policies),
+		"drift.svg": driftFigure(drifted, task), "target.svg": targetFigure(targets), "policies.svg": policiesFigure(policies),
 		"phases.svg": phasesFigure(),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, file), picture.svg(), 0o644); err != nil {

@@ -25,7 +25,7 @@ func TestPicturesAreDeterministic(t *testing.T) {
 	first, again := t.TempDir(), t.TempDir()
 	require.NoError(t, draw(first, "predict_demand", history))
 	require.NoError(t, draw(again, "predict_demand", history))
-	for _, name := range []string{"allocation.svg", "risk.svg", "drift.svg", "target.svg", "rivals.svg", "phases.svg"} {
+	for _, name := range []string{"allocation.svg", "risk.svg", "drift.svg", "target.svg", "policies.svg", "phases.svg"} {
 		svg, err := os.ReadFile(filepath.Join(first, name))
 		require.NoError(t, err)
 		same, err := os.ReadFile(filepath.Join(again, name))

@@ -23,7 +23,7 @@ type questions struct {
 	trace  []sizing.Observation // by start
 	prefix string               // of the DAG ids and run ids of the trace
 
-	asked     int                        // questions
+	total     int                        // questions
 	explained int                        // explanations
 	wrong     int                        // explanations that do not lead to the answer
 	changed   int                        // repetitions because the task was retrained meanwhile
@@ -47,7 +47,7 @@ func (q *questions) amount() int64 {
 
 // ask asks one question about a run that has not been reported.
 func (q *questions) ask(reported int) error {
-	q.asked++
+	q.total++
 	later := min(len(q.trace)-1, reported+q.random.IntN(50))
 	o := q.trace[later]
 	if q.oneIn(15) {
@@ -56,7 +56,7 @@ func (q *questions) ask(reported int) error {
 		}
 	}
 	if q.oneIn(10) {
-		o.Try.Task = fmt.Sprintf("never-seen-%d", q.asked)
+		o.Try.Task = fmt.Sprintf("never-seen-%d", q.total)
 	}
 	request, err := q.requestOf(&o)
 	if err != nil {
@@ -110,7 +110,7 @@ func (q *questions) requestOf(o *sizing.Observation) (map[string]any, error) {
 		request["max_memory_bytes"] = q.amount()
 	}
 	if q.oneIn(2) {
-		request["run_id"], request["try_number"] = fmt.Sprintf("%s-question-%d", q.prefix, q.asked), 1
+		request["run_id"], request["try_number"] = fmt.Sprintf("%s-question-%d", q.prefix, q.total), 1
 	}
 	return request, nil
 }
@@ -251,9 +251,9 @@ func (q *questions) check(call string, request any, limit int64, e *api.Explanat
 		return
 	}
 	q.wrong++
-	asked, _ := json.Marshal(request) // cannot fail: requests are maps of JSON values
+	body, _ := json.Marshal(request) // cannot fail: requests are maps of JSON values
 	answered, _ := json.Marshal(chains)
-	fmt.Printf("%s: limits %v, explained as %s\n  question: %s\n", call, limits, answered, asked)
+	fmt.Printf("%s: limits %v, explained as %s\n  question: %s\n", call, limits, answered, body)
 }
 
 // call sends a request and records the time until the answer.

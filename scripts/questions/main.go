@@ -160,8 +160,8 @@ func (q *questions) printResult() error {
 	if q.explained == 0 {
 		return errors.New("ask questions: nothing was explained; use a trace with measured runs or requests")
 	}
-	fmt.Printf("%d questions, %d explanations: %d wrong, largest error of the product %.1e, %d retrained while asked, %d with a note\n",
-		q.asked, q.explained, q.wrong, q.worst, q.changed, q.noted)
+	fmt.Printf("%d questions, %d explanations: %d wrong, largest error of the product %.1e, %d retrained meanwhile, %d with a note\n",
+		q.total, q.explained, q.wrong, q.worst, q.changed, q.noted)
 	fmt.Printf("sources: %s\nterms: %s\n", counts(q.sources), counts(q.kinds))
 	for _, name := range slices.Sorted(maps.Keys(q.took)) {
 		took := q.took[name]

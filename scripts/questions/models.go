@@ -100,7 +100,7 @@ func (m *models) learn(o *sizing.Observation) error {
 // ask asks the model of a random run's task about that run, and checks the explanation.
 func (m *models) ask(reported int) error {
 	q := m.q
-	q.asked++
+	q.total++
 	o := q.trace[min(len(q.trace)-1, reported+q.random.IntN(50))]
 	if q.oneIn(20) {
 		o.Try.Task = "never-seen"

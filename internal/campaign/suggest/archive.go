@@ -20,7 +20,7 @@ import (
 
 // Archive contains the archived runs of one or more DAGs.
 type Archive struct {
-	Runs  []campaign.Archived // one for each run id, or for each line of a list of runs
+	Runs  []campaign.ArchivedRun // one for each run id, or for each line of a list of runs
 	Rows  []sizing.Observation
 	RunOf []int // index in Runs of the run of each row
 }
@@ -75,7 +75,7 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 		}
 		n = len(a.Runs)
 		known[dag][o.Try.RunID] = n
-		a.Runs = append(a.Runs, campaign.Archived{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second), Conf: confOf(o.Features)})
+		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second), Conf: confOf(o.Features)})
 	}
 	a.Rows, a.RunOf = append(a.Rows, *o), append(a.RunOf, n)
 	return nil
@@ -122,12 +122,12 @@ func (a *Archive) Candidates() []Candidate {
 }
 
 // Split returns the part of the archive without the registered runs, and the features of these.
-func (a *Archive) Split(registered []campaign.Archived) (rest *Archive, known []Candidate) {
+func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
 		hash string
 		at   int64
 	}
-	keyOf := func(run *campaign.Archived) key { return key{run.Hash(), run.ExecutionDate.UnixMicro()} }
+	keyOf := func(run *campaign.ArchivedRun) key { return key{run.Hash(), run.ExecutionDate.UnixMicro()} }
 	isKnown := map[key]bool{}
 	for i := range registered {
 		isKnown[keyOf(&registered[i])] = true
@@ -151,7 +151,7 @@ func (a *Archive) Split(registered []campaign.Archived) (rest *Archive, known []
 }
 
 // Write writes runs as JSON lines that Read reads.
-func Write(w io.Writer, runs []campaign.Archived) error {
+func Write(w io.Writer, runs []campaign.ArchivedRun) error {
 	encoder := json.NewEncoder(w)
 	for i := range runs {
 		if err := encoder.Encode(runLine{runs[i].Scenario, runs[i].ExecutionDate, runs[i].Conf}); err != nil {
@@ -174,6 +174,6 @@ func readRuns(in io.Reader) (*Archive, error) {
 		if err != nil {
 			return nil, fmt.Errorf("run %d: %w; write one {\"scenario\", \"execution_date\", \"conf\"} per line", n, err)
 		}
-		a.Runs = append(a.Runs, campaign.Archived{Scenario: line.Scenario, ExecutionDate: line.ExecutionDate, Conf: line.Conf})
+		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: line.Scenario, ExecutionDate: line.ExecutionDate, Conf: line.Conf})
 	}
 }

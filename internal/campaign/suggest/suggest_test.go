@@ -108,7 +108,7 @@ pricing,load,r3,2020-01-05T02:00:00Z,400,7,2020-01-03
 	require.NoError(t, err)
 	another := a.Runs[1]
 	another.Scenario = "r4"
-	rest, known := a.Split([]campaign.Archived{a.Runs[0], another})
+	rest, known := a.Split([]campaign.ArchivedRun{a.Runs[0], another})
 	assert.Equal(t, a.Runs[1:], rest.Runs)
 	assert.Equal(t, []int{0, 1}, rest.RunOf)
 	assert.Equal(t, a.Candidates()[1:], rest.Candidates())

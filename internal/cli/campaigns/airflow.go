@@ -40,8 +40,8 @@ func (f *campaignFlags) readAirflow(ctx context.Context, con cli.Console) (*sugg
 }
 
 // archivedRun returns a run of Airflow as an archived run.
-func archivedRun(run *airflow.Run) campaign.Archived {
-	archived := campaign.Archived{Scenario: run.ID, ExecutionDate: run.ExecutionDate().UTC().Truncate(time.Second)}
+func archivedRun(run *airflow.Run) campaign.ArchivedRun {
+	archived := campaign.ArchivedRun{Scenario: run.ID, ExecutionDate: run.ExecutionDate().UTC().Truncate(time.Second)}
 	if len(run.Conf) > 0 {
 		archived.Conf, _ = json.Marshal(run.Conf) // decoded JSON can be encoded
 	}

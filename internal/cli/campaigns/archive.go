@@ -33,7 +33,7 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 }
 
 // send registers runs and prints how many are new.
-func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.Archived) error {
+func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {
 		request := api.CampaignRunsRequest{Runs: make([]api.CampaignArchivedRun, len(part))}
@@ -67,7 +67,7 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	}
 	archive, known := archive.Split(registered)
 	scored := suggest.Rank(archive.Candidates(), known, *f.count)
-	chosen := make([]campaign.Archived, len(scored))
+	chosen := make([]campaign.ArchivedRun, len(scored))
 	for i := range scored {
 		chosen[i] = archive.Runs[scored[i].Index]
 	}
@@ -81,7 +81,7 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 }
 
 // registered reads the runs of the flag --campaign; none without it.
-func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.Archived, err error) {
+func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.ArchivedRun, err error) {
 	if *f.campaign == 0 {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.Archive
 		}
 		for i := range page.Runs {
 			run := &page.Runs[i]
-			runs = append(runs, campaign.Archived{Scenario: run.Scenario, ExecutionDate: run.ExecutionDate, Conf: run.Conf})
+			runs = append(runs, campaign.ArchivedRun{Scenario: run.Scenario, ExecutionDate: run.ExecutionDate, Conf: run.Conf})
 		}
 		if page.NextCursor == nil {
 			return runs, nil

@@ -7,12 +7,12 @@ import (
 	"sync"
 
 	"github.com/loadaware/loadaware/api"
-	"github.com/loadaware/loadaware/internal/plainjson"
+	"github.com/loadaware/loadaware/internal/jsonwriter"
 )
 
 // PredictionResponse is an encoded answer with status 200. Its bytes are the same that
 // encoding/json produces. Call a Visit method once: it returns the memory to a pool.
-type PredictionResponse struct{ plainjson.Writer }
+type PredictionResponse struct{ jsonwriter.Writer }
 
 var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
 
@@ -130,13 +130,13 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	}
 	if p.GPUMemory != nil {
 		w.Raw(`,"gpu_memory":{"median_bytes":`)
-		w.Whole(p.GPUMemory.MedianBytes)
+		w.Int(p.GPUMemory.MedianBytes)
 		w.Raw(`,"p95_bytes":`)
-		w.Whole(p.GPUMemory.P95Bytes)
+		w.Int(p.GPUMemory.P95Bytes)
 		w.Raw("}")
 	}
 	w.Raw(`,"ladder_bytes":`)
-	plainjson.Wholes(&w.Writer, p.LadderBytes)
+	jsonwriter.Ints(&w.Writer, p.LadderBytes)
 	w.Raw(`,"memory":`)
 	w.memory(p.Memory)
 	w.Raw(`,"mode":`)
@@ -193,12 +193,12 @@ func (w *PredictionResponse) cohort(c *api.Cohort) {
 	if c.Profile == nil {
 		w.Raw("null")
 	} else {
-		w.Whole(int64(*c.Profile))
+		w.Int(int64(*c.Profile))
 	}
 	w.Raw(`,"runs":`)
-	w.Whole(int64(c.Runs))
+	w.Int(int64(c.Runs))
 	w.Raw(`,"tasks":`)
-	w.Whole(int64(c.Tasks))
+	w.Int(int64(c.Tasks))
 	w.Raw("}")
 }
 
@@ -227,11 +227,11 @@ func (w *PredictionResponse) bins(b *api.Bins) {
 		return
 	}
 	w.Raw(`{"chosen":`)
-	w.Whole(int64(b.Chosen))
+	w.Int(int64(b.Chosen))
 	w.Raw(`,"probabilities":`)
 	w.Numbers(b.Probabilities)
 	w.Raw(`,"upper_bytes":`)
-	plainjson.Wholes(&w.Writer, b.UpperBytes)
+	jsonwriter.Ints(&w.Writer, b.UpperBytes)
 	w.Raw("}")
 }
 
@@ -243,11 +243,11 @@ func (w *PredictionResponse) memory(m *api.Memory) {
 	w.Raw(`{"limit":`)
 	w.Text(m.Limit)
 	w.Raw(`,"limit_bytes":`)
-	w.Whole(m.LimitBytes)
+	w.Int(m.LimitBytes)
 	w.Raw(`,"request":`)
 	w.Text(m.Request)
 	w.Raw(`,"request_bytes":`)
-	w.Whole(m.RequestBytes)
+	w.Int(m.RequestBytes)
 	w.Raw("}")
 }
 
@@ -259,10 +259,10 @@ func (w *PredictionResponse) model(m *api.Model) {
 	w.Raw(`{"family":`)
 	w.Text(m.Family)
 	w.Raw(`,"observations":`)
-	w.Whole(int64(m.Observations))
+	w.Int(int64(m.Observations))
 	w.Raw(`,"trained_at":`)
 	w.Time(m.TrainedAt)
 	w.Raw(`,"version":`)
-	w.Whole(int64(m.Version))
+	w.Int(int64(m.Version))
 	w.Raw("}")
 }

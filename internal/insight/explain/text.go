@@ -105,7 +105,7 @@ func change(factor float64) string {
 	case factor < 0.5:
 		return fmt.Sprintf("divides it by %.1f", 1/factor)
 	}
-	return fmt.Sprintf("takes %s %% off", percent(1-factor))
+	return fmt.Sprintf("reduces it by %s %%", percent(1-factor))
 }
 
 // percent formats a share in percent with two or three significant digits.
@@ -191,7 +191,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	case len(e.Nearest) == 0:
 		text += " There was no similar run to learn from."
 	case above == 0:
-		text += " No similar run needed as much: nothing in its features announced it."
+		text += " No similar run needed as much: nothing in its features indicated it."
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}

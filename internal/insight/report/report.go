@@ -23,7 +23,7 @@ import (
 type Source interface {
 	savings.Source
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
-	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
+	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 }
 
 // Severity ranks the tasks of a report.
@@ -154,7 +154,7 @@ func worstFirst(a, b Task) int {
 }
 
 // newTask returns the report of one task; total is the sum of all tasks.
-func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Baseline, realised sizing.Realised) Task {
+func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Baseline, realised sizing.RealisedRisk) Task {
 	t := Task{
 		Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task, Group: string(p.Group), Tries: row.Tries, Kills: row.Kills,
 		RequestedGBH: row.RequestedGBH, GrantedGBH: row.GrantedGBH, UsedGBH: row.UsedGBH, KilledGBH: row.KilledGBH,

@@ -153,7 +153,7 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	return report, err
 }
 
-// advance records the progress. It cancels a job that no caller has asked about for abandonedAfter.
+// advance records the progress. It cancels a job that no caller has polled for abandonedAfter.
 func (j *Job) advance(share float64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

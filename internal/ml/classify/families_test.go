@@ -10,15 +10,15 @@ import (
 
 var (
 	few     = gbt.Config{Rounds: 40, LearningRate: 0.2} // few rounds are enough for the conformance suite
-	softmax = classify.Binned{Family: classify.SoftmaxTrees{Trees: few}}
+	softmax = classify.BinnedFamily{Family: classify.SoftmaxTrees{Trees: few}}
 )
 
 func TestPriorMeetsTheContract(t *testing.T) {
-	classifytest.RunContract(t, classify.Binned{Family: classify.Prior{}})
+	classifytest.RunContract(t, classify.BinnedFamily{Family: classify.Prior{}})
 }
-func TestCART(t *testing.T)         { classifytest.Run(t, classify.Binned{Family: classify.CART{}}) }
+func TestCART(t *testing.T)         { classifytest.Run(t, classify.BinnedFamily{Family: classify.CART{}}) }
 func TestSoftmaxTrees(t *testing.T) { classifytest.Run(t, softmax) }
-func TestSVM(t *testing.T)          { classifytest.Run(t, classify.Binned{Family: classify.SVM{}}) }
+func TestSVM(t *testing.T)          { classifytest.Run(t, classify.BinnedFamily{Family: classify.SVM{}}) }
 func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: few}) }
 func TestAverage(t *testing.T) {
 	classifytest.Run(t, classify.Average{classify.Regression{Trees: few}, softmax})

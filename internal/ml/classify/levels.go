@@ -23,11 +23,11 @@ type LevelFamily interface {
 	FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error)
 }
 
-// Binned adapts a Family to levels: the family learns the bins of the levels.
-type Binned struct{ Family }
+// BinnedFamily adapts a Family to levels: the family learns the bins of the levels.
+type BinnedFamily struct{ Family }
 
 // FitLevels fits the family on Cut(t, edges).
-func (b Binned) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
+func (b BinnedFamily) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func rows(fold []int, wanted func(fold int) bool) []int {
 }
 
 // fit learns the level from the given rows of t.
-func (r Regression) fit(t *table.Table, binned *gbt.Binned, in []int) (*Model, error) {
+func (r Regression) fit(t *table.Table, binned *gbt.BinnedTable, in []int) (*Model, error) {
 	ridge, err := linear.Fit(t.Select(in), r.Ridge)
 	if err != nil {
 		return nil, err

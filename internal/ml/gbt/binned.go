@@ -11,14 +11,14 @@ import (
 // maxBinCount reserves one of the 256 codes for missing values.
 const maxBinCount = 255
 
-// Binned is a table with columns in at most 255 bins, the input of tree growing. Binning
+// BinnedTable is a table with columns in at most 255 bins, the input of tree growing. Binning
 // costs as much as dozens of trees, so several fits on the same rows should share one
-// Binned. It is immutable and safe for concurrent use.
+// BinnedTable. It is immutable and safe for concurrent use.
 //
 //	values  1   1   4        6       NaN
 //	cuts          2.5    5
 //	code    0   0   1        2       3 = missing
-type Binned struct {
+type BinnedTable struct {
 	x       []float64 // the raw rows, shared with the table
 	rows    int
 	columns []column
@@ -38,7 +38,7 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 // maxBins 0 is the default of Config. Weights have no effect, because rows that remain after
 // thinning show where resolution is necessary. The caller must not change t.X afterwards.
 // NewBinned returns ErrConfig or table.ErrShape.
-func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
+func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
 		return nil, fmt.Errorf("%w: MaxBins must be 2 to %d", ErrConfig, maxBinCount)
 	}
@@ -54,7 +54,7 @@ func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
 	if t.Cols() > math.MaxUint16 {
 		return nil, fmt.Errorf("%w: %d columns, at most %d", table.ErrShape, t.Cols(), math.MaxUint16)
 	}
-	b := &Binned{x: t.X, rows: t.Rows(), columns: make([]column, t.Cols())}
+	b := &BinnedTable{x: t.X, rows: t.Rows(), columns: make([]column, t.Cols())}
 	values := make([]float64, 0, b.rows)
 	for j := range b.columns {
 		values = values[:0]
@@ -71,17 +71,17 @@ func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
 }
 
 // Rows returns the number of rows.
-func (b *Binned) Rows() int { return b.rows }
+func (b *BinnedTable) Rows() int { return b.rows }
 
 // Cols returns the number of columns.
-func (b *Binned) Cols() int { return len(b.columns) }
+func (b *BinnedTable) Cols() int { return len(b.columns) }
 
-func (b *Binned) row(i int) []float64 {
+func (b *BinnedTable) row(i int) []float64 {
 	p := len(b.columns)
 	return b.x[i*p : (i+1)*p]
 }
 
-func (b *Binned) encode(j int) {
+func (b *BinnedTable) encode(j int) {
 	c := &b.columns[j]
 	c.codes = make([]uint8, b.rows)
 	for i := range b.rows {

@@ -9,7 +9,7 @@ import (
 type booster struct {
 	cfg  Config
 	loss loss
-	data *Binned
+	data *BinnedTable
 	rows []int32  // training rows, ascending
 	in   *labels  // labels of all rows of data
 	out  *holdout // nil: no validation rows

@@ -17,7 +17,7 @@ var ErrTarget = errors.New("gbt: invalid targets")
 // Sample is the training data of one fit on binned rows. Fits that differ in targets,
 // weights or rows (folds, refits with newer weights) share a Binned.
 type Sample struct {
-	Binned *Binned
+	Binned *BinnedTable
 	Y      []float64 // one target per row of Binned
 	W      []float64 // weights > 0; nil: all 1
 	Base   []float64 // initial scores that the trees correct (regression only); nil: none

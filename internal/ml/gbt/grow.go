@@ -20,7 +20,7 @@ type growingNode struct {
 
 // grower grows trees on the same binned rows and reuses its buffers.
 type grower struct {
-	data   *Binned
+	data   *BinnedTable
 	cfg    Config
 	finder finder
 
@@ -35,7 +35,7 @@ type grower struct {
 	columns   []int         // columns that the tree may split
 }
 
-func newGrower(data *Binned, cfg Config) *grower {
+func newGrower(data *BinnedTable, cfg Config) *grower {
 	g := &grower{data: data, cfg: cfg, finder: finder{
 		lambda: cfg.Lambda, minRows: cfg.MinLeafRows, minWeight: cfg.MinLeafWeight, minGain: cfg.MinGain,
 	}}

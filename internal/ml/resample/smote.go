@@ -14,7 +14,7 @@ type Kind uint8
 // The kinds of columns.
 const (
 	Number   Kind = iota // interpolated
-	Whole                // interpolated, then rounded: a count, a date in days
+	Integer              // interpolated, then rounded: a count, a date in days
 	Category             // a code, chosen by majority vote; a bool is a category with two codes
 )
 
@@ -47,7 +47,7 @@ const (
 //
 // kinds has one Kind per column. If it is nil, all columns are numbers. The same arguments give
 // the same rows, bit for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of
-// one-hot groups, infinite numbers and Whole columns with fractions.
+// one-hot groups, infinite numbers and Integer columns with fractions.
 func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
 	if err != nil {
@@ -91,8 +91,8 @@ func checkColumns(t *table.Table, kinds []Kind) error {
 	}
 	for i := range t.Rows() {
 		for j, v := range t.Row(i) {
-			if math.IsInf(v, 0) || kinds[j] == Whole && !math.IsNaN(v) && v != math.Trunc(v) {
-				return fmt.Errorf("%w: row %d has %v in column %s: must be finite, and an integer in a Whole column", ErrRows, i, v, t.Names[j])
+			if math.IsInf(v, 0) || kinds[j] == Integer && !math.IsNaN(v) && v != math.Trunc(v) {
+				return fmt.Errorf("%w: row %d has %v in column %s: must be finite, and an integer in a Integer column", ErrRows, i, v, t.Names[j])
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (n *neighbourhood) addSynthetic(rng *rand.Rand, out *table.Table) {
 			out.X = append(out.X, own)
 		case n.kinds[j] == Category:
 			out.X = append(out.X, n.vote(near, j, own))
-		case n.kinds[j] == Whole:
+		case n.kinds[j] == Integer:
 			out.X = append(out.X, math.Round(interpolate(own, other[j], share)))
 		default:
 			out.X = append(out.X, interpolate(own, other[j], share))

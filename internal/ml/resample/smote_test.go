@@ -18,7 +18,7 @@ import (
 
 const (
 	number   = resample.Number
-	whole    = resample.Whole
+	whole    = resample.Integer
 	category = resample.Category
 )
 
@@ -198,11 +198,11 @@ func TestSMOTERejectsInvalidColumns(t *testing.T) {
 		kinds []resample.Kind
 		k     int
 	}{
-		"encoded columns":              {1, []int{1}, nil, 5},
-		"an infinite number":           {math.Inf(1), nil, nil, 5},
-		"a fraction in a Whole column": {1.5, nil, []resample.Kind{whole}, 5},
-		"one kind too many":            {1, nil, []resample.Kind{whole, whole}, 5},
-		"negative neighbours":          {1, nil, nil, -1},
+		"encoded columns":                {1, []int{1}, nil, 5},
+		"an infinite number":             {math.Inf(1), nil, nil, 5},
+		"a fraction in a Integer column": {1.5, nil, []resample.Kind{whole}, 5},
+		"one kind too many":              {1, nil, []resample.Kind{whole, whole}, 5},
+		"negative neighbours":            {1, nil, nil, -1},
 	} {
 		_, err := resample.SMOTE(&table.Table{Names: named(1), Group: c.group, X: []float64{c.value}, Y: []float64{0}}, c.kinds, 1, c.k, 0)
 		assert.ErrorIs(t, err, resample.ErrRows, claim)

@@ -150,8 +150,8 @@ func TestALatinHypercubeHasOnePointPerSlice(t *testing.T) {
 
 func TestUnitInvertsParams(t *testing.T) {
 	space := Space{
-		{Low: -5, High: 10}, {Low: 0.001, High: 10, Log: true}, {Low: 2, High: 9, Whole: true},
-		{Low: 1, High: 400, Log: true, Whole: true}, {Low: 3, High: 3}, {Low: 4, High: 4, Whole: true, Log: true},
+		{Low: -5, High: 10}, {Low: 0.001, High: 10, Log: true}, {Low: 2, High: 9, Integer: true},
+		{Low: 1, High: 400, Log: true, Integer: true}, {Low: 3, High: 3}, {Low: 4, High: 4, Integer: true, Log: true},
 	}
 	require.NoError(t, space.check())
 	rng := rand.New(rand.NewPCG(3, 0))

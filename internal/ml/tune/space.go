@@ -14,7 +14,7 @@ type Dimension struct {
 	Name      string
 	Low, High float64 // finite, inclusive; the parameter is fixed if they are equal
 	Log       bool    // search on a logarithmic scale, as for rates and penalties; Low > 0
-	Whole     bool    // integers only; Low and High are integers
+	Integer   bool    // integers only; Low and High are integers
 }
 
 // Space is d ≥ 1 dimensions. The search maps it to the unit cube.
@@ -31,7 +31,7 @@ func (s Space) check() error {
 			return fmt.Errorf("%w: %s from %v to %v: bounds must be finite and ascending", ErrSpace, d.Name, d.Low, d.High)
 		case d.Log && d.Low <= 0:
 			return fmt.Errorf("%w: %s from %v to %v: the lower bound of a logarithmic scale must be positive", ErrSpace, d.Name, d.Low, d.High)
-		case d.Whole && (d.Low != math.Trunc(d.Low) || d.High != math.Trunc(d.High)):
+		case d.Integer && (d.Low != math.Trunc(d.Low) || d.High != math.Trunc(d.High)):
 			return fmt.Errorf("%w: %s from %v to %v: bounds must be integers", ErrSpace, d.Name, d.Low, d.High)
 		}
 	}
@@ -47,7 +47,7 @@ func (s Space) params(u []float64) []float64 {
 		if d.Log {
 			v = math.Exp(v)
 		}
-		if d.Whole {
+		if d.Integer {
 			v = math.Round(v)
 		}
 		params[i] = max(d.Low, min(v, d.High))
@@ -77,7 +77,7 @@ func (s Space) unit(params []float64) []float64 {
 // by one half on either side, so that its bounds are as likely as the other numbers.
 func (d Dimension) bounds() (low, high float64) {
 	low, high = d.Low, d.High
-	if d.Whole {
+	if d.Integer {
 		low, high = low-0.5, high+0.5
 	}
 	if d.Log {

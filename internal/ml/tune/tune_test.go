@@ -137,7 +137,7 @@ func TestTheSameSeedGivesTheSameTrials(t *testing.T) {
 
 func TestTrialsStayInTheSpace(t *testing.T) {
 	space := tune.Space{
-		{Name: "rounds", Low: 20, High: 400, Log: true, Whole: true}, {Name: "depth", Low: 2, High: 8, Whole: true},
+		{Name: "rounds", Low: 20, High: 400, Log: true, Integer: true}, {Name: "depth", Low: 2, High: 8, Integer: true},
 		{Name: "rate", Low: 0.001, High: 1, Log: true}, {Name: "share", Low: 0.4, High: 1}, {Name: "fixed", Low: 3, High: 3},
 	}
 	loss := func(x []float64) (float64, error) {
@@ -152,7 +152,7 @@ func TestTrialsStayInTheSpace(t *testing.T) {
 			require.Len(t, trial.Params, len(space))
 			for i, d := range space {
 				v := trial.Params[i]
-				assert.True(t, v >= d.Low && v <= d.High && (!d.Whole || v == math.Trunc(v)), "%s: %s is %v", name, d.Name, v)
+				assert.True(t, v >= d.Low && v <= d.High && (!d.Integer || v == math.Trunc(v)), "%s: %s is %v", name, d.Name, v)
 			}
 			want, _ := loss(trial.Params)
 			assert.Equal(t, want, trial.Loss)
@@ -168,7 +168,7 @@ func TestTrialsStayInTheSpace(t *testing.T) {
 
 func TestTheBoundsOfAnIntegerDimensionAreAsLikelyAsTheRest(t *testing.T) {
 	seen := map[float64]int{}
-	_, err := tune.Random(tune.Space{{Name: "n", Low: 1, High: 4, Whole: true}}, 4000, 1, func(x []float64) (float64, error) {
+	_, err := tune.Random(tune.Space{{Name: "n", Low: 1, High: 4, Integer: true}}, 4000, 1, func(x []float64) (float64, error) {
 		seen[x[0]]++
 		return 0, nil
 	})
@@ -180,7 +180,7 @@ func TestTheBoundsOfAnIntegerDimensionAreAsLikelyAsTheRest(t *testing.T) {
 }
 
 func TestBayesEvaluatesEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
-	space := tune.Space{{Name: "depth", Low: 1, High: 9, Whole: true}}
+	space := tune.Space{{Name: "depth", Low: 1, High: 9, Integer: true}}
 	trials, err := tune.Bayes(space, 14, 3, func(x []float64) (float64, error) { return math.Abs(x[0] - 6), nil })
 	require.NoError(t, err)
 	seen := map[float64]bool{}
@@ -277,8 +277,8 @@ func TestAnInvalidDimensionIsNamed(t *testing.T) {
 		"infinite":        {Low: math.Inf(1), High: math.Inf(1)},
 		"too wide":        {Low: -math.MaxFloat64, High: math.MaxFloat64},
 		"log of zero":     {Low: 0, High: 1, Log: true},
-		"fractional low":  {Low: 0.5, High: 3, Whole: true},
-		"fractional high": {Low: 0, High: 3.5, Whole: true},
+		"fractional low":  {Low: 0.5, High: 3, Integer: true},
+		"fractional high": {Low: 0, High: 3.5, Integer: true},
 	} {
 		for name, search := range searchers {
 			d.Name = "invalid"
@@ -305,7 +305,7 @@ func FuzzBayes(f *testing.F) {
 		space := make(tune.Space, 1+rng.IntN(4))
 		for i := range space {
 			low := math.Trunc(rng.ExpFloat64()*10) + 1
-			space[i] = tune.Dimension{Name: "x", Low: low, High: low + math.Trunc(rng.ExpFloat64()*10), Log: rng.IntN(2) == 0, Whole: rng.IntN(2) == 0}
+			space[i] = tune.Dimension{Name: "x", Low: low, High: low + math.Trunc(rng.ExpFloat64()*10), Log: rng.IntN(2) == 0, Integer: rng.IntN(2) == 0}
 		}
 		scale := math.Pow(10, float64(rng.IntN(600)-300))
 		loss := func([]float64) (float64, error) { // losses that no kernel can model
@@ -320,7 +320,7 @@ func FuzzBayes(f *testing.F) {
 		for _, trial := range trials {
 			for i, d := range space {
 				v := trial.Params[i]
-				require.True(t, v >= d.Low && v <= d.High && (!d.Whole || v == math.Trunc(v)), "%v in %+v", v, d)
+				require.True(t, v >= d.Low && v <= d.High && (!d.Integer || v == math.Trunc(v)), "%v in %+v", v, d)
 			}
 		}
 	})

@@ -90,9 +90,9 @@ func (c *Cache) unpublished() (keys []sizing.TaskKey) {
 	return keys
 }
 
-// getOrEncode returns a task. It creates a task with an encoded model if the cache does not know
+// getOrAdd returns a task. It creates a task with an encoded model if the cache does not know
 // the task.
-func (c *Cache) getOrEncode(key sizing.TaskKey) *Task {
+func (c *Cache) getOrAdd(key sizing.TaskKey) *Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tasks[key]

@@ -98,7 +98,7 @@ func (c *Cache) loadPolicies(ctx context.Context) (map[sizing.TaskKey]sizing.Pol
 	defer c.policyMu.Unlock()
 	policies, err := c.store.Policies(ctx)
 	for key, policy := range policies {
-		c.getOrEncode(key).setPolicy(policy)
+		c.getOrAdd(key).setPolicy(policy)
 	}
 	return policies, err
 }

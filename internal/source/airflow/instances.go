@@ -27,11 +27,11 @@ type Instance struct {
 
 	// Rendered holds the rendered template fields. By default Airflow keeps them for the
 	// last try in each of the newest 30 runs.
-	Rendered Rendered `json:"rendered_fields"`
+	Rendered RenderedFields `json:"rendered_fields"`
 }
 
-// Rendered holds the template fields of a pod operator that an import reads.
-type Rendered struct {
+// RenderedFields holds the template fields of a pod operator that an import reads.
+type RenderedFields struct {
 	Resources    json.RawMessage `json:"container_resources"`
 	Image        renderedText    `json:"image"`
 	Namespace    renderedText    `json:"namespace"` // of Kubernetes; empty if the DAG does not set it

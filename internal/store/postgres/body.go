@@ -6,14 +6,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/plainjson"
+	"github.com/loadaware/loadaware/internal/jsonwriter"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // appendBody appends a receipt in the format of encoding/json, in a fifth of the time (see
 // BenchmarkBody), because every answer writes a receipt. It fails if a number is not finite.
 func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
-	w := bodyWriter{plainjson.Writer{B: b}}
+	w := bodyWriter{jsonwriter.Writer{B: b}}
 	w.ask(&r.Ask)
 	w.allocation(&r.Allocation)
 	w.Raw(`,"At":`)
@@ -26,9 +26,9 @@ func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 }
 
 // bodyWriter encodes the types of package sizing.
-type bodyWriter struct{ plainjson.Writer }
+type bodyWriter struct{ jsonwriter.Writer }
 
-func (w *bodyWriter) bytes(k string, v sizing.Bytes) { w.Raw(k); w.Whole(int64(v)) }
+func (w *bodyWriter) bytes(k string, v sizing.Bytes) { w.Raw(k); w.Int(int64(v)) }
 
 func (w *bodyWriter) ask(a *sizing.Ask) {
 	w.Raw(`{"Ask":{"Try":{`)
@@ -36,9 +36,9 @@ func (w *bodyWriter) ask(a *sizing.Ask) {
 	w.Raw(`,"RunID":`)
 	w.Text(a.Try.RunID)
 	w.Raw(`,"MapIndex":`)
-	w.Whole(int64(a.Try.MapIndex))
+	w.Int(int64(a.Try.MapIndex))
 	w.Raw(`,"Number":`)
-	w.Whole(int64(a.Try.Number))
+	w.Int(int64(a.Try.Number))
 	w.Raw(`},"Features":`)
 	w.features(a.Features)
 	w.bytes(`,"Requested":{"Memory":`, a.Requested.Memory)
@@ -74,7 +74,7 @@ func (w *bodyWriter) features(f sizing.Features) {
 		v := f[name]
 		w.Text(name)
 		w.Raw(`:{"Kind":`)
-		w.Whole(int64(v.Kind))
+		w.Int(int64(v.Kind))
 		w.Raw(`,"Num":`)
 		w.Number(v.Num)
 		w.Raw(`,"Text":`)
@@ -101,15 +101,15 @@ func (w *bodyWriter) allocation(a *sizing.Allocation) {
 		w.Raw("null")
 	} else {
 		w.Raw(`{"Median":`)
-		w.Whole(int64(a.Duration.Median))
+		w.Int(int64(a.Duration.Median))
 		w.Raw(`,"P95":`)
-		w.Whole(int64(a.Duration.P95))
+		w.Int(int64(a.Duration.P95))
 		w.Raw("}")
 	}
 	w.Raw(`,"Bins":`)
 	w.bins(a.Bins)
 	w.Raw(`,"Ladder":`)
-	plainjson.Wholes(&w.Writer, a.Ladder)
+	jsonwriter.Ints(&w.Writer, a.Ladder)
 	w.Raw(`,"Risk":{"Promised":`)
 	if a.Risk.Promised == nil {
 		w.Raw("null")
@@ -130,7 +130,7 @@ func (w *bodyWriter) allocation(a *sizing.Allocation) {
 	w.Text(a.Reason)
 	w.plan(a.Plan)
 	w.Raw(`,"Guard":{"Version":`)
-	w.Whole(a.Guard.Version)
+	w.Int(a.Guard.Version)
 	w.Raw(`,"Params":null}}`) // stored in a column, because JSON has no infinity
 }
 
@@ -164,11 +164,11 @@ func (w *bodyWriter) bins(c *sizing.BinChoice) {
 		return
 	}
 	w.Raw(`{"Upper":`)
-	plainjson.Wholes(&w.Writer, c.Upper)
+	jsonwriter.Ints(&w.Writer, c.Upper)
 	w.Raw(`,"Probabilities":`)
 	w.Numbers(c.Probabilities)
 	w.Raw(`,"Chosen":`)
-	w.Whole(int64(c.Chosen))
+	w.Int(int64(c.Chosen))
 	w.Raw("}")
 }
 
@@ -178,11 +178,11 @@ func (w *bodyWriter) model(m *sizing.ModelRef) {
 		return
 	}
 	w.Raw(`{"Version":`)
-	w.Whole(int64(m.Version))
+	w.Int(int64(m.Version))
 	w.Raw(`,"Family":`)
 	w.Text(m.Family)
 	w.Raw(`,"Observations":`)
-	w.Whole(int64(m.Observations))
+	w.Int(int64(m.Observations))
 	w.Raw(`,"TrainedAt":`)
 	w.Time(m.TrainedAt)
 	w.Raw("}")

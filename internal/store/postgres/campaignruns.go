@@ -39,9 +39,9 @@ const registerRunsSQL = `
 		ORDER BY hash, date, i) AS new`
 
 // RegisterRuns adds the runs that are not registered yet.
-func (s *Store) RegisterRuns(ctx context.Context, id int64, runs []campaign.Archived) (registered, already int, err error) {
+func (s *Store) RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error) {
 	rows := pointers(runs)
-	hashes := column(rows, func(a *campaign.Archived) string { return a.Hash() })
+	hashes := column(rows, func(a *campaign.ArchivedRun) string { return a.Hash() })
 	ids := make([]string, len(runs))
 	for i := range runs {
 		ids[i] = campaign.RunID(id, hashes[i], runs[i].ExecutionDate, 1)
@@ -52,9 +52,9 @@ func (s *Store) RegisterRuns(ctx context.Context, id int64, runs []campaign.Arch
 			return err
 		}
 		tag, err := tx.Exec(ctx, registerRunsSQL, id,
-			column(rows, func(a *campaign.Archived) string { return a.Scenario }), hashes,
-			column(rows, func(a *campaign.Archived) time.Time { return a.ExecutionDate.UTC().Truncate(time.Second) }),
-			column(rows, func(a *campaign.Archived) *string { return jsonOrNull(a.Conf) }), ids)
+			column(rows, func(a *campaign.ArchivedRun) string { return a.Scenario }), hashes,
+			column(rows, func(a *campaign.ArchivedRun) time.Time { return a.ExecutionDate.UTC().Truncate(time.Second) }),
+			column(rows, func(a *campaign.ArchivedRun) *string { return jsonOrNull(a.Conf) }), ids)
 		if err != nil {
 			return err
 		}

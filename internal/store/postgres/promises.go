@@ -41,8 +41,8 @@ const realisedSQL = `
 
 // Realised compares promised risks with outcomes. The sum covers only ended tries, so that it
 // is comparable with Killed.
-func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
-	var r sizing.Realised
+func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
+	var r sizing.RealisedRisk
 	err := s.pool.QueryRow(ctx, realisedSQL, task.Namespace, task.DAG, task.Task, max(limit, 0)).
 		Scan(&r.Tries, &r.Killed, &r.Promised)
 	return r, wrapError("compare promised risks", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Replicated is a store with a streaming standby of its database. Lists, histories, savings,
+// ReplicatedStore is a store with a streaming standby of its database. Lists, histories, savings,
 // experiments and the audit trail come from the standby while it is fresh, and otherwise, or if it
 // fails, from the primary. Everything else comes from the primary: what predictions, training and
 // reports need, and single tasks, policies and receipts.
@@ -21,7 +21,7 @@ import (
 // After a change that a person makes through this process (SetPolicy, Activate, …), reads stay on the
 // primary until the standby has replayed it. A change through another process, and a report, may be
 // missing from a list for up to maxReplicaLag.
-type Replicated struct {
+type ReplicatedStore struct {
 	*Store  // the primary
 	standby *Store
 
@@ -46,7 +46,7 @@ const (
 
 // OpenReplicated adds a standby to a store. Like Open it does not connect; Check or Watch must be called
 // before the first read from the standby.
-func OpenReplicated(ctx context.Context, primary *Store, dsn string, cfg Config) (*Replicated, error) {
+func OpenReplicated(ctx context.Context, primary *Store, dsn string, cfg Config) (*ReplicatedStore, error) {
 	if _, err := pgxpool.ParseConfig(dsn); err != nil {
 		return nil, sizing.Errorf(sizing.Invalid, "DATABASE_REPLICA_URL is malformed; write postgres://user:password@host:5432/database: %w", err)
 	}
@@ -54,11 +54,11 @@ func OpenReplicated(ctx context.Context, primary *Store, dsn string, cfg Config)
 	if err != nil {
 		return nil, err
 	}
-	return &Replicated{Store: primary, standby: standby}, nil
+	return &ReplicatedStore{Store: primary, standby: standby}, nil
 }
 
 // CloseReplica closes the connections to the standby. Reads come from the primary afterwards.
-func (r *Replicated) CloseReplica() {
+func (r *ReplicatedStore) CloseReplica() {
 	r.mu.Lock()
 	r.isFresh = false
 	r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *Replicated) CloseReplica() {
 }
 
 // Watch checks the standby every second until ctx ends.
-func (r *Replicated) Watch(ctx context.Context) {
+func (r *ReplicatedStore) Watch(ctx context.Context) {
 	for {
 		err := r.Check(ctx)
 		if ctx.Err() != nil {
@@ -80,7 +80,7 @@ func (r *Replicated) Watch(ctx context.Context) {
 }
 
 // logChange logs an error that differs from the previous one, and its end.
-func (r *Replicated) logChange(err error) {
+func (r *ReplicatedStore) logChange(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -99,13 +99,13 @@ func (r *Replicated) logChange(err error) {
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
 // Check decides whether the standby serves reads until the next check. It returns an error if not.
-func (r *Replicated) Check(ctx context.Context) error {
+func (r *ReplicatedStore) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	r.mu.Lock()
 	writes := r.writes
 	r.mu.Unlock()
-	var last int64 // asked first: the standby may replay more, never less
+	var last int64 // read first: the standby may replay more, never less
 	primaryErr := r.pool.QueryRow(ctx, "SELECT (pg_current_wal_lsn() - '0/0')::bigint").Scan(&last)
 	now := time.Now()
 	var replayed *int64
@@ -119,7 +119,7 @@ func (r *Replicated) Check(ctx context.Context) error {
 		r.isFresh = false
 		return wrapError("check the standby", err)
 	}
-	if writes != r.writes { // a change while the servers were asked: the next check decides
+	if writes != r.writes { // a change during this check: the next check decides
 		return nil
 	}
 	if primaryErr == nil {
@@ -135,7 +135,7 @@ func (r *Replicated) Check(ctx context.Context) error {
 }
 
 // invalidate sends reads to the primary until the standby has replayed all changes so far.
-func (r *Replicated) invalidate() {
+func (r *ReplicatedStore) invalidate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.isFresh, r.samples = false, nil
@@ -143,7 +143,7 @@ func (r *Replicated) invalidate() {
 }
 
 // from runs a read on the standby if it is fresh, and on the primary otherwise or if the standby fails.
-func from[T any](ctx context.Context, r *Replicated, read func(*Store) (T, error)) (T, error) {
+func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	isFresh := r.isFresh
 	r.mu.Unlock()
@@ -162,115 +162,115 @@ func from[T any](ctx context.Context, r *Replicated, read func(*Store) (T, error
 }
 
 // Tasks reads from the standby.
-func (r *Replicated) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+func (r *ReplicatedStore) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return from(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.Tasks(ctx, namespace, after, limit) })
 }
 
 // TasksBrief reads from the standby.
-func (r *Replicated) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+func (r *ReplicatedStore) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return from(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.TasksBrief(ctx, namespace, after, limit) })
 }
 
 // Owners reads from the standby.
-func (r *Replicated) Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
+func (r *ReplicatedStore) Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
 	return from(ctx, r, func(s *Store) (map[sizing.TaskKey]string, error) { return s.Owners(ctx, namespace) })
 }
 
 // RecentTries reads from the standby.
-func (r *Replicated) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
+func (r *ReplicatedStore) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
 	return from(ctx, r, func(s *Store) (sizing.History, error) { return s.RecentTries(ctx, task, limit) })
 }
 
 // RecentTriesOf reads from the standby.
-func (r *Replicated) RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error) {
+func (r *ReplicatedStore) RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error) {
 	return from(ctx, r, func(s *Store) (map[string]sizing.History, error) {
 		return s.RecentTriesOf(ctx, namespace, dag, tasks, limit)
 	})
 }
 
 // Series reads from the standby.
-func (r *Replicated) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
+func (r *ReplicatedStore) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
 	return from(ctx, r, func(s *Store) (sizing.Series, error) { return s.Series(ctx, try) })
 }
 
 // SavingsSums reads from the standby.
-func (r *Replicated) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
+func (r *ReplicatedStore) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	return from(ctx, r, func(s *Store) ([]store.SavingsSum, error) { return s.SavingsSums(ctx, f, by) })
 }
 
 // Baselines reads from the standby.
-func (r *Replicated) Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error) {
+func (r *ReplicatedStore) Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error) {
 	return from(ctx, r, func(s *Store) ([]store.Baseline, error) { return s.Baselines(ctx, f) })
 }
 
 // TaskUsage reads from the standby.
-func (r *Replicated) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
+func (r *ReplicatedStore) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
 	return from(ctx, r, func(s *Store) ([]sizing.Usage, error) { return s.TaskUsage(ctx, namespace) })
 }
 
 // PeakSample reads from the standby.
-func (r *Replicated) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
+func (r *ReplicatedStore) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	return from(ctx, r, func(s *Store) ([]store.PeakRow, error) { return s.PeakSample(ctx, task, limit) })
 }
 
 // Runs reads from the standby.
-func (r *Replicated) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
+func (r *ReplicatedStore) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
 	return from(ctx, r, func(s *Store) ([]store.Run, error) { return s.Runs(ctx, before, limit) })
 }
 
 // Run reads from the standby.
-func (r *Replicated) Run(ctx context.Context, idOrName string) (store.Run, error) {
+func (r *ReplicatedStore) Run(ctx context.Context, idOrName string) (store.Run, error) {
 	return from(ctx, r, func(s *Store) (store.Run, error) { return s.Run(ctx, idOrName) })
 }
 
 // RunModels reads from the standby.
-func (r *Replicated) RunModels(ctx context.Context, id int64) ([]store.RunModel, error) {
+func (r *ReplicatedStore) RunModels(ctx context.Context, id int64) ([]store.RunModel, error) {
 	return from(ctx, r, func(s *Store) ([]store.RunModel, error) { return s.RunModels(ctx, id) })
 }
 
 // Audit reads from the standby.
-func (r *Replicated) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
+func (r *ReplicatedStore) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
 	return from(ctx, r, func(s *Store) ([]store.AuditEntry, error) { return s.Audit(ctx, f, limit) })
 }
 
 // SetPolicy writes to the primary, from which reads come until the standby has the policy.
-func (r *Replicated) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
+func (r *ReplicatedStore) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
 	defer r.invalidate()
 	return r.Store.SetPolicy(ctx, task, policy)
 }
 
 // DeleteTask writes to the primary like SetPolicy.
-func (r *Replicated) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
+func (r *ReplicatedStore) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	defer r.invalidate()
 	return r.Store.DeleteTask(ctx, task)
 }
 
 // Rename writes to the primary like SetPolicy.
-func (r *Replicated) Rename(ctx context.Context, from, to sizing.TaskKey) error {
+func (r *ReplicatedStore) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	defer r.invalidate()
 	return r.Store.Rename(ctx, from, to)
 }
 
 // Activate writes to the primary like SetPolicy.
-func (r *Replicated) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
+func (r *ReplicatedStore) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
 	defer r.invalidate()
 	return r.Store.Activate(ctx, task, version)
 }
 
 // Unpin writes to the primary like SetPolicy.
-func (r *Replicated) Unpin(ctx context.Context, task sizing.TaskKey) error {
+func (r *ReplicatedStore) Unpin(ctx context.Context, task sizing.TaskKey) error {
 	defer r.invalidate()
 	return r.Store.Unpin(ctx, task)
 }
 
 // Void writes to the primary like SetPolicy.
-func (r *Replicated) Void(ctx context.Context, try sizing.TryKey) error {
+func (r *ReplicatedStore) Void(ctx context.Context, try sizing.TryKey) error {
 	defer r.invalidate()
 	return r.Store.Void(ctx, try)
 }
 
 // SaveRun writes to the primary like SetPolicy.
-func (r *Replicated) SaveRun(ctx context.Context, run store.Run, models []store.RunModel) (int64, error) {
+func (r *ReplicatedStore) SaveRun(ctx context.Context, run store.Run, models []store.RunModel) (int64, error) {
 	defer r.invalidate()
 	return r.Store.SaveRun(ctx, run, models)
 }

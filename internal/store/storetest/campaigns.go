@@ -22,10 +22,10 @@ func newCampaign(t *testing.T, st store.Store, name string, b campaign.Budget) c
 }
 
 // archived returns n archived runs with different scenarios.
-func archived(n int) []campaign.Archived {
-	runs := make([]campaign.Archived, n)
+func archived(n int) []campaign.ArchivedRun {
+	runs := make([]campaign.ArchivedRun, n)
 	for i := range runs {
-		runs[i] = campaign.Archived{Scenario: fmt.Sprintf("s%03d", i), ExecutionDate: noon.AddDate(0, 0, -i), Conf: json.RawMessage(`{"a": 1}`)}
+		runs[i] = campaign.ArchivedRun{Scenario: fmt.Sprintf("s%03d", i), ExecutionDate: noon.AddDate(0, 0, -i), Conf: json.RawMessage(`{"a": 1}`)}
 	}
 	return runs
 }

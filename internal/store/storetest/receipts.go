@@ -190,11 +190,11 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	for name, c := range map[string]struct {
 		task  sizing.TaskKey
 		limit int
-		want  sizing.Realised
+		want  sizing.RealisedRisk
 	}{
-		"ended first tries with a promise count": {key, 100, sizing.Realised{Tries: 3, Killed: 1, Promised: 0.25 + 0.5 + 0.0625}},
-		"only the newest receipts are read":      {key, 3, sizing.Realised{Tries: 1, Promised: 0.0625}},
-		"an unknown task has none":               {task("unknown"), 100, sizing.Realised{}},
+		"ended first tries with a promise count": {key, 100, sizing.RealisedRisk{Tries: 3, Killed: 1, Promised: 0.25 + 0.5 + 0.0625}},
+		"only the newest receipts are read":      {key, 3, sizing.RealisedRisk{Tries: 1, Promised: 0.0625}},
+		"an unknown task has none":               {task("unknown"), 100, sizing.RealisedRisk{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := st.Realised(t.Context(), c.task, c.limit)
@@ -262,7 +262,7 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			require.NotNil(t, promised)
 			require.Equal(t, c.want, *promised)
-			require.Equal(t, sizing.Realised{Tries: 1, Promised: c.want}, realised)
+			require.Equal(t, sizing.RealisedRisk{Tries: 1, Promised: c.want}, realised)
 			require.Len(t, evidence, 1)
 			require.Equal(t, c.want, evidence[0].Risk)
 		})

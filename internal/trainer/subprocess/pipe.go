@@ -24,7 +24,7 @@ func NewPipe(in io.Reader, out io.Writer) *Pipe {
 }
 
 // Ended sends the result of a training. Use it as trainer.Config.Ended.
-func (p *Pipe) Ended(e trainer.Ended) {
+func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 

@@ -24,7 +24,7 @@ const (
 // the child when it ends. Its methods are safe for concurrent use.
 type Supervisor struct {
 	command func(context.Context) *exec.Cmd
-	ended   func(trainer.Ended)
+	ended   func(trainer.JobEnd)
 	log     *slog.Logger
 
 	mu       sync.Mutex
@@ -37,7 +37,7 @@ type Supervisor struct {
 
 // New returns a Supervisor of a command that serves a Pipe on its standard input and output.
 // It calls ended after every training and search.
-func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Supervisor {
+func New(command func(context.Context) *exec.Cmd, ended func(trainer.JobEnd), log *slog.Logger) *Supervisor {
 	return &Supervisor{command: command, ended: ended, log: log, isUp: make(chan struct{}), waiting: map[uint64]chan<- result{}}
 }
 
@@ -116,7 +116,7 @@ func (p *Supervisor) receive(out io.Reader) {
 			return
 		}
 		if r.ID == 0 {
-			p.ended(trainer.Ended{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
+			p.ended(trainer.JobEnd{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
 			continue
 		}
 		p.mu.Lock()

@@ -27,4 +27,4 @@ up() { curl -sf "http://127.0.0.1:$port/ping" >/dev/null; }
 for _ in $(seq 1 240); do up && break; sleep 0.5; done
 up || { cat "$work/log" >&2; echo "start MLflow: its server did not answer within two minutes" >&2; exit 1; }
 echo "MLflow $(mlflow --version | sed 's/.* //'): scoring server with one worker on one core"
-bin/bench-http -bin "${SERVER:-bin/loadaware}" -rows 16 -rival "http://127.0.0.1:$port/invocations" -rival-body "$work/payload.json"
+bin/bench-http -bin "${SERVER:-bin/loadaware}" -rows 16 -other "http://127.0.0.1:$port/invocations" -other-body "$work/payload.json"

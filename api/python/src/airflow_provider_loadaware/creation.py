@@ -104,7 +104,7 @@ class Creation:
             del operator.process_pod_deletion
 
     def _handle_ended_pod(self, pod: Any) -> None:
-        kill = self._sizing.report_found(pod_end.end_of(self._operator, pod, None), pods.try_number_of(pod))
+        kill = self._sizing.report_leftover_pod(pod_end.end_of(self._operator, pod, None), pods.try_number_of(pod))
         if kill is not None:
             self._launch.before.restore()
             self._launch = self._size(kill)

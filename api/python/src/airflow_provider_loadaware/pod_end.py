@@ -10,7 +10,7 @@ from airflow_provider_loadaware import resizer
 from airflow_provider_loadaware.report import End
 
 LOG_LINES, LOG_BYTES = 60, 1 << 20
-_SECONDS = 2.0
+_TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 
 
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
@@ -37,7 +37,8 @@ def reread(operator: Any, pod: Any | None) -> Any | None:
     if pod is None:
         return None
     try:
-        return operator.client.read_namespaced_pod(pod.metadata.name, pod.metadata.namespace, _request_timeout=_SECONDS)
+        name, namespace = pod.metadata.name, pod.metadata.namespace
+        return operator.client.read_namespaced_pod(name, namespace, _request_timeout=_TIMEOUT_SECONDS)
     except ApiException as error:
         return None if error.status == 404 else pod
     except Exception:  # noqa: BLE001 - the last known state is better than none
@@ -54,7 +55,7 @@ def log_tail(operator: Any, pod: Any) -> str:
             container=operator.base_container_name,
             tail_lines=LOG_LINES,
             limit_bytes=LOG_BYTES,
-            _request_timeout=_SECONDS,
+            _request_timeout=_TIMEOUT_SECONDS,
             _preload_content=False,
         )
         return bytes(answer.data).decode(errors="replace")

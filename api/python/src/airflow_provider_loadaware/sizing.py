@@ -279,7 +279,7 @@ class Sizing:
             if report.mark_reported(key):
                 self._report(key, end)
 
-    def report_found(self, end: report.End, try_number: int | None) -> Kill | None:
+    def report_leftover_pod(self, end: report.End, try_number: int | None) -> Kill | None:
         """Report a pod that an interrupted execution left behind. Returns the kill if it was OOM-killed.
 
         The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.

@@ -243,5 +243,5 @@ func beatsPrior(t *testing.T, f classify.LevelFamily) {
 		}
 		return total / float64(test.Rows())
 	}
-	assert.Less(t, loss(f), 0.7*loss(classify.Binned{Family: classify.Prior{}}))
+	assert.Less(t, loss(f), 0.7*loss(classify.BinnedFamily{Family: classify.Prior{}}))
 }

@@ -1,8 +1,8 @@
-// Package plainjson appends JSON values to a buffer in the exact format of encoding/json. It takes a
+// Package jsonwriter appends JSON values to a buffer in the exact format of encoding/json. It takes a
 // fifth of the time, for values that the server writes thousands of times per second.
 //
 // It uses no reflection: the caller writes keys and braces with Raw.
-package plainjson
+package jsonwriter
 
 import (
 	"encoding/json"
@@ -20,8 +20,8 @@ type Writer struct {
 // Raw appends text that is already JSON.
 func (w *Writer) Raw(s string) { w.B = append(w.B, s...) }
 
-// Whole appends an integer.
-func (w *Writer) Whole(v int64) { w.B = strconv.AppendInt(w.B, v, 10) }
+// Int appends an integer.
+func (w *Writer) Int(v int64) { w.B = strconv.AppendInt(w.B, v, 10) }
 
 // Time appends a time in RFC 3339, for years 0 to 9999.
 func (w *Writer) Time(t time.Time) {
@@ -57,8 +57,8 @@ func (w *Writer) Number(v float64) {
 // Numbers appends a list of numbers; null if it is nil.
 func (w *Writer) Numbers(list []float64) { each(w, list, w.Number) }
 
-// Wholes appends a list of integers; null if it is nil.
-func Wholes[T ~int64](w *Writer, list []T) { each(w, list, func(v T) { w.Whole(int64(v)) }) }
+// Ints appends a list of integers; null if it is nil.
+func Ints[T ~int64](w *Writer, list []T) { each(w, list, func(v T) { w.Int(int64(v)) }) }
 
 func each[T any](w *Writer, list []T, write func(T)) {
 	if list == nil {
