@@ -16,7 +16,7 @@ const (
 	minProfileTasks = 20   // tasks with a profile; fewer show nothing
 	profileRuns     = 5    // newest runs of a task
 	maxProfileRows  = 4000 // newest rows
-	maxClasses      = 16   // profiles with most tasks, of which one may be the outlier group
+	maxClasses      = 16   // profiles with most tasks; one may be the outlier group
 	profileFolds    = 4    // of the cross-validation
 )
 

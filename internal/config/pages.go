@@ -20,7 +20,7 @@ type Pages struct {
 	ProxyAdmins    UserNames    `envconfig:"PROXY_ADMINS"`    // users of the proxy who may change everything
 }
 
-// Proxy returns which header of which peers names the user of a page.
+// Proxy returns the header that names the user of a page, and the peers that may send it.
 func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 	switch {
 	case p.ProxyHeader == "" && len(p.ProxyNetworks) == 0 && len(p.ProxyAdmins) == 0:

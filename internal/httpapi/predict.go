@@ -167,7 +167,7 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	return p
 }
 
-// cohortAnswer converts the tasks behind an answer. Without usage profiles, the confidence is 0.
+// cohortAnswer converts the tasks that an answer is derived from. Without usage profiles, the confidence is 0.
 func cohortAnswer(c *sizing.Cohort) *api.Cohort {
 	if c == nil {
 		return nil

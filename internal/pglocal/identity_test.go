@@ -74,11 +74,11 @@ func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	home := openFolder(t)
 	var as *syscall.Credential // nil: the current user is not root
 	if os.Geteuid() == 0 {
-		nobody, err := user.Lookup("nobody")
+		unprivileged, err := user.Lookup("nobody")
 		require.NoError(t, err)
-		uid, err := strconv.Atoi(nobody.Uid)
+		uid, err := strconv.Atoi(unprivileged.Uid)
 		require.NoError(t, err)
-		gid, err := strconv.Atoi(nobody.Gid)
+		gid, err := strconv.Atoi(unprivileged.Gid)
 		require.NoError(t, err)
 		as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		require.NoError(t, os.Chown(home, uid, gid))

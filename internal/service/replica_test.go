@@ -191,7 +191,7 @@ func success(name string, i, n int) sizing.Observation {
 	}
 }
 
-// report reports observations, all of which must be recorded.
+// report reports observations and requires that all of them are recorded.
 func (r *replica) report(obs ...sizing.Observation) []sizing.RecordResult {
 	r.t.Helper()
 	recorded, err := r.Observe(r.t.Context(), obs)

@@ -37,7 +37,7 @@ var manyTasks = map[string]string{
 	"coalesce(sum(observations), 0)::bigint AS runs":  "counts the runs of a namespace, at intervals",
 }
 
-// replicated lists the small tables without a task, of which every server can have a copy.
+// replicated lists the small tables without a task. Every server can have a copy of them.
 var replicated = []string{"cohort", "usage_profiles", "runtime_shapes", "receipt_format"}
 
 // statements records the SQL of a store.

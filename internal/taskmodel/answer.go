@@ -26,7 +26,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Imputed {
-		// Among k donors and the new run, the new run is the largest with probability 1/(k+1).
+		// Among k donor rows and the new run, the new run is the largest with probability 1/(k+1).
 		// b.unseenProb is the part of this probability that the margin does not cover.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}

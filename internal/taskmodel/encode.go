@@ -29,7 +29,7 @@ const (
 // but only a fit changes the columns. A value without a level gets the task's mean.
 type encoder struct {
 	Columns   []column
-	Donors    donorTable // rows whose values impute missing features
+	DonorRows donorTable `cbor:"Donors"` // rows whose values impute missing features
 	Mean      float64    // mean log peak of the fitted rows
 	LineWidth int        // columns of the line
 	TreeWidth int        // columns of the trees
@@ -81,7 +81,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
 	}
-	e.chooseDonors(rows, y)
+	e.chooseDonorRows(rows, y)
 	return e
 }
 

@@ -260,7 +260,7 @@ func FuzzEncoding(f *testing.F) {
 }
 
 // The row and the donor are from different years. The imputed date must be in the year of the row.
-func TestImputedDateKeepsTheDifferenceOfTheDonorsDates(t *testing.T) {
+func TestImputedDateKeepsTheDifferenceOfTheDonorRowDates(t *testing.T) {
 	row := func(days ...string) (cells []sizing.Value) {
 		for _, day := range days {
 			cells = append(cells, text(day))

@@ -50,7 +50,7 @@ func newSingleRow(g *group) (s singleRow, ok bool) {
 	return s, s.group() == *g
 }
 
-// group returns the group of which s is the compact form.
+// group returns the group that s was compacted from.
 func (s *singleRow) group() group {
 	g := group{Mean: s.mean, Recent: s.mean, Rows: 1, Seconds: s.seconds, Seen: int(s.seen), Newest: [newestPeaks]float64{s.peak}}
 	if s.cores == s.cores {

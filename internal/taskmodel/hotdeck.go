@@ -13,38 +13,38 @@ import (
 
 // Hot-deck imputation (Andridge & Little 2010) fills in the rarely missing features that a question
 // lacks: the models learned from few such rows, so they cannot predict them. The values come from
-// similar runs, the donors. The prediction is the mean of the predictions with the values of each
-// donor. The differences between donors add to the margin as an independent error. So a missing
+// similar runs, the donor rows. The prediction is the mean of the predictions with the values of each
+// donor. The differences between donor rows add to the margin as an independent error. So a missing
 // feature without influence does not change the amount.
 const (
 	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
 	minMissingShare = 16     // with fewer such rows, at least one row in 16 must lack the feature
 	minNewRows      = 32     // replaces minMissingRows if all these rows are in the newer half, because few residuals are from such rows
-	maxDonors       = 128    // number of stored rows, evenly spaced by peak
+	maxDonorRows    = 128    // number of stored rows, evenly spaced by peak
 	maxDonorCells   = 24_000 // number of values in the stored rows
-	maxNeighbours   = 32     // largest number of donors for a prediction
-	minNeighbours   = 8      // smallest number of donors for a prediction
-	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the donors
+	maxNeighbours   = 32     // largest number of donor rows for a prediction
+	minNeighbours   = 8      // smallest number of donor rows for a prediction
+	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the donor rows
 
 	// donorDeviations is the number of standard deviations that a normal distribution exceeds with
-	// probability sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
+	// probability sizing.DefaultRiskTarget: the largest of a few donor rows underestimates a tail.
 	donorDeviations = 2.17
 )
 
-// chooseDonors stores rows, evenly spaced by peak, as donors, and measures the relevance of each
+// chooseDonorRows stores rows, evenly spaced by peak, as donor rows, and measures the relevance of each
 // feature.
-func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
+func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
-	n := min(maxDonors, len(rows), max(1, maxDonorCells/max(1, len(e.Columns))))
-	donors := make([][]sizing.Value, n)
-	for i := range donors {
-		donors[i] = e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]])
+	n := min(maxDonorRows, len(rows), max(1, maxDonorCells/max(1, len(e.Columns))))
+	donorRows := make([][]sizing.Value, n)
+	for i := range donorRows {
+		donorRows[i] = e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]])
 	}
-	e.Donors = donorTableOf(donors)
+	e.DonorRows = donorTableOf(donorRows)
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind != sizing.Missing {
 			c.measureRelevance(j, rows, y)
@@ -167,13 +167,13 @@ type neighbour struct {
 	distance float64
 }
 
-// nearestDonors returns the donors most similar to a row in the features that the row has (Gower
-// 1971, each feature weighted by its relevance). It selects donors at equal distance evenly spaced
+// nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
+// 1971, each feature weighted by its relevance). It selects donor rows at equal distance evenly spaced
 // by peak. The result is in the memory of b.
-func (e *encoder) nearestDonors(cells []sizing.Value, b *buffers) []neighbour {
+func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour {
 	dst := b.neighbours[:0]
-	for i := range e.Donors.len() {
-		b.donor = e.Donors.row(i, b.donor[:0])
+	for i := range e.DonorRows.len() {
+		b.donor = e.DonorRows.row(i, b.donor[:0])
 		dst = append(dst, neighbour{i, e.distance(cells, b.donor)})
 	}
 	spaced := func(i int) uint32 { return uint32(i+1) * 2654435769 } // Fibonacci hashing (Knuth 1973)
@@ -210,19 +210,19 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 	return sum
 }
 
-// imputeFromDonors fills p with the mean of the predictions for a row with the values of similar
-// donors. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
+// imputeFromDonorRows fills p with the mean of the predictions for a row with the values of similar
+// donor rows. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
 // tail of a normal distribution if that is larger.
-func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.neighbours = m.Enc.nearestDonors(cells, b)
+func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
+	b.neighbours = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
 	b.donorPoints = b.donorPoints[:0]
-	stride := (len(b.neighbours) + maxMixtureDonors - 1) / maxMixtureDonors
+	stride := (len(b.neighbours) + maxMixtureDonorRows - 1) / maxMixtureDonorRows
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
 	share := 1 / float64(len(b.neighbours))
 	for i, near := range b.neighbours {
-		b.donor = m.Enc.Donors.row(near.donor, b.donor[:0])
+		b.donor = m.Enc.DonorRows.row(near.donor, b.donor[:0])
 		b.imputed = m.Enc.fillFrom(cells, b.donor, b.imputed[:0])
 		m.predictRow(b.imputed, p, b)
 		if i%stride == 0 {

@@ -104,5 +104,5 @@ func TestImputedRowsDoNotMoveTheModels(t *testing.T) {
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
 	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "%v GiB", gibs)
-	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donors are stored")
+	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donor rows are stored")
 }

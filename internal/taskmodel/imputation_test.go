@@ -167,7 +167,7 @@ func TestImputationDoesNotAllocate(t *testing.T) {
 	f, _ := salesForecast(rng)
 	all, incomplete := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "apart from its reason")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "all except its reason")
 }
 
 // BenchmarkSizeWithMissingFeatures sizes a question without its most relevant feature.

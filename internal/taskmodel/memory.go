@@ -73,7 +73,7 @@ func (m *models) bytes() int64 {
 
 // bytes returns the memory of the encoder.
 func (e *encoder) bytes() int64 {
-	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.Donors.bytes()
+	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.DonorRows.bytes()
 	for i := range e.Columns {
 		for text := range e.Columns[i].Levels {
 			size += int64(len(text)) + 16 + 8 + perEntry + int64(unsafe.Sizeof(categoryLevel{}))

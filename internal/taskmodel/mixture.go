@@ -7,11 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row that lacks features gets a conservative amount: the mean prediction over donors plus a
-// margin for the differences between donors. Its probabilities are a mixture over the donors: the
+// A row that lacks features gets a conservative amount: the mean prediction over donor rows plus a
+// margin for the differences between donor rows. Its probabilities are a mixture over the donor rows: the
 // mean of the experts' probabilities with the values of each donor.
 
-const maxMixtureDonors = 16 // largest number of donors in the mixture
+const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture
 
 // hasAnyFeature reports whether a row has any feature that is encoded.
 func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
@@ -23,9 +23,9 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// shiftDonors shifts the levels of each donor by the same amounts by which an extrapolation has
+// shiftDonorRows shifts the levels of each donor by the same amounts by which an extrapolation has
 // changed their mean to p.
-func (b *buffers) shiftDonors(p *experts.Point) {
+func (b *buffers) shiftDonorRows(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
 			b.donorPoints[i].Level[k] += p.Level[k] - b.donorPointMean.Level[k]
@@ -33,7 +33,7 @@ func (b *buffers) shiftDonors(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount) from the mixture over donors if features are missing,
+// mixtureExceedance returns P(peak > amount) from the mixture over donor rows if features are missing,
 // and from the peaks of all runs if all features are missing.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {

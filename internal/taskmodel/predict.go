@@ -29,14 +29,14 @@ type buffers struct {
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill
 
-	// Imputation of missing features; see imputeFromDonors.
+	// Imputation of missing features; see imputeFromDonorRows.
 	imputed         []sizing.Value // cells with the values of one donor
 	donor           []sizing.Value
 	neighbours      []neighbour
 	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
-	donorMean       experts.Point               // mean of the predictions over donors
+	donorMean       experts.Point               // mean of the predictions over donor rows
 	unseenProb      float64                     // probability that the run needs more than any donor
-	donorPoints     []experts.Point             // predictions with the values of some donors
+	donorPoints     []experts.Point             // predictions with the values of some donor rows
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities of one donor, by bin
 	group           *group                      // with the features of groupOf; nil: none
@@ -64,7 +64,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 // predictInRange is predict for a row whose inputs are within the range.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
-		m.imputeFromDonors(cells, p, b)
+		m.imputeFromDonorRows(cells, p, b)
 		return
 	}
 	m.predictRow(cells, p, b)
@@ -155,13 +155,13 @@ func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, 
 	if m.ablated.Adjust != nil {
 		m.ablated.Adjust(p)
 	}
-	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // otherwise donors predict better
+	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // otherwise donor rows predict better
 		m.predictColdStart(cells, p, b)
 	}
 	if b.unwidenedAmount = 0; !p.Imputed {
 		return
 	}
-	b.shiftDonors(p)
+	b.shiftDonorRows(p)
 	b.donorMean = *p
 	b.donorMean.Imputed, b.donorMean.ColdStart = false, nil
 	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount

@@ -59,7 +59,7 @@ func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value 
 }
 
 // raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
-// mixture over donors with known values.
+// mixture over donor rows with known values.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed {
 		return
@@ -79,7 +79,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	line, tree, signals := b.line, b.tree, b.signals
 	b.line, b.tree = nil, nil
 	var mean experts.Point
-	m.Models.imputeFromDonors(b.cleaned, &mean, b)
+	m.Models.imputeFromDonorRows(b.cleaned, &mean, b)
 	b.line, b.tree, b.signals, b.noFeatures = line, tree, signals, false
 	mean.Imputed = true
 	a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.mixtureExceedance(&mean, a.Amount, b))))

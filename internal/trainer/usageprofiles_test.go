@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// reportUsage reports runs of six tasks of a namespace, of which three use little and three much.
+// reportUsage reports runs of six tasks of a namespace: three use little and three much.
 func reportUsage(t *testing.T, st store.Store, namespace, batch string, runs int) {
 	t.Helper()
 	var reports []sizing.Observation

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unusualMethods lists methods, most of which the service does not support.
+// unusualMethods lists methods. The service does not support most of them.
 var unusualMethods = []string{
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW", "PROPFIND", "M-SEARCH", strings.Repeat("X", 300),
 }

@@ -4,7 +4,7 @@
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
-//	go run ./scripts/modelmemory -replicas 3 -route by-task   # behind nginx, which must be in PATH
+//	go run ./scripts/modelmemory -replicas 3 -route by-task   # with nginx, which must be in PATH
 //	go run ./scripts/modelmemory -tasks 100 -copies 10000 -registered 100000 -memory 512MiB   # growth: see growth.go
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
@@ -54,7 +54,7 @@ func main() {
 	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
 	flag.IntVar(&p.copies, "copies", 0, "copy the trained models under this number of names, and measure starts and predictions")
 	flag.IntVar(&p.registered, "registered", 100_000, "number of tasks of the last start, with -copies")
-	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; several are behind nginx")
+	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; nginx balances several")
 	flag.StringVar(&p.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
 	flag.Float64Var(&p.maxResident, "max-resident", 256, "goal: resident memory of a replica in MiB")
@@ -102,7 +102,7 @@ func run(ctx context.Context, p options) (err error) {
 		}
 		defer func() { err = errors.Join(err, front.close()) }()
 		m.url = front.url
-		fmt.Printf("%d replicas behind nginx, %s\n", len(m.replicas), p.route)
+		fmt.Printf("%d replicas with nginx, %s\n", len(m.replicas), p.route)
 	}
 	for range p.questions {
 		if err := m.ask(ctx, m.random.IntN(m.tasks)); err != nil {

@@ -182,7 +182,7 @@ func (w *PredictionResponse) plan(p *api.Plan) {
 	w.B = append(w.B, text...)
 }
 
-// cohort writes the tasks behind an answer, which are absent if there are none.
+// cohort writes the tasks that an answer is derived from, which are absent if there are none.
 func (w *PredictionResponse) cohort(c *api.Cohort) {
 	if c == nil {
 		return

@@ -82,8 +82,8 @@ func DaviesBouldin(points [][]float64, labels []int) float64 {
 	for a := range centroids {
 		worst := 0.0
 		for b := range centroids {
-			if apart := math.Sqrt(squared(centroids[a], centroids[b])); a != b && sizes[a] > 0 && sizes[b] > 0 && apart > 0 {
-				worst = max(worst, (spreads[a]+spreads[b])/apart)
+			if distance := math.Sqrt(squared(centroids[a], centroids[b])); a != b && sizes[a] > 0 && sizes[b] > 0 && distance > 0 {
+				worst = max(worst, (spreads[a]+spreads[b])/distance)
 			}
 		}
 		if sizes[a] > 0 {

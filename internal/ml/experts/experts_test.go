@@ -274,7 +274,7 @@ func TestAnInformativeScaleIsUsed(t *testing.T) {
 }
 
 func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
-	cases := oracle(t).Young
+	cases := oracle(t).ColdStart
 	require.NotEmpty(t, cases)
 	var s Scratch
 	config := Default(target)

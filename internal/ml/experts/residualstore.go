@@ -85,7 +85,7 @@ func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quanti
 	return &x.tables[model*distributionCount+dist], scale
 }
 
-// residuals returns the residuals of which distribution has returned the quantiles.
+// residuals returns the residuals whose quantiles distribution has returned.
 func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 	if dist == nearestRows {
 		return ascending{values: s.near[model].sorted}

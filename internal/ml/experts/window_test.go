@@ -18,11 +18,11 @@ func oracle(t *testing.T) (o struct {
 		Residuals   []float64
 		Risk, Upper float64
 	}
-	Young []struct {
+	ColdStart []struct {
 		Rows              int
 		Squares, Quantile float64
 		RiskAtReach       float64 `json:"risk_at_reach"`
-	}
+	} `json:"young"`
 }) {
 	t.Helper()
 	raw, err := os.ReadFile("../../../testdata/oracle/experts/experts.json")

@@ -193,7 +193,7 @@ func (p *packedForest) predict(x []float64, y float64) float64 {
 	return y
 }
 
-// unpack returns the forest of which p is the packed form; f has its other fields.
+// unpack returns the forest that p was packed from. f has its other fields.
 func (p *packedForest) unpack(f *forest) *forest {
 	full := &forest{cols: f.cols, intercept: f.intercept, roots: p.roots, cover: f.cover, cover32: f.cover32}
 	if p.cover16 != nil {

@@ -66,7 +66,7 @@ func (o *Outbox) Add(r sizing.Receipt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.queued >= maxQueued {
-		o.makeRoom()
+		o.dropUnneeded()
 	}
 	last := len(o.batches) - 1
 	if last < 0 || o.batches[last].isThin || len(o.batches[last].receipts) == BatchSize || last == 0 && o.isWriting {
@@ -84,11 +84,11 @@ func (o *Outbox) emptyBatch() *batch {
 	return newBatch()
 }
 
-// makeRoom leaves out the receipts that no report will need, from the oldest batch with such
+// dropUnneeded drops the receipts that no report will need, from the oldest batch with such
 // receipts. If there are no such receipts, it drops the oldest batch. It never changes the batch
 // that is being written. Each batch is thinned only once, so the cost of Add stays small. The
 // caller holds o.mu.
-func (o *Outbox) makeRoom() {
+func (o *Outbox) dropUnneeded() {
 	oldest := 0
 	if o.isWriting {
 		oldest = 1

@@ -56,8 +56,8 @@ func TestResponsesThatAreErrors(t *testing.T) {
 func TestServersThatPermitNoPost(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
 		var methods, forms []string
-		client := respondWith(t, "/behind/?tenant=a", func(w http.ResponseWriter, r *http.Request) {
-			assert.Equal(t, "/behind/api/v1/query", r.URL.Path)
+		client := respondWith(t, "/prefix/?tenant=a", func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, "/prefix/api/v1/query", r.URL.Path)
 			assert.NoError(t, r.ParseForm())
 			methods, forms = append(methods, r.Method), append(forms, r.Form.Get("tenant")+r.Form.Get("time")+r.Form.Get("query"))
 			if r.Method == http.MethodPost {

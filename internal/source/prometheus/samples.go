@@ -33,15 +33,15 @@ func maxValue(samples []model.SamplePair) float64 {
 func maxRate(samples []model.SamplePair) sizing.Cores {
 	var highest float64
 	for i, last := 1, 0; i < len(samples); i++ {
-		apart := samples[i].Timestamp.Time().Sub(samples[last].Timestamp.Time())
-		if apart < minRateInterval {
+		interval := samples[i].Timestamp.Time().Sub(samples[last].Timestamp.Time())
+		if interval < minRateInterval {
 			continue
 		}
 		rise := float64(samples[i].Value - samples[last].Value)
 		if rise < 0 {
 			rise = float64(samples[i].Value)
 		}
-		if rate := rise / apart.Seconds(); rate > highest {
+		if rate := rise / interval.Seconds(); rate > highest {
 			highest = rate
 		}
 		last = i
@@ -54,12 +54,12 @@ func sampleInterval(samples []model.SamplePair) time.Duration {
 	if len(samples) < 2 {
 		return 0
 	}
-	apart := make([]time.Duration, len(samples)-1)
-	for i := range apart {
-		apart[i] = samples[i+1].Timestamp.Time().Sub(samples[i].Timestamp.Time())
+	intervals := make([]time.Duration, len(samples)-1)
+	for i := range intervals {
+		intervals[i] = samples[i+1].Timestamp.Time().Sub(samples[i].Timestamp.Time())
 	}
-	slices.Sort(apart)
-	return apart[len(apart)/2]
+	slices.Sort(intervals)
+	return intervals[len(intervals)/2]
 }
 
 // toBytes converts an amount of memory. It returns 0 (unknown) for an invalid one.

@@ -136,7 +136,7 @@ func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
 	return limits
 }
 
-// preferIndexesSQL makes a transaction use index scans. While statistics lag behind an import
+// preferIndexesSQL makes a transaction use index scans. While statistics are older than an import
 // the planner otherwise sorts the whole history: 500,000 rows take 3 s instead of 0.1 s.
 const preferIndexesSQL = `
 	SELECT set_config('enable_sort', 'off', true),

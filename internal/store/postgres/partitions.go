@@ -55,7 +55,7 @@ func uuidBound(id string) string {
 }
 
 // beginPartitionChangeSQL serialises changes of partitions by an advisory lock, and bounds the
-// wait for table locks, because readers and writers queue behind a waiting lock.
+// wait for table locks, because readers and writers wait for a waiting lock.
 const beginPartitionChangeSQL = `SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)`
 
 // partitionLock is the advisory lock for changes of partitions.

@@ -31,7 +31,7 @@ func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 }
 
 // A long read of all partitions blocks changes of partitions. These give up after a second, because
-// other writers queue behind them.
+// other writers wait for them.
 func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, reader := open(t, dsn), connect(t, dsn)

@@ -95,7 +95,7 @@ func (r *ReplicatedStore) logChange(err error) {
 	r.lastErr = text
 }
 
-// errLagging reports a standby that is too far behind.
+// errLagging reports a standby that lags too much.
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
 // Check decides whether the standby serves reads until the next check. It returns an error if not.

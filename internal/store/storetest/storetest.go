@@ -123,7 +123,7 @@ func statusOf(r sizing.RecordResult) string {
 	return created
 }
 
-// recordNew records observations, all of which must be new.
+// recordNew records observations and requires that all of them are new.
 func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 	t.Helper()
 	for i, r := range record(t, st, obs...) {

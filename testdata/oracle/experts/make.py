@@ -20,7 +20,7 @@ for n in (10, 32, 99, 500):
             v = np.quantile(residuals, 1 - risk, method="weibull")
             uppers.append({"residuals": residuals.tolist(), "risk": risk, "upper": float(v)})
 
-# A young task: n log peaks about their model, squared errors summed to sq, with a
+# A task in its cold start: n log peaks about their model, squared errors summed to sq, with a
 # prior of 2 rows of deviation 0.3 (one degree of freedom goes to the level).
 young = []
 for n in (1, 2, 3, 5, 8, 12, 31):

@@ -3,7 +3,7 @@
     size ──▶ plan ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
                                └── 403 or 422 ──────────▶ restore the static request, create once more
 
-A worker crash, or a second execution of a try, leaves an ended pod behind. Airflow deletes that pod just
+After a worker crash, or before a second execution of a try, an ended pod remains. Airflow deletes that pod just
 before it creates the new one, so this is the last moment to read its outcome.
 """
 

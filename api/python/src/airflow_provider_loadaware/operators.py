@@ -257,4 +257,4 @@ def _make_init(cls: Any) -> Callable[..., None]:
 
 
 class SizedKubernetesPodOperator(SizerMixin, KubernetesPodOperator):
-    """KubernetesPodOperator with the arguments of SizerMixin, all of which are optional."""
+    """KubernetesPodOperator with the arguments of SizerMixin. All of them are optional."""

@@ -63,8 +63,8 @@ class Controller:
         self._now = now
         self._samples: list[dict[str, Any]] = []
         self._peak = 0
-        self._asked_peak = 0  # the peak at the last call of /phase
-        self._asked_at = -1.0  # elapsed seconds of that call
+        self._peak_at_call = 0  # the peak at the last call of /phase
+        self._called_at = -1.0  # elapsed seconds of that call
         self._ask_at = 0.0  # elapsed seconds of the next call, as the answer names it
         self._observed = 0  # largest amount that an observed plan would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
@@ -147,8 +147,8 @@ class Controller:
 
     def _is_ask_due(self, elapsed: float) -> bool:
         """Whether to send /phase: at the time that it named, at a time of the plan, and when the usage grows."""
-        is_step_due = any(self._asked_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
-        return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._asked_peak
+        is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
+        return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 
     def _ask_and_resize(self, state: PodState, elapsed: float) -> Generator[Request, Any, None]:
         plan, wanted = self._plan, state.wanted
@@ -165,7 +165,7 @@ class Controller:
             "samples": self._samples,
         }
         answer = yield Ask({name: value for name, value in body.items() if value is not None})
-        self._asked_at, self._asked_peak = elapsed, self._peak
+        self._called_at, self._peak_at_call = elapsed, self._peak
         if isinstance(answer, Failure):
             self._resizes.fall_back(f"POST /phase failed ({answer})")
             return

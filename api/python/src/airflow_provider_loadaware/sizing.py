@@ -280,7 +280,7 @@ class Sizing:
                 self._report(key, end)
 
     def report_leftover_pod(self, end: report.End, try_number: int | None) -> Kill | None:
-        """Report a pod that an interrupted execution left behind. Returns the kill if it was OOM-killed.
+        """Report the leftover pod of an interrupted execution. Returns the kill if it was OOM-killed.
 
         The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.
         """

@@ -22,7 +22,7 @@ STATIC = k8s.V1ResourceRequirements(requests={"memory": "8Gi", "cpu": "2"}, limi
 
 
 class Kubernetes:
-    """Serves one pod, a log, and the pods that an earlier execution left behind."""
+    """Serves one pod, a log, and the leftover pods of an earlier execution."""
 
     def __init__(self) -> None:
         self.pod: Any = None

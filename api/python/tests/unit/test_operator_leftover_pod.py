@@ -1,4 +1,4 @@
-"""Tests of a pod that an earlier execution left behind."""
+"""Tests of the leftover pod of an earlier execution."""
 
 from __future__ import annotations
 

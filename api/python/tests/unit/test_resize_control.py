@@ -78,8 +78,8 @@ def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reas
     assert reason in (done.fallback or "")
     at, safe = next((at, p) for at, p in run.patches if p.limit == STATIC)
     assert safe == Resources(STATIC, 200 * MIB, 500)
-    asked_at = run.patches[0][0]
-    assert at <= asked_at + (5 if reason == "Infeasible" else 20)
+    first_resize_at = run.patches[0][0]
+    assert at <= first_resize_at + (5 if reason == "Infeasible" else 20)
     assert run.in_force.limit == STATIC, "the static limit is in force"
     assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "then the requests return too"
 
@@ -245,7 +245,7 @@ def test_an_observed_plan_changes_nothing(caplog: pytest.LogCaptureFixture) -> N
     assert failed.patches == [] and failed.now < 10
 
 
-def test_the_server_is_asked_when_it_said_when_usage_grows_and_at_steps() -> None:
+def test_phase_is_called_at_the_named_time_when_usage_grows_and_at_steps() -> None:
     plan = dataclasses.replace(PLAN, ask_by_seconds=(40.0,))
     run = Simulation(
         lambda now: 100 * MIB if now < 70 else 120 * MIB, lambda body: phase_answer(200 * MIB, 0, 100.0), plan

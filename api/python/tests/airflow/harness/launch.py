@@ -109,7 +109,7 @@ def _context(dag: Any, task: Any, case: Json) -> Any:
 
 
 def _create_existing_pod(task: Any, context: Any, memory: str, *, ended: bool) -> None:
-    """Create the pod that a crashed worker of this try leaves behind, running or ended."""
+    """Create the leftover pod of a crashed worker of this try, running or ended."""
     labels = {**task._get_ti_pod_labels(context)}
     resources = {"requests": {"memory": memory}, "limits": {"memory": memory}}
     env = [{"name": name, "value": value} for name, value in task.env_vars.items()]
