@@ -202,7 +202,7 @@ func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts
 	case b.usesRequest:
 		c.moveTo(TermCeiling, "the static request, which no run has exceeded so far", a.Amount)
 	case m.Experts.IsColdStart():
-		c.moveTo(TermCeiling, "no more than the evidence of the static request allows", a.Amount)
+		c.moveTo(TermCeiling, "a bound from the prediction, because no run has exceeded the static request", a.Amount)
 	default:
 		c.moveTo(TermCeiling, "the largest plausible amount", a.Amount)
 	}

@@ -21,7 +21,7 @@ const week = 7 * 24 * time.Hour
 // monday starts a week that a new store has no partition for.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// saveReceipt stores a receipt of a time and returns its prediction id.
+// saveReceipt stores a receipt with a time and returns its prediction id.
 func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	t.Helper()
 	id = store.FirstID(at) + "-7000-8000-000000000000"
@@ -32,7 +32,7 @@ func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 
 // A long read of all partitions blocks changes of partitions. These give up after a second, because
 // other writers wait for them.
-func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
+func TestPartitionChangesGiveUpDuringALongRead(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, reader := open(t, dsn), connect(t, dsn)
 	require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))

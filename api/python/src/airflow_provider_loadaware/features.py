@@ -35,7 +35,9 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
-    return within_limits({k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)})
+    return within_limits(
+        {k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
+    )
 
 
 def declared_names(context: Mapping[str, Any]) -> set[str]:
@@ -44,7 +46,9 @@ def declared_names(context: Mapping[str, Any]) -> set[str]:
     return {name for name in names if isinstance(name, str) and not _SECRET.search(name)}
 
 
-def of_source(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:
+def of_source(
+    source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()
+) -> dict[str, Scalar]:
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
     Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;

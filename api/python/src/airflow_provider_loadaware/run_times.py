@@ -1,7 +1,7 @@
 """Run times: the execution timeout of a try, and the interval of a deadline alert.
 
-    size_timeout=True ... GET /tasks/{dag_id}/{task_id}/runtime ──▶ execution_timeout of this try
-    deadline_interval ... GET /dags/{dag_id}/forecast ──▶ how long a DAG run may take (Airflow 3.1: DeadlineAlert)
+size_timeout=True ... GET /tasks/{dag_id}/{task_id}/runtime ──▶ execution_timeout of this try
+deadline_interval ... GET /dags/{dag_id}/forecast ──▶ how long a DAG run may take (Airflow 3.1: DeadlineAlert)
 """
 
 from __future__ import annotations

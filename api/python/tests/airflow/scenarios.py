@@ -184,7 +184,9 @@ PHASED_CASES: Mapping[str, PhasedCase] = {
     "memory_grows": PhasedCase(PHASED_GROWN),
     "memory_grows_deferrable": PhasedCase(PHASED_GROWN, deferrable=True),
     "memory_deferred": PhasedCase(PHASED_STATIC, capacity=NodeCapacity.LATER, fallback="Deferred"),
-    "memory_deferred_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, capacity=NodeCapacity.LATER, fallback="Deferred"),
+    "memory_deferred_deferrable": PhasedCase(
+        PHASED_STATIC, deferrable=True, capacity=NodeCapacity.LATER, fallback="Deferred"
+    ),
     "memory_infeasible": PhasedCase(PHASED_STATIC, capacity=NodeCapacity.NEVER, fallback="Infeasible"),
     "memory_infeasible_deferrable": PhasedCase(
         PHASED_STATIC, deferrable=True, capacity=NodeCapacity.NEVER, fallback="Infeasible"

@@ -110,7 +110,9 @@ def test_failed_reports_are_sent_later_and_once(outage: Outage) -> None:
     # Except 404: the client drops reports that the server rejects for good.
     unreported = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
     before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
-    again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD, long_timeouts=BOTH) for case in unreported]
+    again = [
+        Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD, long_timeouts=BOTH) for case in unreported
+    ]
     assert not [result.error for result in outage.launcher.run(*again) if result.error]
     after = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     key = {"dag_id": DAG_ID, "task_id": TASK_ID}
@@ -143,7 +145,9 @@ def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
 
 def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
     large = script_env(2 * GIB + 64 * MIB)  # more than its rows predict
-    case = Launch("leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, long_timeouts=BOTH)
+    case = Launch(
+        "leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, long_timeouts=BOTH
+    )
     (result,) = outage.launcher.run(case)
     assert result.error is None
     killed, created = result.pods

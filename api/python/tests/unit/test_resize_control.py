@@ -57,7 +57,11 @@ def test_the_request_contains_the_usage_so_far() -> None:
     assert (first["elapsed_seconds"], first["limit_bytes"], first["static_bytes"]) == (0, 200 * MIB, STATIC)
     assert (first["cpu_millicores"], first["static_cpu_millicores"]) == (500, 2000)
     assert last["samples"][0] == {"seconds": 0, "memory_bytes": 100 * MIB, "cpu_cores": 0.75}
-    assert last["memory_max_bytes"] == last["samples"][-1]["memory_bytes"] == ramp(run.phase_requests[-1]["elapsed_seconds"])
+    assert (
+        last["memory_max_bytes"]
+        == last["samples"][-1]["memory_bytes"]
+        == ramp(run.phase_requests[-1]["elapsed_seconds"])
+    )
     assert {"dag_id": "d", "try_number": 1}.items() <= last.items()
 
 
@@ -218,7 +222,9 @@ def test_a_pending_cpu_request_is_withdrawn_and_does_not_block_the_memory() -> N
 
 def test_a_cpu_plan_changes_only_the_cpu_request() -> None:
     plan = dataclasses.replace(PLAN, mode="cpu", cpu_limit=1000)
-    run = Simulation(ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.phase_requests) == 1 else 250), plan)
+    run = Simulation(
+        ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.phase_requests) == 1 else 250), plan
+    )
     done = run.run(LOG)
     assert [p.cpu for _, p in run.patches] == [1000, 250], "bounded by the CPU limit; it may fall"
     assert {(p.limit, p.request) for _, p in run.patches} == {(STATIC, STATIC)}

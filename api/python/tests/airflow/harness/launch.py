@@ -65,7 +65,9 @@ def _extend_timeouts(task: Any, phases: list[str]) -> Iterator[None]:
 
     The prediction ends when the pod exists; the report starts later.
     """
-    timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(phases, LONG_TIMEOUT)
+    timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(
+        phases, LONG_TIMEOUT
+    )
     total, connect = service.TOTAL_SECONDS, service.CONNECT_SECONDS
     create = task.get_or_create_pod
 
