@@ -120,7 +120,7 @@ func TestUsage(t *testing.T) {
 
 		other := succeededTry
 		other.Number = 2
-		for _, p := range []prometheus.Pod{{Name: "unknown"}, {Try: other}, {Try: succeededTry, Namespace: "elsewhere"}, {Name: "fine", Container: "main"}} {
+		for _, p := range []prometheus.Pod{{Name: "nobody"}, {Try: other}, {Try: succeededTry, Namespace: "elsewhere"}, {Name: "fine", Container: "main"}} {
 			u := usage(p)
 			assert.Zero(t, u.PeakMemory)
 			assert.NotEmpty(t, u.Missing)

@@ -3,7 +3,7 @@
     PATCH pods/resize ─▶ wanted ──(the node has capacity)──▶ allocated ──(after a while)──▶ in force
                                 └─(it has none)────────▶ condition PodResizePending: Deferred or Infeasible
 
-A node reserves requests, so that it always has capacity for a larger limit. It decides about all amounts of a pod at once.
+A node reserves requests, so it always has capacity for a larger limit. It decides about all amounts of a pod at once.
 """
 
 from __future__ import annotations
