@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 // answerWithWarnings has the fields of a prediction and of a recorded report that these tests read.
@@ -61,6 +63,32 @@ func TestMetadataNeverFailsALaunchOrAReport(t *testing.T) {
 		})
 	}
 	assert.Equal(t, []string{"metadata"}, e.do(http.MethodPost, "/predict", `{"dag_id": "d", "task_id": "t", "metadata": 7}`).fields(), "metadata that is not an object is a client error")
+}
+
+// Metadata that differ in every run take bounded space, and the caller learns that they are not stored.
+func TestMetadataThatAlwaysDifferAreAnsweredWithAWarning(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	report := func(run int) string {
+		return fmt.Sprintf(`{"dag_id": "d", "task_id": "t", "run_id": "r%d", "outcome": "success", "memory_max_bytes": 500000000, "metadata": {"run": "value %d"}}`, run, run)
+	}
+	reports := make([]string, store.MaxMetadataSets)
+	for run := range reports {
+		reports[run] = report(run)
+	}
+	var batch struct{ Results []answerWithWarnings }
+	e.post("/observe/batch", `{"observations": [`+strings.Join(append(reports, report(1000)), ",")+`]}`).into(&batch)
+	require.Len(t, batch.Results, store.MaxMetadataSets+1)
+	for i := range batch.Results[:store.MaxMetadataSets] {
+		assert.Empty(t, batch.Results[i].Warnings)
+	}
+	last := &batch.Results[store.MaxMetadataSets]
+	assert.True(t, last.Recorded)
+	assert.Equal(t, []string{fmt.Sprintf("observations[%d].metadata", store.MaxMetadataSets)}, last.fields())
+
+	var one answerWithWarnings
+	e.post("/observe", report(1001)).into(&one)
+	assert.True(t, one.Recorded)
+	assert.Equal(t, []string{"metadata"}, one.fields())
 }
 
 func TestUsageOutOfRangeIsIgnored(t *testing.T) {

@@ -56,7 +56,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 }
 
 // learnRecorded applies committed reports to the memory of this replica, and adds warnings to
-// their results.
+// those that the store gave.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
@@ -67,18 +67,18 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 		case r.Err != nil:
 			continue
 		case r.Duplicate:
-			r.Warnings = s.warnings(o, nil, nil, now)
+			r.Warnings = append(r.Warnings, s.warnings(o, nil, nil, now)...)
 			continue
 		}
 		task, row := s.applyReport(ctx, o, r, now)
 		switch {
 		case row == nil:
-			r.Warnings = s.warnings(o, task, nil, now)
+			r.Warnings = append(r.Warnings, s.warnings(o, task, nil, now)...)
 		case learnsNow:
-			r.Warnings = s.warnings(o, task, row, now)
+			r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)
 			s.models.LearnNow(task, row)
 		default:
-			r.Warnings = s.warnings(o, task, nil, now)
+			r.Warnings = append(r.Warnings, s.warnings(o, task, nil, now)...)
 			later[task] = append(later[task], *row)
 		}
 	}
