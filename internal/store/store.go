@@ -101,8 +101,8 @@ type Observations interface {
 	// ContextRows reads successes and OOM kills with their context: the metadata, the mean usage
 	// and the placement of the report. It takes the newest perTask rows of every task of a
 	// namespace, and returns the newest limit rows of these, oldest first. Like a series, the
-	// first context of a try stays. A task stores at most MaxMetadataSets different sets of
-	// metadata; a report with another set is stored without metadata and gets a warning.
+	// first context of a try stays. A task stores its newest MaxMetadataSets different sets of
+	// metadata: a report with another set gets a warning, and the rows with the oldest set lose it.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the task's newest Unschedulable allocations since a time,

@@ -31,6 +31,11 @@ type contextReport struct {
 	index           int    // of the report
 }
 
+// warn adds a warning about the metadata.
+func (r *contextReport) warn(detail string) {
+	r.result.Warnings = append(r.result.Warnings, sizing.FieldError{Field: "metadata", Detail: detail})
+}
+
 // insertContext stores the context of tries without a stored context. It does not make the task
 // due, because the training of a task does not read the context.
 func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
@@ -63,14 +68,18 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 	}
 	var at try
 	var isMissing bool
-	_, err = pgx.ForEachRow(inserted, []any{&at.task, &at.seq, &isMissing}, func() error {
+	var hasReplaced *bool // nil without metadata
+	_, err = pgx.ForEachRow(inserted, []any{&at.task, &at.seq, &isMissing, &hasReplaced}, func() error {
 		row := byTry[at]
 		if row.result.Duplicate {
 			row.result.Duplicate, row.result.Amended = false, true
 		}
-		if isMissing && row.digest != nil {
-			row.result.Warnings = append(row.result.Warnings, sizing.FieldError{Field: "metadata", Detail: fmt.Sprintf(
-				"is not stored: the task has %d different sets of metadata already; send facts that rarely change", store.MaxMetadataSets)})
+		switch {
+		case row.digest == nil:
+		case isMissing:
+			row.warn("is not stored, because too many reports of the task have other metadata; send facts that rarely change")
+		case hasReplaced != nil && *hasReplaced:
+			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task, of which the oldest is forgotten; send facts that rarely change", store.MaxMetadataSets))
 		}
 		return nil
 	})

@@ -1,10 +1,15 @@
--- Stores the context of tries without a stored context, and at most $14 sets of metadata per task.
+-- Stores the context of tries without a stored context, and the newest $14 sets of metadata per task.
 --
 -- $1 to $13  one array per column, one entry per report; see contextColumns
 -- $14        the largest number of sets of a task
 --
+-- A new set beyond this number replaces the oldest one, so that a task whose metadata once differed in
+-- every run learns its next owner. The ids of sets ascend and are not used again: a row whose set was
+-- replaced has no metadata. The largest id is that of a smallint; then no further set is stored.
+--
 -- The caller holds the locks of the tasks in tally, so that no other writer adds sets at the same time.
--- The statement returns the task and seq of each new row, and whether the row has no metadata.
+-- The statement returns the task and seq of each new row, whether the row has no metadata, and whether it
+-- has a new set that replaced another one.
 WITH new AS (
 	SELECT *
 	FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[], $5::float8[], $6::float8[], $7::float8[],
@@ -18,11 +23,16 @@ wanted AS (
 	ORDER BY task, digest, n),
 numbered AS (
 	SELECT task, digest, entries, row_number() OVER (PARTITION BY task ORDER BY n)
-		+ (SELECT count(*) FROM metadata_set AS known WHERE known.task = wanted.task) AS id
+		+ (SELECT coalesce(max(id), 0) FROM metadata_set AS known WHERE known.task = wanted.task) AS id
 	FROM wanted),
+newest AS (
+	SELECT task, least(max(id), 32767) AS id FROM numbered GROUP BY task),
+removed AS (
+	DELETE FROM metadata_set AS old USING newest WHERE old.task = newest.task AND old.id <= newest.id - $14),
 added AS (
 	INSERT INTO metadata_set (task, id, digest, entries)
-	SELECT task, id, digest, entries::jsonb FROM numbered WHERE id <= $14
+	SELECT task, numbered.id, digest, entries::jsonb FROM numbered JOIN newest USING (task)
+	WHERE numbered.id > newest.id - $14 AND numbered.id <= newest.id
 	ON CONFLICT DO NOTHING
 	RETURNING task, id, digest)
 INSERT INTO observation_context (task, seq, metadata, memory_mean_bytes, cpu_mean_cores, read_bytes,
@@ -34,4 +44,5 @@ LEFT JOIN metadata_set AS known ON known.task = new.task AND known.digest = new.
 LEFT JOIN added ON added.task = new.task AND added.digest = new.digest
 ORDER BY n
 ON CONFLICT (task, seq) DO NOTHING
-RETURNING task, seq, metadata IS NULL
+RETURNING task, seq, metadata IS NULL,
+	metadata > $14 AND EXISTS (SELECT FROM added WHERE added.task = observation_context.task AND added.id = metadata)

@@ -90,8 +90,8 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 			obs[i] = withContext(obs[i], fmt.Sprint("owner ", i))
 		}
 		warned := 0
-		for _, part := range [][]sizing.Observation{obs[:10], obs[10:]} {
-			for _, r := range record(t, st, part...) {
+		count := func(results []sizing.RecordResult) {
+			for _, r := range results {
 				require.NoError(t, r.Err)
 				for _, w := range r.Warnings {
 					assert.Equal(t, "metadata", w.Field)
@@ -99,7 +99,9 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 				}
 			}
 		}
-		assert.Equal(t, 2*store.MaxMetadataSets, warned)
+		count(record(t, st, obs[:10]...))
+		count(record(t, st, obs[10:]...))
+		assert.Equal(t, len(obs)-10, warned, "those of the second part are not stored, or replace others")
 		stored := map[string]bool{}
 		for _, r := range contextOf(t, st, sizing.DefaultNamespace, 1000, 1000) {
 			if r.Metadata != nil {
@@ -108,6 +110,32 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 			assert.NotNil(t, r.Usage)
 		}
 		assert.Len(t, stored, store.MaxMetadataSets)
+	})
+
+	t.Run("a task whose metadata differed in every run learns its next owner", func(t *testing.T) {
+		st := open(t)
+		obs := runs(task("taken over"), store.MaxMetadataSets+3)
+		for i := range obs {
+			obs[i] = withContext(obs[i], fmt.Sprint("owner ", i))
+			recordNew(t, st, obs[i])
+		}
+		owners, err := st.Owners(t.Context(), sizing.DefaultNamespace)
+		require.NoError(t, err)
+		last := len(obs) - 1
+		assert.Equal(t, obs[last].Metadata["owner"][0], owners[obs[last].Try.TaskKey])
+		got := contextOf(t, st, sizing.DefaultNamespace, 1000, 1000)
+		for i := range obs {
+			row := got["taken over/"+obs[i].Try.RunID]
+			if i < 3 {
+				assert.Nil(t, row.Metadata, "the oldest sets are forgotten")
+			} else {
+				assert.Equal(t, obs[i].Metadata, row.Metadata)
+			}
+		}
+		again := withContext(complete(task("taken over")), "owner 10") // a stored set
+		result := record(t, st, again)[0]
+		require.NoError(t, result.Err)
+		assert.Empty(t, result.Warnings)
 	})
 
 	t.Run("Void, Rename and Delete include the context", func(t *testing.T) {
