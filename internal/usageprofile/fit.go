@@ -3,6 +3,7 @@ package usageprofile
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/density"
@@ -162,15 +163,17 @@ func (c *candidate) rate(points [][]float64) {
 	c.Silhouette = density.Silhouette(sample(rated, validitySample), sample(labels, validitySample))
 }
 
-// sample returns at most about n elements, evenly spaced.
+// sample returns at most n elements: a random one of each block of neighbours. Evenly spaced elements
+// would miss profiles if tasks run in a cycle.
 func sample[T any](list []T, n int) []T {
-	step := (len(list) + n - 1) / n
-	if step <= 1 {
+	block := (len(list) + n - 1) / n
+	if block <= 1 {
 		return list
 	}
+	r := rand.New(rand.NewPCG(seed, 0))
 	out := make([]T, 0, n)
-	for i := 0; i < len(list); i += step {
-		out = append(out, list[i])
+	for from := 0; from < len(list); from += block {
+		out = append(out, list[from+r.IntN(min(block, len(list)-from))])
 	}
 	return out
 }
