@@ -13,33 +13,56 @@ const (
 
 	sampleGrowth   = 1.5  // of the runs of a fit: more runs show finer profiles
 	minNewRuns     = 50   // of known tasks, before a change counts
+	minNewTasks    = 20   // that the set does not know, before their misfit counts
 	minTaskRuns    = 5    // of a task in the set: fewer say little about its shares
-	maxChange      = 0.15 // share of the new runs that changed their profile
+	maxChange      = 0.15 // share of the new runs that changed their profile, or of new tasks that fit none
 	matchedOverlap = 0.25 // Jaccard index of the runs of two profiles
 )
 
 // NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
-// It compares the new runs of a task with the earlier runs of the same task, so that a task which
-// only runs more often changes nothing.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	runs = bounded(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {
 		return fmt.Sprintf("the sample grew from %d to %d runs", s.Runs(), len(runs))
 	}
-	before := map[Task][]int{}
+	known, unknown := s.newRuns(runs)
+	if reason := s.changeOfTasks(known); reason != "" {
+		return reason
+	}
+	return s.misfitOfNewTasks(unknown)
+}
+
+// newRuns returns the runs that are newer than the set, by task: those of tasks that it knows, and
+// the others.
+func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
+	at := map[Task]int{} // index of known or unknown
+	for i := range runs {
+		r := &runs[i]
+		if r.Seq <= s.LastSeq {
+			continue
+		}
+		groups := &unknown
+		if _, isKnown := s.byTask[r.Task]; isKnown {
+			groups = &known
+		}
+		index, hasGroup := at[r.Task]
+		if !hasGroup {
+			index = len(*groups)
+			at[r.Task], *groups = index, append(*groups, nil)
+		}
+		(*groups)[index] = append((*groups)[index], r)
+	}
+	return known, unknown
+}
+
+// changeOfTasks compares the new runs of each known task with its earlier runs, so that a task which
+// only runs more often changes nothing.
+func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
 	n := 0.0
-	for i := range runs {
-		index, known := s.byTask[runs[i].Task]
-		if runs[i].Seq <= s.LastSeq || !known {
-			continue
-		}
-		counts := before[runs[i].Task]
-		if counts == nil {
-			counts = s.sharesOf(index)
-			before[runs[i].Task] = counts
-		}
+	for _, runs := range newRuns {
+		counts := s.sharesOf(s.byTask[runs[0].Task])
 		total := 0
 		for _, c := range counts {
 			total += c
@@ -47,12 +70,14 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 		if total < minTaskRuns {
 			continue
 		}
-		n++
-		found[s.Place(&runs[i].Vector).label+1]++
+		n += float64(len(runs))
+		for _, r := range runs {
+			found[s.Place(&r.Vector).label+1]++
+		}
 		for at, c := range counts {
 			share := float64(c) / float64(total)
-			expected[at] += share
-			variance[at] += share * (1 - share)
+			expected[at] += share * float64(len(runs))
+			variance[at] += share * (1 - share) * float64(len(runs))
 		}
 	}
 	if n < minNewRuns {
@@ -67,6 +92,42 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 		return fmt.Sprintf("%.0f %% of %.0f new runs changed their profile", 100*change/n, n)
 	}
 	return ""
+}
+
+// misfitOfNewTasks compares how many new tasks fit no profile with how many tasks of the set do. A
+// namespace whose tasks never recur changes only so. Each task counts as one, because its runs are alike.
+func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
+	n := float64(len(newRuns))
+	if n < minNewTasks {
+		return ""
+	}
+	misfits, expected := 0.0, s.outlierTasks()/float64(len(s.Tasks))
+	for _, runs := range newRuns {
+		for _, r := range runs {
+			if place := s.Place(&r.Vector); place.IsOutlier() {
+				misfits += 1 / float64(len(runs))
+			}
+		}
+	}
+	if misfits/n-expected-2*math.Sqrt(expected*(1-expected)/n) > maxChange {
+		return fmt.Sprintf("%.0f %% of %.0f new tasks fit no profile", 100*misfits/n, n)
+	}
+	return ""
+}
+
+// outlierTasks adds up the shares of outliers among the runs of each task.
+func (s *Set) outlierTasks() float64 {
+	outliers, all := make([]float64, len(s.Tasks)), make([]float64, len(s.Tasks))
+	for i, task := range s.TaskOf {
+		if all[task]++; s.Labels[i] < 0 {
+			outliers[task]++
+		}
+	}
+	sum := 0.0
+	for task, n := range outliers {
+		sum += n / all[task]
+	}
+	return sum
 }
 
 // assignIDs gives each profile the id of the previous profile that shares most runs with it. A profile

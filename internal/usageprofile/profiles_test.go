@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,16 @@ func adjustedRand(a, b []int) float64 {
 	return (sum - expected) / ((rowSum+columnSum)/2 - expected)
 }
 
+// Two tasks that alternate, in more runs than the validity is estimated on.
+func TestProfilesAreFoundWhereTasksRunInACycle(t *testing.T) {
+	s := newStream(11)
+	runs, labels := s.runs(kinds[:2], 1, 1000)
+	set := fit(t, runs, nil)
+	require.Len(t, set.Profiles, 2)
+	assert.Greater(t, set.Silhouette, 0.7)
+	assert.Greater(t, adjustedRand(labels, ids(set)), 0.95)
+}
+
 func TestNewRunsArePlaced(t *testing.T) {
 	s := newStream(2)
 	runs, _ := s.runs(kinds, 4, 20)
@@ -216,6 +227,38 @@ func TestProfilesAreFoundAgainOnlyWhenTheyNoLongerFit(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(shifted[100:]), "changed their profile")
 	more, _ := s.runs(kinds, 5, 12)
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
+}
+
+// Where tasks hardly recur, profiles no longer fit when new tasks use resources like no known one.
+func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
+	s := newStream(9)
+	next := 0
+	newTasks := func(n int, of func() kind) (runs []usageprofile.Run) {
+		for range n {
+			next++
+			k := of()
+			for range 1 + s.r.IntN(3) {
+				runs = append(runs, s.run(fmt.Sprint("once", next), k))
+			}
+		}
+		return runs
+	}
+	usual := func() kind { // one task in five is like no other
+		if s.r.IntN(5) == 0 {
+			return s.anything()
+		}
+		return kinds[s.r.IntN(len(kinds))]
+	}
+	runs := newTasks(400, usual)
+	set := fit(t, runs, nil)
+	size := len(runs)
+	for range 20 { // all tasks are replaced several times
+		runs = append(runs, newTasks(100, usual)...)
+		runs = runs[len(runs)-size:]
+		require.Empty(t, set.NeedsRefit(runs))
+	}
+	runs = append(runs, newTasks(250, func() kind { return kind{5e9, 20, 8, 0.05} })...)
+	assert.Contains(t, set.NeedsRefit(runs[len(runs)-size:]), "new tasks fit no profile")
 }
 
 func TestRunsWithoutStructureAreOneProfile(t *testing.T) {
@@ -358,6 +401,43 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 	}
 	few, _ := s.runs(kinds, 4, 20)
 	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks show nothing")
+}
+
+// BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks,
+// with names of a usual length and with the longest names.
+func BenchmarkMemory(b *testing.B) {
+	for name, length := range map[string]int{"usual names": 40, "longest names": 1000} {
+		b.Run(name, func(b *testing.B) {
+			s := newStream(10)
+			runs := make([]usageprofile.Run, usageprofile.MaxRuns)
+			for i := range runs {
+				task := i % 2000
+				runs[i] = s.run(fmt.Sprintf("%0*d", length, task), kinds[task%len(kinds)])
+				runs[i].Task.DAG = fmt.Sprintf("%0*d", length, task)
+			}
+			set, err := usageprofile.Fit(runs, nil)
+			require.NoError(b, err)
+			content, err := usageprofile.Encode(set)
+			require.NoError(b, err)
+			for b.Loop() {
+				set = nil
+				before := liveHeap()
+				set, err = usageprofile.Decode(usageprofile.Format, content)
+				require.NoError(b, err)
+				b.ReportMetric(float64(liveHeap()-before), "B/set")
+			}
+			runtime.KeepAlive(set)
+			runtime.KeepAlive(runs)
+		})
+	}
+}
+
+// liveHeap returns the memory that is in use after a garbage collection.
+func liveHeap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 func BenchmarkFit(b *testing.B) {
