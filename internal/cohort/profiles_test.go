@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,38 @@ func TestStoredProfilesGiveTheSameAnswers(t *testing.T) {
 		_, err = b.Profiles.open()
 		assert.Error(t, err, name)
 	}
+}
+
+// BenchmarkMemory reports the memory of a decoded model of 4,000 tasks, each with 30 long values of
+// metadata that no other task has.
+func BenchmarkMemory(b *testing.B) {
+	i := 0
+	p, rows := fitTeams(b, maxTasks, func(row *sizing.ContextRow) {
+		for k := range 28 {
+			row.Metadata[fmt.Sprint("name", k)] = []string{fmt.Sprintf("%0200d", 28*i+k)}
+		}
+		i++
+	})
+	blob, err := Fit(rows).WithProfiles(p).MarshalBinary()
+	require.NoError(b, err)
+	var m *Model
+	for b.Loop() {
+		m = nil
+		before := liveHeap()
+		m, err = Open(blob)
+		require.NoError(b, err)
+		b.ReportMetric(float64(liveHeap()-before), "B/model")
+	}
+	runtime.KeepAlive(m)
+	runtime.KeepAlive(rows)
+}
+
+// liveHeap returns the memory that is in use after a garbage collection.
+func liveHeap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 func BenchmarkPlace(b *testing.B) {

@@ -164,3 +164,25 @@ func TestWithoutSimilarTasksAFirstRunGetsItsRequest(t *testing.T) {
 	assert.Equal(t, 64*gib, a.Memory.Limit)
 	assert.Nil(t, a.Cohort)
 }
+
+// Tasks that exceed their requests raise the first run of a new task above its request, unless its policy
+// forbids it.
+func TestAFirstRunMayGetMoreThanItsRequest(t *testing.T) {
+	r := newReplica(t)
+	var reports []sizing.Observation
+	for i := range 200 {
+		o := owned(i, "first")
+		o.Requested.Memory = gib
+		reports = append(reports, o)
+	}
+	r.report(reports...)
+	_, err := r.Train(t.Context(), task("task199"))
+	require.NoError(t, err)
+	asked := askOwned("new", "", "large")
+	asked.Requested.Memory, asked.MaxMemory = gib, 64*gib
+	a := r.predict(asked)
+	require.Equal(t, sizing.FromCohort, a.Source, a.Reason)
+	assert.Greater(t, a.Memory.Limit, 28*gib)
+	require.NoError(t, r.SetPolicy(t.Context(), task("new"), sizing.Policy{NeverAbove: true}))
+	assert.Equal(t, gib, r.predict(asked).Memory.Limit)
+}
