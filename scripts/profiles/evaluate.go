@@ -1,0 +1,152 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// folds is the number of parts of a history. Each is predicted from the others.
+const folds = 5
+
+// foldsOfRuns returns a random part for each run.
+func (h *history) foldsOfRuns(seed uint64) []int {
+	fold := make([]int, len(h.rows))
+	for at, i := range rand.New(rand.NewPCG(seed, 22)).Perm(len(fold)) {
+		fold[i] = at % folds
+	}
+	return fold
+}
+
+// foldsOfTasks returns a random part for each run, the same for all runs of a task.
+func (h *history) foldsOfTasks(seed uint64) []int {
+	r, of, fold := rand.New(rand.NewPCG(seed, 23)), map[sizing.TaskKey]int{}, make([]int, len(h.rows))
+	for i := range h.rows {
+		task := h.rows[i].Task
+		if _, known := of[task]; !known {
+			of[task] = r.IntN(folds)
+		}
+		fold[i] = of[task]
+	}
+	return fold
+}
+
+// accuracy is the share of the runs whose profile is predicted right, by each rule.
+type accuracy struct {
+	majority, nearest, predicted float64
+	inProfiles                   float64 // predicted, among the runs that are no outliers
+}
+
+// evaluate predicts the runs of each part from the runs of the other parts.
+func (h *history) evaluate(fold []int) accuracy {
+	var right accuracy
+	inProfiles := 0.0
+	for part := range folds {
+		p := h.learn(fold, part)
+		for i := range h.rows {
+			if fold[i] != part {
+				continue
+			}
+			own := h.labels[i]
+			if p.majority == own {
+				right.majority++
+			}
+			if p.nearest(&h.rows[i].Facts) == own {
+				right.nearest++
+			}
+			isRight := p.predict(&h.rows[i].Facts) == own
+			if isRight {
+				right.predicted++
+			}
+			if own != 0 {
+				if inProfiles++; isRight {
+					right.inProfiles++
+				}
+			}
+		}
+	}
+	n := float64(len(h.rows))
+	return accuracy{right.majority / n, right.nearest / n, right.predicted / n, right.inProfiles / max(1, inProfiles)}
+}
+
+// predictor predicts profiles from the runs of some parts.
+type predictor struct {
+	facts      []map[string]bool // of each run
+	labels     []int
+	majority   int
+	byTask     map[sizing.TaskKey]int // the most frequent profile
+	classifier *cohort.Profiles       // nil without one
+}
+
+// learn learns the runs outside a part.
+func (h *history) learn(fold []int, part int) *predictor {
+	p := &predictor{byTask: map[sizing.TaskKey]int{}}
+	var rows []cohort.Row
+	counts, ofTask := map[int]int{}, map[sizing.TaskKey]map[int]int{}
+	for i := range h.rows {
+		if fold[i] == part {
+			continue
+		}
+		row, label := h.rows[i], h.labels[i]
+		rows = append(rows, row)
+		p.facts, p.labels = append(p.facts, factSet(&row.Facts)), append(p.labels, label)
+		if counts[label]++; counts[label] > counts[p.majority] {
+			p.majority = label
+		}
+		own := ofTask[row.Task]
+		if own == nil {
+			own = map[int]int{}
+			ofTask[row.Task] = own
+		}
+		if own[label]++; own[label] > own[p.byTask[row.Task]] {
+			p.byTask[row.Task] = label
+		}
+	}
+	p.classifier = cohort.FitProfiles(rows, h.set)
+	return p
+}
+
+// predict returns the profile of a run: that of its task, or else that of the classifier.
+func (p *predictor) predict(f *cohort.Facts) int {
+	if label, known := p.byTask[f.Task]; known {
+		return label
+	}
+	if place, ok := p.classifier.Place(f); ok {
+		return place.Profile
+	}
+	return p.majority
+}
+
+// nearest returns the profile of the run with the largest Jaccard index of the facts, the newest among equals.
+func (p *predictor) nearest(f *cohort.Facts) int {
+	facts, best, label := factSet(f), -1.0, p.majority
+	for i, other := range p.facts {
+		shared := 0
+		for fact := range facts {
+			if other[fact] {
+				shared++
+			}
+		}
+		if similarity := float64(shared) / float64(len(facts)+len(other)-shared); similarity >= best {
+			best, label = similarity, p.labels[i]
+		}
+	}
+	return label
+}
+
+// factSet returns the facts of a run as a set of texts.
+func factSet(f *cohort.Facts) map[string]bool {
+	facts := map[string]bool{"dag " + f.Task.DAG: true, "task " + f.Task.Task: true}
+	for name, values := range f.Metadata {
+		for _, v := range values {
+			facts["metadata "+name+" "+v] = true
+		}
+	}
+	for name, v := range f.Features {
+		if v.Kind == sizing.Category {
+			facts["feature "+name+" "+v.Text] = true
+		}
+	}
+	return facts
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// teams contains the typical memory and run time of the tasks of each team.
+var teams = []struct{ memory, seconds float64 }{{1e9, 60}, {20e9, 600}, {2e8, 5}, {60e9, 7200}, {5e9, 3000}}
+
+// storedTries returns runs of 300 tasks. The team decides on the usage of nine of ten tasks. The other
+// metadata say nothing, so that the most similar run is often one of another team.
+func storedTries() []sizing.ContextRow {
+	r := rand.New(rand.NewPCG(1, 22))
+	metadata, kinds := make([]sizing.Metadata, 300), make([]int, 300)
+	for i := range metadata {
+		kinds[i] = r.IntN(len(teams))
+		metadata[i] = sizing.Metadata{"team": {fmt.Sprint(kinds[i])}}
+		if r.IntN(10) == 0 {
+			metadata[i]["team"] = []string{fmt.Sprint(r.IntN(len(teams)))}
+		}
+		for name := range 6 {
+			metadata[i][fmt.Sprint("other", name)] = []string{fmt.Sprint(r.IntN(4))}
+		}
+	}
+	around := func(v float64) float64 { return v * math.Exp(0.1*r.NormFloat64()) }
+	stored := make([]sizing.ContextRow, 1800)
+	for i := range stored {
+		task := i % len(metadata)
+		kind := teams[kinds[task]]
+		stored[i] = sizing.ContextRow{
+			Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", task)}, Metadata: metadata[task],
+			HistoryRow: sizing.HistoryRow{Seq: int64(i + 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(around(kind.memory)), Duration: time.Duration(around(kind.seconds) * 1e9)},
+		}
+	}
+	return stored
+}
+
+func TestProfilesArePredictedBeforeTheRun(t *testing.T) {
+	h, err := newHistory(storedTries())
+	require.NoError(t, err)
+	require.Len(t, h.set.Profiles, len(teams))
+
+	runs := h.evaluate(h.foldsOfRuns(1))
+	assert.GreaterOrEqual(t, runs.predicted, 0.95, "a run of a task with other runs")
+	tasks := h.evaluate(h.foldsOfTasks(1))
+	assert.GreaterOrEqual(t, tasks.predicted, tasks.majority+0.1, "a run of a task that was never seen")
+	assert.GreaterOrEqual(t, tasks.predicted, tasks.nearest+0.1)
+	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "one task in ten tells the team of another one")
+	assert.Less(t, tasks.predicted, runs.predicted)
+}
