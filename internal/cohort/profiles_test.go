@@ -147,6 +147,24 @@ func TestHostileMetadataCostBoundedMemory(t *testing.T) {
 	assert.LessOrEqual(t, len(opened.profiles.facts.Values), maxValues)
 }
 
+func TestTheSameRunsGiveTheSameProfiles(t *testing.T) {
+	fit := func() []byte {
+		r := rand.New(rand.NewPCG(24, 1))
+		p, rows := fitTeams(t, 200, func(row *sizing.ContextRow) {
+			for k := range 10 {
+				row.Metadata[fmt.Sprint("name", k)] = []string{fmt.Sprint(r.IntN(5))}
+			}
+		})
+		content, err := Fit(rows).WithProfiles(p).MarshalBinary()
+		require.NoError(t, err)
+		return content
+	}
+	first := fit()
+	for range 3 {
+		require.Equal(t, first, fit())
+	}
+}
+
 func TestStoredProfilesGiveTheSameAnswers(t *testing.T) {
 	p, rows := fitTeams(t, 400, func(*sizing.ContextRow) {})
 	m := Fit(rows[:40]).WithProfiles(p)

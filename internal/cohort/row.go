@@ -2,6 +2,7 @@ package cohort
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/usageprofile"
@@ -75,19 +76,31 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	}
 }
 
-// eachCategory calls visit with every categorical value of f.
+// eachCategory calls visit with every categorical value of f, in order of the names: sums over the
+// values must not depend on the order of a map.
 func (f *Facts) eachCategory(visit func(name, value string)) {
 	visit(dagID, f.Task.DAG)
 	visit(taskID, f.Task.Task)
-	for name, values := range f.Metadata {
-		for _, v := range values {
+	var buffer [sizing.MaxMetadata]string // on the stack, because each prediction calls this
+	names := buffer[:0]
+	for name := range f.Metadata {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, v := range f.Metadata[name] {
 			visit(metadataPrefix+name, v)
 		}
 	}
+	names = names[:0]
 	for name, v := range f.Features {
 		if v.Kind == sizing.Category {
-			visit(featurePrefix+name, v.Text)
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		visit(featurePrefix+name, f.Features[name].Text)
 	}
 }
 
