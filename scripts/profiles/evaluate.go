@@ -72,7 +72,8 @@ func (h *history) evaluate(fold []int) accuracy {
 
 // predictor predicts profiles from the runs of some parts.
 type predictor struct {
-	facts      []map[string]bool // of each run
+	tasks      map[sizing.TaskKey]int // index of facts and labels
+	facts      []map[string]bool      // of the newest run of each task
 	labels     []int
 	majority   int
 	byTask     map[sizing.TaskKey]int // the most frequent profile
@@ -81,7 +82,7 @@ type predictor struct {
 
 // learn learns the runs outside a part.
 func (h *history) learn(fold []int, part int) *predictor {
-	p := &predictor{byTask: map[sizing.TaskKey]int{}}
+	p := &predictor{tasks: map[sizing.TaskKey]int{}, byTask: map[sizing.TaskKey]int{}}
 	var rows []cohort.Row
 	counts, ofTask := map[int]int{}, map[sizing.TaskKey]map[int]int{}
 	for i := range h.rows {
@@ -90,7 +91,12 @@ func (h *history) learn(fold []int, part int) *predictor {
 		}
 		row, label := h.rows[i], h.labels[i]
 		rows = append(rows, row)
-		p.facts, p.labels = append(p.facts, factSet(&row.Facts)), append(p.labels, label)
+		at, known := p.tasks[row.Task]
+		if !known {
+			at = len(p.facts)
+			p.tasks[row.Task], p.facts, p.labels = at, append(p.facts, nil), append(p.labels, 0)
+		}
+		p.facts[at], p.labels[at] = factSet(&row.Facts), label
 		if counts[label]++; counts[label] > counts[p.majority] {
 			p.majority = label
 		}
@@ -118,7 +124,8 @@ func (p *predictor) predict(f *cohort.Facts) int {
 	return p.majority
 }
 
-// nearest returns the profile of the run with the largest Jaccard index of the facts, the newest among equals.
+// nearest returns the profile of the task with the largest Jaccard index of the facts, the newest among
+// equals.
 func (p *predictor) nearest(f *cohort.Facts) int {
 	facts, best, label := factSet(f), -1.0, p.majority
 	for i, other := range p.facts {

@@ -5,7 +5,7 @@
 //
 // The fifths are of whole tasks, or of random runs. A task with other runs gets the most frequent profile
 // of these, and a task without gets that of the classifier of package cohort. The table compares both
-// with the most frequent profile of all runs and with the profile of the most similar run.
+// with the most frequent profile of all runs and with the profile of the most similar task.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 
 // printTable prints a Markdown table with two rows per history.
 func printTable(w io.Writer, paths []string, seed uint64) error {
-	fmt.Fprintln(w, "| history, runs, profiles | fifths of | most frequent % | most similar run % | predicted % | without outliers % |")
+	fmt.Fprintln(w, "| history, runs, profiles | fifths of | most frequent % | most similar task % | predicted % | without outliers % |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, path := range paths {
 		h, err := read(path)

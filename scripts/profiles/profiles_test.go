@@ -17,7 +17,7 @@ import (
 var teams = []struct{ memory, seconds float64 }{{1e9, 60}, {20e9, 600}, {2e8, 5}, {60e9, 7200}, {5e9, 3000}}
 
 // storedTries returns runs of 300 tasks. The team decides on the usage of nine of ten tasks. The other
-// metadata say nothing, so that the most similar run is often one of another team.
+// metadata say nothing, so that the most similar task is often one of another team.
 func storedTries() []sizing.ContextRow {
 	r := rand.New(rand.NewPCG(1, 22))
 	metadata, kinds := make([]sizing.Metadata, 300), make([]int, 300)
