@@ -54,6 +54,6 @@ func TestProfilesArePredictedBeforeTheRun(t *testing.T) {
 	tasks := h.evaluate(h.foldsOfTasks(1))
 	assert.GreaterOrEqual(t, tasks.predicted, tasks.majority+0.1, "a run of a task that was never seen")
 	assert.GreaterOrEqual(t, tasks.predicted, tasks.nearest+0.1)
-	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "one task in ten tells the team of another one")
+	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "one task in ten has the metadata of another team")
 	assert.Less(t, tasks.predicted, runs.predicted)
 }
