@@ -419,13 +419,15 @@ func BenchmarkMemory(b *testing.B) {
 			require.NoError(b, err)
 			content, err := usageprofile.Encode(set)
 			require.NoError(b, err)
+			decoded := make([]*usageprofile.Set, 1)
 			for b.Loop() {
-				set = nil
+				clear(decoded)
 				before := liveHeap()
-				set, err = usageprofile.Decode(usageprofile.Format, content)
+				decoded[0], err = usageprofile.Decode(usageprofile.Format, content)
 				require.NoError(b, err)
 				b.ReportMetric(float64(liveHeap()-before), "B/set")
 			}
+			runtime.KeepAlive(decoded)
 			runtime.KeepAlive(set)
 			runtime.KeepAlive(runs)
 		})
