@@ -24,10 +24,7 @@ func (m *Model) MemoryBytes() int64 {
 	for i := range m.Pending {
 		size += sliceBytes(m.Pending[i].Cells)
 	}
-	size += sliceBytes(m.Schema.Fields)
-	if m.ratios.prior != nil {
-		size += int64(unsafe.Sizeof(*m.ratios.prior))
-	}
+	size += sliceBytes(m.Schema.Fields) + m.ratios.bytes()
 	for i := range m.Schema.Fields {
 		size += sliceBytes(m.Schema.Fields[i].Categories)
 	}

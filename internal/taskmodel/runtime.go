@@ -46,35 +46,6 @@ func (c *durationLevels) start() {
 // OutlierRatio is the multiple of the median above which a run is an outlier.
 const OutlierRatio = 3
 
-// ratioCache holds the values that answers need about the ratios of run times to predictions. It is
-// computed from Overrun, DurationLevels and the shapes, and is not stored.
-type ratioCache struct {
-	prior  *[shape.Bins + 1]float64 // cumulative distribution at the edges of the bins; nil: the default prior
-	weight float64                  // weight of the prior, in runs
-	member string                   // name of the most probable shape; "" if there are no shapes
-
-	median, p95, p99 float64    // log ratios at these quantiles
-	outlier          float64    // P(ratio > OutlierRatio · median)
-	shapes           *shape.Set // nil: none
-	counted          int        // number of ratios when prior was computed
-}
-
-// The prior of a task without shapes: lognormal ratios.
-const (
-	defaultSpread = 0.5 // standard deviation in log units
-	defaultWeight = 4   // runs
-)
-
-// SetShapes sets the shapes that the tasks of a namespace share; nil means none.
-func (m *Model) SetShapes(s *shape.Set) {
-	if m.ratios.shapes == s {
-		return
-	}
-	m.state = states.Add(1)
-	m.ratios.shapes, m.ratios.counted = s, -1
-	m.updateRunTimes()
-}
-
 // Ratios returns the newest ratios of the task's run times to the predictions before the runs,
 // oldest first.
 func (m *Model) Ratios() []float64 {
@@ -128,26 +99,6 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	m.updateRunTimes()
 }
 
-// membershipEvery is the number of further runs after which updateRunTimes computes the prior of a
-// task with many runs again.
-const membershipEvery = 32
-
-// updateRunTimes computes the quantiles of the log ratio. An answer adds them to its point
-// prediction.
-func (m *Model) updateRunTimes() {
-	c, n := &m.ratios, len(m.Overrun.Ring)
-	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
-		c.updatePrior(m.Ratios())
-	} else if c.shapes == nil {
-		c.prior, c.weight, c.member = nil, defaultWeight, ""
-	}
-	d := m.ratioDistribution()
-	c.median = d.quantile(.5)
-	c.p95 = max(c.median, d.quantile(m.correctedLevel(.95, &m.DurationLevels.P95)))
-	c.p99 = max(c.p95, d.quantile(m.correctedLevel(.99, &m.DurationLevels.P99)))
-	c.outlier = d.above(c.median + math.Log(OutlierRatio))
-}
-
 // runTimeSlack is the distance, in log units, by which a prediction may leave the range of the
 // learned run times: the line would otherwise diverge for unusual inputs.
 const runTimeSlack = 0.7
@@ -173,30 +124,16 @@ func (m *Model) correctedLevel(level float64, a *conformal.Adaptive) float64 {
 	return max(.5, min(maxQuantileLevel, level))
 }
 
-// updatePrior sets the prior to the mixture of shapes that explains the ratios best.
-func (c *ratioCache) updatePrior(ratios []float64) {
-	if c.prior == nil {
-		c.prior = new([shape.Bins + 1]float64)
-	}
-	prior, weight, member := c.shapes.Prior(shape.Count(c.shapes.Norm, ratios))
-	sum := 0.0
-	for bin, p := range prior {
-		sum += p
-		c.prior[bin+1] = sum
-	}
-	c.weight, c.member, c.counted = weight, c.shapes.Name(member.Best), len(ratios)
-}
-
 // ratioDistribution is the distribution of the ratio of a run to its prediction, in log units.
 type ratioDistribution struct {
-	prior  *[shape.Bins + 1]float64 // see ratioCache
+	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs
 	own    []float64                // log ratios of the task's runs, ascending
 }
 
-// ratioDistribution returns the current distribution. It is valid until the model learns.
-func (m *Model) ratioDistribution() ratioDistribution {
-	return ratioDistribution{m.ratios.prior, m.ratios.weight, m.Overrun.Sorted}
+// ratioDistribution returns the distribution with the prior of a. It is valid until the model learns.
+func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
+	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted}
 }
 
 // copied returns a distribution that stays the same when the model learns.
@@ -250,20 +187,19 @@ func (d *ratioDistribution) quantile(level float64) float64 {
 	return high
 }
 
-// duration returns the predicted run time; nil if no run time is known. timeout is the execution
-// timeout, zero if there is none.
-func (m *Model) duration(p *experts.Point, timeout time.Duration) *sizing.Duration {
+// duration returns the predicted run time of the try of q; nil if no run time is known.
+func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
 	if len(m.Overrun.Ring) == 0 {
 		return nil
 	}
-	c, at := &m.ratios, m.runTimeAt(p)
+	c, at := m.ratiosGiven(&q.Shape), m.runTimeAt(p)
 	d := &sizing.Duration{
 		Median: durationAt(at + c.median), P95: durationAt(at + c.p95), P99: durationAt(at + c.p99),
 		Shape: c.member, Outlier: c.outlier,
 	}
-	if timeout > 0 {
-		ratios := m.ratioDistribution()
-		above := ratios.above(math.Log1p(timeout.Seconds()) - at)
+	if q.Timeout > 0 {
+		ratios := m.ratioDistribution(c)
+		above := ratios.above(math.Log1p(q.Timeout.Seconds()) - at)
 		d.Timeout = &above
 	}
 	return d
@@ -304,10 +240,15 @@ func (m *Model) RunTime(f sizing.Features) (r RunTime, ok bool) {
 // RunTimes predicts the run times of tries, in the order of their features; nil if no run time is
 // known.
 func (m *Model) RunTimes(tries []sizing.Features) RunTimes {
+	return m.RunTimesGiven(&shape.Given{}, tries)
+}
+
+// RunTimesGiven is RunTimes with prior probabilities of the shapes of the task.
+func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTimes {
 	if m.Models == nil || len(m.Overrun.Ring) == 0 {
 		return nil
 	}
-	ratios, all := m.ratioDistribution().copied(), make(RunTimes, len(tries))
+	ratios, all := m.ratioDistribution(m.ratiosGiven(given)).copied(), make(RunTimes, len(tries))
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	for i, f := range tries {

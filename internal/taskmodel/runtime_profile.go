@@ -104,27 +104,28 @@ type ShapeMember struct {
 // driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.
 const driftRuns = 20
 
-// RunTimeProfile returns the profile of the run times; ok is false if no run time is known.
-func (m *Model) RunTimeProfile() (p RunTimeProfile, ok bool) {
+// RunTimeProfile returns the profile of the run times, given prior probabilities of the shapes of the
+// task; ok is false if no run time is known.
+func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 	ratios := m.Ratios()
 	if len(ratios) == 0 {
 		return p, false
 	}
 	p = RunTimeProfile{Runs: len(ratios), Histogram: *shape.Count(shape.Ratio, ratios), None: 1, Drift: 1}
-	set := m.ratios.shapes
-	if set != nil {
-		density, member := set.Predictive(&p.Histogram)
-		p.Predicted, p.None = *density, member.None
+	if set := m.ratios.shapes; set != nil {
+		e := set.Evidence(&p.Histogram)
+		member := m.posterior(set, given, &e)
+		p.Predicted, p.None = *set.Predictive(&p.Histogram, member), member.None
 		for i, probability := range member.Posterior {
 			p.Shapes = append(p.Shapes, ShapeMember{Name: set.Name(i), Probability: probability, Density: &set.Shapes[i].Density})
 		}
 		slices.SortStableFunc(p.Shapes, func(a, b ShapeMember) int { return cmp.Compare(b.Probability, a.Probability) })
 	} else {
-		density, _ := new(Shapes).Predictive(&p.Histogram)
-		p.Predicted = *density
+		none := new(Shapes)
+		p.Predicted = *none.Predictive(&p.Histogram, none.Member(&p.Histogram))
 	}
 	p.NewestRatio = ratios[len(ratios)-1]
-	p.IsOutlier = p.NewestRatio > OutlierRatio*math.Exp(m.ratios.median)
+	p.IsOutlier = p.NewestRatio > OutlierRatio*math.Exp(m.ratiosGiven(given).median)
 	if len(ratios) >= 2*driftRuns {
 		before, newest := slices.Clone(ratios[:len(ratios)-driftRuns]), slices.Clone(ratios[len(ratios)-driftRuns:])
 		slices.Sort(before)

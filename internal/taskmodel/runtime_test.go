@@ -83,14 +83,14 @@ func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
 	}
 	learned, err := LearnShapes(ratios)
 	require.NoError(t, err)
-	content, err := EncodeShapes(learned)
+	content, err := EncodeShapes(learned, nil)
 	require.NoError(t, err)
 	t.Logf("%d shapes take %d bytes", len(learned.Shapes), len(content))
 	assert.Less(t, len(content), 1<<18)
-	set, err := ReadShapes(content)
+	set, _, err := ReadShapes(content)
 	require.NoError(t, err)
 	assert.Equal(t, learned, set)
-	_, err = ReadShapes(content[:len(content)/2])
+	_, _, err = ReadShapes(content[:len(content)/2])
 	require.ErrorIs(t, err, ErrFormat)
 
 	steady := New()
@@ -102,13 +102,13 @@ func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
 	with := durationOf(steady, 100, 0)
 	assert.Less(t, with.P95, without.P95, "the shape of steady tasks replaces the default prior")
 	assert.NotEmpty(t, with.Shape)
-	p, ok := steady.RunTimeProfile()
+	p, ok := steady.RunTimeProfile(&GivenShape{})
 	require.True(t, ok)
 	assert.Equal(t, 7, p.Runs, "the first run has no prediction")
 	assert.Greater(t, p.Shapes[0].Probability, .9)
 	assert.False(t, p.IsOutlier)
 	steady.Learn(timed(9, 100, 2000))
-	p, _ = steady.RunTimeProfile()
+	p, _ = steady.RunTimeProfile(&GivenShape{})
 	assert.True(t, p.IsOutlier)
 }
 
@@ -168,10 +168,10 @@ func TestRemainingTime(t *testing.T) {
 func TestDriftOfRunTimes(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(7, 0))
 	learnRuns(m, rng, 0, 100, .1, 1)
-	p, _ := m.RunTimeProfile()
+	p, _ := m.RunTimeProfile(&GivenShape{})
 	assert.InDelta(t, 1, p.Drift, .1)
 	learnRuns(m, rng, 100, driftRuns, .1, 2)
-	p, _ = m.RunTimeProfile()
+	p, _ = m.RunTimeProfile(&GivenShape{})
 	assert.Greater(t, p.Drift, 1.2)
 }
 

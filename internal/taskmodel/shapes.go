@@ -13,6 +13,9 @@ import (
 // Shapes are the shapes of run times that the tasks of a namespace share.
 type Shapes = shape.Set
 
+// GivenShape holds prior probabilities of the shapes of one task.
+type GivenShape = shape.Given
+
 // shapesSeed makes the partition reproducible.
 const shapesSeed = 1
 
@@ -22,13 +25,20 @@ func LearnShapes(ratios [][]float64) (*Shapes, error) {
 	return shape.Learn(shape.Ratio, ratios, shapesSeed)
 }
 
-// EncodeShapes encodes shapes for the store.
-func EncodeShapes(s *Shapes) ([]byte, error) {
+// storedShapes is the encoding of shapes.
+type storedShapes struct {
+	shape.Set
+	Classifier []byte `cbor:",omitempty"` // earlier releases neither store nor read it
+}
+
+// EncodeShapes encodes shapes and their classifier for the store. The classifier predicts the shape of a
+// task with few runs; package cohort encodes it. It may be nil.
+func EncodeShapes(s *Shapes, classifier []byte) ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
 		return nil, err
 	}
-	b, err := mode.Marshal(s)
+	b, err := mode.Marshal(storedShapes{*s, classifier})
 	if err != nil {
 		return nil, fmt.Errorf("encode shapes of run times: %w", err)
 	}
@@ -36,19 +46,23 @@ func EncodeShapes(s *Shapes) ([]byte, error) {
 }
 
 // ReadShapes decodes the output of EncodeShapes. It returns ErrFormat if b is damaged.
-func ReadShapes(b []byte) (*Shapes, error) {
-	s := new(Shapes)
-	if err := decoding.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%w: shapes of run times: %w", ErrFormat, err)
+func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
+	var stored storedShapes
+	if err := decoding.Unmarshal(b, &stored); err != nil {
+		return nil, nil, fmt.Errorf("%w: shapes of run times: %w", ErrFormat, err)
+	}
+	s = &stored.Set
+	if n := len(s.Shapes); n > shape.MaxShapes {
+		return nil, nil, fmt.Errorf("%w: %d shapes of run times are more than %d", ErrFormat, n, shape.MaxShapes)
 	}
 	sum := s.None
 	for i := range s.Shapes {
 		sum += s.Shapes[i].Prior
 	}
 	if !(math.Abs(sum-1) < 1e-6) {
-		return nil, fmt.Errorf("%w: shapes of run times: priors sum to %v", ErrFormat, sum)
+		return nil, nil, fmt.Errorf("%w: shapes of run times: priors sum to %v", ErrFormat, sum)
 	}
-	return s, nil
+	return s, stored.Classifier, nil
 }
 
 // ReadRatios returns Model.Ratios of a stored model without decoding the rest of the blob.

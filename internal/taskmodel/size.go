@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/shape"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -23,6 +24,7 @@ type Question struct {
 	Edges      sizing.Bins   // bins to which amounts are rounded up; none: whole MiB
 	CapBy      CapRule       // the rule that set Cap
 	Timeout    time.Duration // execution timeout of the try; zero: none
+	Shape      shape.Given   // prior probabilities of the shapes of run times
 }
 
 // Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
@@ -82,7 +84,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, q.Timeout)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q)
 	s.Source = sizing.FromModel
 	if m.Experts.IsColdStart() {
 		s.Source = sizing.FromProfile

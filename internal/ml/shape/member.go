@@ -20,19 +20,53 @@ type Membership struct {
 // density. It is low, because such groups can have any density.
 const noneConcentration = 10
 
-// Member returns the membership of a group with the runs c by Bayes' rule: the empirical prior
-// times the likelihood. Without runs it is the prior.
+// Given holds the prior probability of each shape of a Set for one group that has one of them. The
+// zero Given stands for the shares of the groups that Learn assigned to the shapes.
+type Given [MaxShapes]float64
+
+// prior returns the prior probability of a shape.
+func (s *Set) prior(given *Given, shape int) float64 {
+	if *given == (Given{}) {
+		return s.Shapes[shape].Prior
+	}
+	return (1 - s.None) * given[shape]
+}
+
+// Evidence holds the log likelihood of the runs of a group under each shape of a Set and under "none
+// of these". The zero Evidence is that of a group without runs.
+type Evidence struct {
+	shapes [MaxShapes]float64
+	none   float64
+	runs   int
+}
+
+// Evidence returns the evidence of the runs c.
+func (s *Set) Evidence(c *Counts) Evidence {
+	e := Evidence{none: logLikelihood(c, &s.Pooled, noneConcentration), runs: c.Total()}
+	for i := range s.Shapes {
+		e.shapes[i] = logLikelihood(c, &s.Shapes[i].Density, s.Shapes[i].Concentration)
+	}
+	return e
+}
+
+// Member returns the membership of a group with the runs c, given the shares of the groups.
 func (s *Set) Member(c *Counts) Membership {
-	m := Membership{Posterior: make([]float64, len(s.Shapes)), Best: None, Runs: c.Total()}
+	e := s.Evidence(c)
+	return s.Posterior(&Given{}, &e)
+}
+
+// Posterior returns the membership of a group by Bayes' rule: the prior times the likelihood. Without
+// runs it is the prior.
+func (s *Set) Posterior(given *Given, e *Evidence) Membership {
+	m := Membership{Posterior: make([]float64, len(s.Shapes)), Best: None, Runs: e.runs}
 	if len(s.Shapes) == 0 {
 		m.None = 1
 		return m
 	}
-	none := math.Log(s.None) + logLikelihood(c, &s.Pooled, noneConcentration)
+	none := math.Log(s.None) + e.none
 	most := none
 	for i := range s.Shapes {
-		shape := &s.Shapes[i]
-		m.Posterior[i] = math.Log(shape.Prior) + logLikelihood(c, &shape.Density, shape.Concentration)
+		m.Posterior[i] = math.Log(s.prior(given, i)) + e.shapes[i]
 		if m.Posterior[i] > most {
 			m.Best, most = i, m.Posterior[i]
 		}
@@ -75,12 +109,10 @@ func (m Membership) mixture(s *Set) *Density {
 // still differ in detail.
 const maxPriorRuns = 30
 
-// Prior returns the prior density of a group with the runs c: the mixture of the shapes by the
-// membership of the group. It also returns the weight of the prior, in runs (pseudo-counts), and
-// the membership.
-func (s *Set) Prior(c *Counts) (*Density, float64, Membership) {
-	m := s.Member(c)
-	return m.mixture(s), s.weight(&m), m
+// Prior returns the prior density of the runs of a group with the membership m: the mixture of the
+// shapes. It also returns the weight of the prior, in runs (pseudo-counts).
+func (s *Set) Prior(m Membership) (*Density, float64) {
+	return m.mixture(s), s.weight(&m)
 }
 
 // Name returns the name of a shape: its index and its 95 % quantile, such as "2: p95 1.4x". It is
@@ -96,16 +128,16 @@ func (s *Set) Name(shape int) string {
 	return fmt.Sprintf("%d: p95 %.1fx", shape+1, q)
 }
 
-// Predictive returns the density of the next run of a group with the runs c: the posterior mean
-// of the density of the group. For a group without runs it is the mixture of the shapes. With
-// many runs it approaches the histogram of the group.
-func (s *Set) Predictive(c *Counts) (*Density, Membership) {
-	prior, weight, m := s.Prior(c)
+// Predictive returns the density of the next run of a group with the runs c and the membership m: the
+// posterior mean of the density of the group. For a group without runs it is the mixture of the shapes.
+// With many runs it approaches the histogram of the group.
+func (s *Set) Predictive(c *Counts, m Membership) *Density {
+	prior, weight := s.Prior(m)
 	out, n := new(Density), float64(m.Runs)
 	for h := range out {
 		out[h] = (weight*prior[h] + float64(c[h])) / (weight + n)
 	}
-	return out, m
+	return out
 }
 
 // weight returns the weight of the prior, in runs (pseudo-counts).

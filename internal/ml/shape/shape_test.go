@@ -159,7 +159,7 @@ func TestAGroupWithAnUnknownShapeIsNone(t *testing.T) {
 	m := s.Member(shape.Count(shape.Ratio, strange))
 	assert.Equal(t, shape.None, m.Best)
 	assert.Greater(t, m.Probability(), .99)
-	density, _ := s.Predictive(shape.Count(shape.Ratio, strange))
+	density := predictive(s, shape.Count(shape.Ratio, strange))
 	assert.InDelta(t, 7, density.Quantile(shape.Ratio, .5), .3, "the quantile follows the runs of the group itself")
 }
 
@@ -176,16 +176,42 @@ func TestMembershipOfAGroupWithoutRunsIsThePrior(t *testing.T) {
 	assert.InDelta(t, s.None, m.None, 1e-12)
 }
 
+// A prior that a classifier gives decides about a group without runs, and not about a group with many.
+func TestTheOwnRunsOutweighTheGivenPrior(t *testing.T) {
+	s, err := learned()
+	require.NoError(t, err)
+	var given shape.Given
+	for i := range s.Shapes {
+		given[i] = .01
+	}
+	given[2] = 1 - .01*float64(len(s.Shapes)-1)
+	m := s.Posterior(&given, new(shape.Evidence))
+	assert.Equal(t, 2, m.Best)
+	assert.InDelta(t, s.None, m.None, 1e-12)
+	assert.InDelta(t, given[2]*(1-s.None), m.Posterior[2], 1e-12)
+
+	rng, previous := rand.New(rand.NewPCG(12, 8)), 1.
+	for _, n := range []int{1, 8, 40} {
+		e := s.Evidence(shape.Count(shape.Ratio, draw(0, n, rng)))
+		m := s.Posterior(&given, &e)
+		assert.Equal(t, n, m.Runs)
+		assert.Less(t, m.Posterior[2], previous, "%d runs", n)
+		previous = m.Posterior[2]
+	}
+	assert.Less(t, previous, 1e-6, "steady runs do not have the given shape")
+}
+
+// predictive returns the predictive density of a group with the runs c.
+func predictive(s *shape.Set, c *shape.Counts) *shape.Density { return s.Predictive(c, s.Member(c)) }
+
 // With three runs the tail comes from the shape. With many runs it comes from the runs.
 func TestPredictiveQuantiles(t *testing.T) {
 	s, err := learned()
 	require.NoError(t, err)
-	steady, _ := s.Predictive(shape.Count(shape.Ratio, []float64{.99, 1.01, 1}))
-	retries, m := s.Predictive(shape.Count(shape.Ratio, []float64{.95, 1, 4}))
+	steady, retries := predictive(s, shape.Count(shape.Ratio, []float64{.99, 1.01, 1})), predictive(s, shape.Count(shape.Ratio, []float64{.95, 1, 4}))
 	assert.Less(t, steady.Quantile(shape.Ratio, .95), 1.5)
 	assert.Greater(t, retries.Quantile(shape.Ratio, .95), 3.5)
-	assert.Equal(t, 3, m.Runs)
-	exact, _ := s.Predictive(shape.Count(shape.Ratio, draw(5, 200, rand.New(rand.NewPCG(4, 8)))))
+	exact := predictive(s, shape.Count(shape.Ratio, draw(5, 200, rand.New(rand.NewPCG(4, 8)))))
 	assert.InDelta(t, 1.15, exact.Quantile(shape.Ratio, .5), .07)
 	assert.InDelta(t, 1.555, exact.Quantile(shape.Ratio, .95), .06)
 }

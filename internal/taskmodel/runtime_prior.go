@@ -1,0 +1,143 @@
+package taskmodel
+
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/loadaware/loadaware/internal/ml/shape"
+)
+
+// ratioCache holds what answers need about the ratios of run times to predictions. It is computed from
+// Overrun, DurationLevels and the shapes, and is not stored.
+type ratioCache struct {
+	ratioAnswer // given the shares of the shapes among the tasks
+
+	newest   atomic.Pointer[ratioAnswer] // given the newest other prior probabilities; nil: none
+	shapes   *shape.Set                  // nil: none
+	evidence shape.Evidence              // of the ratios about the shapes
+	counted  int                         // number of ratios when evidence was computed
+}
+
+// ratioAnswer is the distribution of the next ratio, given prior probabilities of the shapes.
+type ratioAnswer struct {
+	given  shape.Given
+	prior  *[shape.Bins + 1]float64 // cumulative distribution at the edges of the bins; nil: the default prior
+	weight float64                  // weight of the prior, in runs
+	member string                   // name of the most probable shape; "" if there are no shapes
+
+	median, p95, p99 float64 // log ratios at these quantiles
+	outlier          float64 // P(ratio > OutlierRatio · median)
+}
+
+// The prior of a task without shapes: lognormal ratios.
+const (
+	defaultSpread = 0.5 // standard deviation in log units
+	defaultWeight = 4   // runs
+)
+
+// SetShapes sets the shapes that the tasks of a namespace share; nil means none.
+func (m *Model) SetShapes(s *shape.Set) {
+	if m.ratios.shapes == s {
+		return
+	}
+	m.state = states.Add(1)
+	m.ratios.shapes, m.ratios.counted = s, -1
+	m.updateRunTimes()
+}
+
+// UsesGivenShape reports whether prior probabilities of the shapes change the answers. A task with
+// enough runs to learn shapes from has a shape of its own.
+func (m *Model) UsesGivenShape() bool { return len(m.Overrun.Ring) <= shape.MinRuns }
+
+// Membership returns the membership of the task in the shapes s, given their prior probabilities.
+func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
+	var e shape.Evidence
+	if m.ratios.shapes == s {
+		e = m.ratios.evidence
+	}
+	return m.posterior(s, given, &e)
+}
+
+func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
+	if !m.UsesGivenShape() {
+		given = &shape.Given{}
+	}
+	return s.Posterior(given, e)
+}
+
+// membershipEvery is the number of further runs after which updateRunTimes computes the prior of a
+// task with many runs again.
+const membershipEvery = 32
+
+// updateRunTimes computes the quantiles of the log ratio. An answer adds them to its point
+// prediction.
+func (m *Model) updateRunTimes() {
+	c, n := &m.ratios, len(m.Overrun.Ring)
+	c.newest.Store(nil)
+	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
+		c.evidence, c.counted = c.shapes.Evidence(shape.Count(c.shapes.Norm, m.Ratios())), n
+		c.setPrior(c.shapes, &c.evidence)
+	} else if c.shapes == nil {
+		c.prior, c.weight, c.member, c.evidence = nil, defaultWeight, "", shape.Evidence{}
+	}
+	m.setQuantiles(&c.ratioAnswer)
+}
+
+// ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes. The
+// classifier of shapes gives equal probabilities to most tries of a task, so the newest answer is kept.
+func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
+	c := &m.ratios
+	if *given == (shape.Given{}) || c.shapes == nil || !m.UsesGivenShape() {
+		return &c.ratioAnswer
+	}
+	if known := c.newest.Load(); known != nil && known.given == *given {
+		return known
+	}
+	a := &ratioAnswer{given: *given}
+	a.setPrior(c.shapes, &c.evidence)
+	m.setQuantiles(a)
+	c.newest.Store(a)
+	return a
+}
+
+// setPrior sets the prior to the mixture of the shapes.
+func (a *ratioAnswer) setPrior(s *shape.Set, e *shape.Evidence) {
+	if a.prior == nil {
+		a.prior = new([shape.Bins + 1]float64)
+	}
+	member := s.Posterior(&a.given, e)
+	prior, weight := s.Prior(member)
+	sum := 0.0
+	for bin, p := range prior {
+		sum += p
+		a.prior[bin+1] = sum
+	}
+	a.weight, a.member = weight, s.Name(member.Best)
+}
+
+// setQuantiles computes the quantiles of a from its prior and the runs.
+func (m *Model) setQuantiles(a *ratioAnswer) {
+	d := m.ratioDistribution(a)
+	a.median = d.quantile(.5)
+	a.p95 = max(a.median, d.quantile(m.correctedLevel(.95, &m.DurationLevels.P95)))
+	a.p99 = max(a.p95, d.quantile(m.correctedLevel(.99, &m.DurationLevels.P99)))
+	a.outlier = d.above(a.median + math.Log(OutlierRatio))
+}
+
+// bytes returns the memory that the cache refers to, without the shapes, which the tasks of a namespace
+// share.
+func (c *ratioCache) bytes() int64 {
+	size := c.ratioAnswer.bytes()
+	if a := c.newest.Load(); a != nil {
+		size += int64(unsafe.Sizeof(*a)) + a.bytes()
+	}
+	return size
+}
+
+func (a *ratioAnswer) bytes() int64 {
+	if a.prior == nil {
+		return 0
+	}
+	return int64(unsafe.Sizeof(*a.prior))
+}
