@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"internal/service/packed":     {"internal/sizing"},
 	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/packed"},
 	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
-	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/inflight"},
+	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/taskmodel", "internal/cohort", "internal/service/inflight"},
 
 	"internal/insight/explain": {"internal/sizing", "internal/taskmodel", "internal/service"},
 	"internal/insight/whatif":  {"internal/sizing", "internal/service", "internal/backtest"},

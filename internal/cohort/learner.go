@@ -213,6 +213,15 @@ func (l *Learner) fit() {
 // tasks have the same weight.
 func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
 	var errors []weightedError
+	err := eachUnseen(tasks, byRequest, func(_ *taskRows, e []weightedError) { errors = append(errors, e...) })
+	if err != nil {
+		return nil
+	}
+	return errors
+}
+
+// eachUnseen calls visit with every task and the errors of a model that was fitted without the task.
+func eachUnseen(tasks []*taskRows, byRequest bool, visit func(*taskRows, []weightedError)) error {
 	for fold := range folds {
 		var training, unseen []*taskRows
 		for _, t := range tasks {
@@ -227,15 +236,17 @@ func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
 		}
 		m, err := fitTrees(training, byRequest)
 		if err != nil {
-			return nil
+			return err
 		}
 		for _, t := range unseen {
+			errors := make([]weightedError, len(t.rows))
 			for i := range t.rows {
-				errors = append(errors, weightedError{math.Log(t.rows[i].Peak) - m.level(&t.rows[i].Facts), 1 / float64(len(t.rows))})
+				errors[i] = weightedError{math.Log(t.rows[i].Peak) - m.level(&t.rows[i].Facts), 1 / float64(len(t.rows))}
 			}
+			visit(t, errors)
 		}
 	}
-	return errors
+	return nil
 }
 
 // fitTrees fits the trees on the rows of some tasks, with ordered target statistics: a task is

@@ -30,11 +30,16 @@ var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLea
 //	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
 //	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles
 type Profiles struct {
+	classifier
+	classes []class
+}
+
+// classifier predicts the class of a task from its facts.
+type classifier struct {
 	facts       encoder
 	bayes       bayes
 	trees       *gbt.Classifier
 	temperature float64 // divides the scores of the trees (Guo et al. 2017)
-	classes     []class
 }
 
 // class is a usage profile.
@@ -59,13 +64,12 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	if len(ids) < 2 || len(tasks) < minProfileTasks {
 		return nil
 	}
-	p, err := fitProfiles(tasks, len(ids))
+	c, err := fitClassifier(tasks, len(ids))
 	if err != nil {
 		return nil // no fit is possible
 	}
-	p.temperature = calibrate(tasks, len(ids))
-	p.classes = describe(tasks, ids)
-	return p
+	c.temperature = calibrate(tasks, len(ids))
+	return &Profiles{*c, describe(tasks, ids)}
 }
 
 // label groups the newest rows by task and returns the ids of the profiles with most tasks, which
@@ -110,14 +114,14 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	return tasks, ids
 }
 
-// fitProfiles fits the trees, with ordered statistics: the facts of a task are encoded before the
+// fitClassifier fits the trees, with ordered statistics: the facts of a task are encoded before the
 // statistics learn the task.
-func fitProfiles(tasks []*labelledTask, classes int) (*Profiles, error) {
+func fitClassifier(tasks []*labelledTask, classes int) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
 		plain[i] = &t.taskRows
 	}
-	p := &Profiles{facts: *newEncoder(plain, false), bayes: newBayes(tasks, classes), temperature: 1}
+	p := &classifier{facts: *newEncoder(plain, false), bayes: newBayes(tasks, classes), temperature: 1}
 	for _, t := range plain {
 		for i := range t.rows {
 			p.facts.Mean += p.facts.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(plain))
@@ -139,10 +143,10 @@ func fitProfiles(tasks []*labelledTask, classes int) (*Profiles, error) {
 }
 
 // columns returns the number of inputs of the trees.
-func (p *Profiles) columns() int { return p.facts.columns() + p.bayes.Classes }
+func (p *classifier) columns() int { return p.facts.columns() + p.bayes.Classes }
 
 // encode appends the inputs of the trees to dst.
-func (p *Profiles) encode(f *Facts, dst []float64) []float64 {
+func (p *classifier) encode(f *Facts, dst []float64) []float64 {
 	return p.bayes.scores(f, p.facts.encode(f, dst))
 }
 
@@ -150,13 +154,13 @@ func (p *Profiles) encode(f *Facts, dst []float64) []float64 {
 const maxInputs = maxNumbers + 2*maxCategories + maxClasses
 
 // scores writes the raw score of every class into s.
-func (p *Profiles) scores(f *Facts, s []float64) {
+func (p *classifier) scores(f *Facts, s []float64) {
 	var buffer [maxInputs]float64
 	p.trees.Scores(p.encode(f, buffer[:0]), s)
 }
 
 // probabilities writes the calibrated probability of every class into s.
-func (p *Profiles) probabilities(f *Facts, s []float64) {
+func (p *classifier) probabilities(f *Facts, s []float64) {
 	p.scores(f, s)
 	softmax(s, p.temperature)
 }
@@ -182,10 +186,19 @@ func foldOf(task sizing.TaskKey, folds uint64) int {
 	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)
 }
 
-// calibrate returns the temperature with the smallest log loss on tasks that the trees have not
-// seen, by a cross-validation over whole tasks.
+// calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen.
 func calibrate(tasks []*labelledTask, classes int) float64 {
-	losses := make([]float64, len(temperatures))
+	_, losses, err := unseenLosses(tasks, classes)
+	if err != nil {
+		return 1
+	}
+	return temperatures[smallestMean(losses)]
+}
+
+// unseenLosses returns for each temperature the log losses of the tasks, each by trees that have not
+// seen the task: a cross-validation over whole tasks. It also returns the order of the tasks.
+func unseenLosses(tasks []*labelledTask, classes int) (order []*labelledTask, losses [][]float64, err error) {
+	losses = make([][]float64, len(temperatures))
 	scores, scaled := make([]float64, classes), make([]float64, classes)
 	for fold := range profileFolds {
 		var training, unseen []*labelledTask
@@ -199,26 +212,39 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 		if len(unseen) == 0 {
 			continue
 		}
-		p, err := fitProfiles(training, classes)
+		p, err := fitClassifier(training, classes)
 		if err != nil {
-			return 1
+			return nil, nil, err
 		}
+		order = append(order, unseen...)
 		for _, t := range unseen {
+			for at := range temperatures {
+				losses[at] = append(losses[at], 0)
+			}
 			for i := range t.rows {
 				p.scores(&t.rows[i].Facts, scores)
 				for at, temperature := range temperatures {
 					copy(scaled, scores)
 					softmax(scaled, temperature)
-					losses[at] -= math.Log(max(1e-9, scaled[t.classes[i]])) / float64(len(t.rows))
+					losses[at][len(losses[at])-1] -= math.Log(max(1e-9, scaled[t.classes[i]])) / float64(len(t.rows))
 				}
 			}
 		}
 	}
-	best := 0
-	for at, loss := range losses {
-		if loss < losses[best] {
-			best = at
+	return order, losses, nil
+}
+
+// smallestMean returns the index of the list with the smallest mean. All lists have the same length.
+func smallestMean(lists [][]float64) int {
+	best, least := 0, math.Inf(1)
+	for at, list := range lists {
+		sum := 0.0
+		for _, v := range list {
+			sum += v
+		}
+		if sum < least {
+			best, least = at, sum
 		}
 	}
-	return temperatures[best]
+	return best
 }

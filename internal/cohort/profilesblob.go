@@ -10,14 +10,8 @@ import (
 
 // profilesBlob is the encoding of Profiles.
 type profilesBlob struct {
-	Numbers     []string
-	Categories  []string
-	Mean        float64
-	Values      map[uint64]statistic
-	Bayes       bayes
-	Trees       []byte
-	Temperature float64
-	Classes     []class
+	classifierBlob
+	Classes []class
 }
 
 // WithProfiles returns a copy of m that predicts usage profiles; p may be nil.
@@ -41,8 +35,8 @@ func (p *Profiles) encoded() (*profilesBlob, error) {
 	if p == nil {
 		return nil, nil
 	}
-	trees, err := p.trees.MarshalBinary()
-	return &profilesBlob{p.facts.Numbers, p.facts.Categories, p.facts.Mean, p.facts.Values, p.bayes, trees, p.temperature, p.classes}, err
+	c, err := p.classifier.encoded()
+	return &profilesBlob{c, p.classes}, err
 }
 
 // open decodes the output of encoded.
@@ -50,24 +44,9 @@ func (b *profilesBlob) open() (*Profiles, error) {
 	if b == nil {
 		return nil, nil
 	}
-	p := &Profiles{
-		facts: encoder{Numbers: b.Numbers, Categories: b.Categories, Mean: b.Mean, Values: b.Values},
-		bayes: b.Bayes, trees: new(gbt.Classifier), temperature: b.Temperature, classes: b.Classes,
-	}
-	n := len(b.Classes)
-	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || n < 2 || n > maxClasses || !(b.Temperature > 0) {
-		return nil, fmt.Errorf("decode usage profiles of a cohort: %d numbers, %d categories, %d profiles or the temperature %g are out of range", len(b.Numbers), len(b.Categories), n, b.Temperature)
-	}
-	if err := p.trees.UnmarshalBinary(b.Trees); err != nil {
+	c, err := b.classifierBlob.open(len(b.Classes))
+	if err != nil {
 		return nil, fmt.Errorf("decode usage profiles of a cohort: %w", err)
-	}
-	if b.Bayes.Classes != n || len(b.Bayes.Prior) != n || p.trees.Bins() != n || p.trees.Cols() != p.columns() {
-		return nil, fmt.Errorf("decode usage profiles of a cohort: the classifier has %d profiles and %d columns, not %d and %d", p.trees.Bins(), p.trees.Cols(), n, p.columns())
-	}
-	for _, counts := range b.Bayes.Values {
-		if len(counts) != n {
-			return nil, fmt.Errorf("decode usage profiles of a cohort: a value has %d counts, not %d", len(counts), n)
-		}
 	}
 	for _, c := range b.Classes {
 		for _, d := range c.Spreads {
@@ -76,5 +55,45 @@ func (b *profilesBlob) open() (*Profiles, error) {
 			}
 		}
 	}
-	return p, nil
+	return &Profiles{*c, b.Classes}, nil
+}
+
+// classifierBlob is the encoding of a classifier.
+type classifierBlob struct {
+	Numbers     []string
+	Categories  []string
+	Mean        float64
+	Values      map[uint64]statistic
+	Bayes       bayes
+	Trees       []byte
+	Temperature float64
+}
+
+// encoded returns the encoding of c.
+func (c *classifier) encoded() (classifierBlob, error) {
+	trees, err := c.trees.MarshalBinary()
+	return classifierBlob{c.facts.Numbers, c.facts.Categories, c.facts.Mean, c.facts.Values, c.bayes, trees, c.temperature}, err
+}
+
+// open decodes the encoding of a classifier with n classes.
+func (b *classifierBlob) open(n int) (*classifier, error) {
+	c := &classifier{
+		facts: encoder{Numbers: b.Numbers, Categories: b.Categories, Mean: b.Mean, Values: b.Values},
+		bayes: b.Bayes, trees: new(gbt.Classifier), temperature: b.Temperature,
+	}
+	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || n < 2 || n > maxClasses || !(b.Temperature > 0) {
+		return nil, fmt.Errorf("%d numbers, %d categories, %d classes or the temperature %g are out of range", len(b.Numbers), len(b.Categories), n, b.Temperature)
+	}
+	if err := c.trees.UnmarshalBinary(b.Trees); err != nil {
+		return nil, err
+	}
+	if b.Bayes.Classes != n || len(b.Bayes.Prior) != n || c.trees.Bins() != n || c.trees.Cols() != c.columns() {
+		return nil, fmt.Errorf("the classifier has %d classes and %d columns, not %d and %d", c.trees.Bins(), c.trees.Cols(), n, c.columns())
+	}
+	for _, counts := range b.Bayes.Values {
+		if len(counts) != n {
+			return nil, fmt.Errorf("a value has %d counts, not %d", len(counts), n)
+		}
+	}
+	return c, nil
 }

@@ -14,6 +14,7 @@ type Facts struct {
 	Metadata  sizing.Metadata
 	Features  sizing.Features
 	Requested sizing.Resources
+	Placement sizing.Placement // only known to Shapes
 }
 
 // Row is one ended try.
@@ -55,6 +56,8 @@ const (
 	requestedCPU    = "requested.cpu"
 	dagID           = "dag_id"
 	taskID          = "task_id"
+	nodeType        = "node_type"
+	clusterLoad     = "cluster_load"
 
 	featurePrefix  = "feature."
 	metadataPrefix = "metadata."
@@ -67,6 +70,9 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	}
 	if f.Requested.CPU > 0 {
 		visit(requestedCPU, math.Log(float64(f.Requested.CPU)))
+	}
+	if load := f.Placement.ClusterLoad; load != nil {
+		visit(clusterLoad, *load)
 	}
 	for name, v := range f.Features {
 		switch v.Kind {
@@ -81,6 +87,9 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 func (f *Facts) eachCategory(visit func(name, value string)) {
 	visit(dagID, f.Task.DAG)
 	visit(taskID, f.Task.Task)
+	if f.Placement.NodeType != "" {
+		visit(nodeType, f.Placement.NodeType)
+	}
 	var buffer [sizing.MaxMetadata]string // on the stack, because each prediction calls this
 	names := buffer[:0]
 	for name := range f.Metadata {

@@ -35,6 +35,7 @@ type OwnRuns struct {
 // RunTime is the predicted distribution of one run time: seconds = exp(level + error).
 type RunTime struct {
 	errors *errorDistribution
+	shapes *errorMixture // replaces errors; nil: the shape is not known
 	level  float64
 	median float64 // log seconds
 }
@@ -62,6 +63,9 @@ func (m *RunTimes) Predict(f *Facts, own OwnRuns) (r RunTime, ok bool) {
 // Quantile returns the seconds that the run does not exceed with probability q. A future error has
 // the mean weight of the errors (split conformal prediction).
 func (r RunTime) Quantile(q float64) float64 {
+	if r.shapes != nil {
+		return math.Exp(r.level + r.shapes.quantile(q))
+	}
 	return math.Exp(r.level + r.errors.quantile(q, r.errors.weight()/float64(len(r.errors.errors))))
 }
 
@@ -70,7 +74,11 @@ func (r RunTime) Median() float64 { return math.Exp(r.median) }
 
 // Above returns P(run time > seconds).
 func (r RunTime) Above(seconds float64) float64 {
-	return r.errors.above(math.Log(max(seconds, math.SmallestNonzeroFloat64)) - r.level)
+	bound := math.Log(max(seconds, math.SmallestNonzeroFloat64)) - r.level
+	if r.shapes != nil {
+		return r.shapes.above(bound)
+	}
+	return r.errors.above(bound)
 }
 
 // RunTimeLearner learns run times in order of time. It is not safe for concurrent use.
@@ -163,11 +171,16 @@ const maxRunTimeErrors = 1000
 
 // newErrors sorts errors. Of many errors it keeps some at equal distances.
 func newErrors(errors []weightedError) errorDistribution {
+	return newErrorsUpTo(errors, maxRunTimeErrors)
+}
+
+// newErrorsUpTo is newErrors with another limit of the number of errors.
+func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
-	if n := len(errors); n > maxRunTimeErrors {
-		kept := make([]weightedError, maxRunTimeErrors)
+	if n := len(errors); n > limit {
+		kept := make([]weightedError, limit)
 		for i, e := range errors {
-			k := &kept[i*maxRunTimeErrors/n]
+			k := &kept[i*limit/n]
 			k.Error, k.Weight = e.Error, k.Weight+e.Weight
 		}
 		errors = kept

@@ -23,14 +23,18 @@ type allocator struct {
 	unschedulableFor time.Duration
 	memo             *taskmodel.Memo
 	cohort           *cohort.Model // of the namespace; nil if there is none
+	shapes           *taskmodel.Shapes
+	classifier       *cohort.Shapes // of shapes; both are nil if there is no classifier
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
 func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
-	return allocator{
+	a := allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
 		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo, cohort: s.cohorts.get(namespace),
 	}
+	a.shapes, a.classifier = task.Shapes()
+	return a
 }
 
 // allocate sets the fields of a to the answer to ask. The run has the known kills.
@@ -38,6 +42,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
 	q.Lifts = c.liftsLeft(len(run.Killed))
+	q.Shape = c.givenShape(ask)
 	c.ignoreRequest(ask, &q)
 	sized := c.memo.Size(c.model, q)
 	c.sizeByCohort(ask, &q, &sized)
@@ -50,7 +55,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	if sized.Source == sizing.FromRequested { // the limit ratio does not change the static request
 		a.Memory = sizing.Grant{Request: sized.Limit, Limit: sized.Limit}
 	}
-	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, c.runTime(ask, sized.Duration)
+	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, c.runTime(ask, &q, sized.Duration)
 	a.Source, a.Reason, a.Guard = sized.Source, sized.Reason, sized.Guard
 	a.Risk.Promised = sized.Promised
 	a.CPU = sized.CPU

@@ -129,7 +129,7 @@ func (s *Service) loadCohorts(ctx context.Context) error {
 
 // factsOf returns the facts about a try that are known before its launch.
 func factsOf(ask *sizing.Ask) cohort.Facts {
-	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested}
+	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested, Placement: ask.Placement}
 }
 
 // sizeByCohort replaces the static request of a task without history by the answer of the cohort,

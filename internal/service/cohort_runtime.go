@@ -10,7 +10,7 @@ import (
 
 // runTime returns the run time of a try. The other tasks of the namespace predict it while the task has
 // no or few runs, and else its own model, whose prediction is known; nil if there is none.
-func (c *allocator) runTime(ask *sizing.Ask, known *sizing.Duration) *sizing.Duration {
+func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizing.Duration) *sizing.Duration {
 	if c.cohort == nil || c.cohort.RunTimes == nil || !c.task.IsDecoded() {
 		return known
 	}
@@ -18,23 +18,36 @@ func (c *allocator) runTime(ask *sizing.Ask, known *sizing.Duration) *sizing.Dur
 	if !isEarly || runs > cohort.MaxOwnRuns {
 		return known
 	}
-	facts := factsOf(ask)
-	r, ok := c.cohort.RunTimes.Predict(&facts, cohort.OwnRuns{Runs: runs, Mean: mean})
+	facts, own := factsOf(ask), cohort.OwnRuns{Runs: runs, Mean: mean}
+	r, ok := c.cohort.RunTimes.Predict(&facts, own)
 	if !ok {
 		return known
+	}
+	shape := ""
+	if c.classifier != nil {
+		member := c.model.Membership(c.shapes, &q.Shape)
+		r, shape = c.classifier.WithShape(r, own, &member), c.shapes.Name(member.Best)
+	} else if known != nil {
+		shape = known.Shape
 	}
 	at := func(seconds float64) time.Duration {
 		return time.Duration(min(seconds, sizing.MaxDuration.Seconds()) * float64(time.Second)).Round(time.Millisecond)
 	}
 	median := r.Median()
 	p95 := max(median, r.Quantile(.95))
-	d := &sizing.Duration{Median: at(median), P95: at(p95), P99: at(max(p95, r.Quantile(.99))), Outlier: r.Above(taskmodel.OutlierRatio * median)}
-	if known != nil {
-		d.Shape = known.Shape
-	}
+	d := &sizing.Duration{Median: at(median), P95: at(p95), P99: at(max(p95, r.Quantile(.99))), Shape: shape, Outlier: r.Above(taskmodel.OutlierRatio * median)}
 	if ask.Timeout > 0 {
 		above := r.Above(ask.Timeout.Seconds())
 		d.Timeout = &above
 	}
 	return d
+}
+
+// givenShape predicts the shape of the run times of a task with few runs from the facts about a try.
+func (c *allocator) givenShape(ask *sizing.Ask) (given taskmodel.GivenShape) {
+	if c.classifier == nil || !c.model.UsesGivenShape() {
+		return given
+	}
+	facts := factsOf(ask)
+	return c.classifier.Probabilities(&facts)
 }

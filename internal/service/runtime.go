@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -54,7 +55,11 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 		return nil, err
 	}
 	task := s.models.Get(ctx, ask.Task)
-	profile, times, isDecoded := readRunTimes(task, ask.Features, &recent)
+	facts, err := s.newestFacts(ctx, task, ask)
+	if err != nil {
+		return nil, err
+	}
+	profile, times, isDecoded := readRunTimes(task, ask.Features, &recent, facts)
 	switch {
 	case len(times) > 0:
 	case !isDecoded:
@@ -74,13 +79,43 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of one try or, without features, of tries like the newest
 // runs. It holds the lock of the task only for the predictions, because learning waits for the
-// lock, and later predictions wait for learning.
-func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
+// lock, and later predictions wait for learning. The facts predict the shape; nil: unknown.
+func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
 	defer task.RUnlock()
-	p, _ = task.Model().RunTimeProfile()
-	return p, task.Model().RunTimes(tries), task.IsDecoded()
+	var given taskmodel.GivenShape
+	if _, classifier := task.Shapes(); facts != nil {
+		given = classifier.Probabilities(facts)
+	}
+	p, _ = task.Model().RunTimeProfile(&given)
+	return p, task.Model().RunTimesGiven(&given, tries), task.IsDecoded()
+}
+
+// newestFacts returns what is known about the next run of a task whose shape is predicted: the features of
+// the ask, and the other facts of the newest run. It returns nil if the task does not need them.
+func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
+	if !needsShape(task) {
+		return nil, nil
+	}
+	rows, err := s.store.RecentContext(ctx, ask.Task, 1)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	r := &rows[len(rows)-1]
+	facts := &cohort.Facts{Task: ask.Task, Metadata: r.Metadata, Features: r.Features, Requested: r.Requested, Placement: r.Placement}
+	if len(ask.Features) > 0 {
+		facts.Features = ask.Features
+	}
+	return facts, nil
+}
+
+// needsShape reports whether the shape of a task is predicted.
+func needsShape(task *modelcache.Task) bool {
+	task.RLockUpdated()
+	defer task.RUnlock()
+	_, classifier := task.Shapes()
+	return classifier != nil && task.Model().UsesGivenShape()
 }
 
 // likeTries returns f as the only element or, if f is empty, the features of the newest successes.

@@ -65,6 +65,16 @@ func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	return s, stored.Classifier, nil
 }
 
+// ShapeOf returns the index of the shape of a task with the given ratios of its runs. ok is false if the
+// task has too few runs for LearnShapes, or none of the shapes.
+func ShapeOf(s *Shapes, ratios []float64) (index int, ok bool) {
+	if len(ratios) < shape.MinRuns {
+		return 0, false
+	}
+	m := s.Member(shape.Count(s.Norm, ratios))
+	return m.Best, m.Best != shape.None
+}
+
 // ReadRatios returns Model.Ratios of a stored model without decoding the rest of the blob.
 func ReadRatios(blob []byte) ([]float64, error) {
 	body, err := bodyOf(blob)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -67,7 +68,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	if err == nil && now.Sub(stored.LearnedAt) < t.cfg.ShapesEvery {
 		return nil
 	}
-	ratios, err := t.ratios(ctx, tasks)
+	known, ratios, err := t.ratios(ctx, tasks)
 	if err != nil {
 		return err
 	}
@@ -79,26 +80,72 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	if err != nil || shapes == nil {
 		return err
 	}
-	content, err := taskmodel.EncodeShapes(shapes)
+	labels := map[sizing.TaskKey]int{}
+	for i, task := range known {
+		if label, ok := taskmodel.ShapeOf(shapes, ratios[i]); ok {
+			labels[task] = label
+		}
+	}
+	classifier, err := t.classifyShapes(ctx, namespace, labels)
+	if err != nil {
+		return err
+	}
+	content, err := t.encodeShapes(namespace, shapes, classifier)
 	if err != nil {
 		return err
 	}
 	version, err := t.store.SaveShapes(ctx, store.Shapes{Namespace: namespace, Version: stored.Version, LearnedAt: now, Content: content})
 	if err == nil {
-		t.log.Info("learned the shapes of run times", "namespace", namespace, "version", version, "tasks", shapes.Groups, "shapes", len(shapes.Shapes))
+		t.log.Info("learned the shapes of run times", "namespace", namespace, "version", version, "tasks", shapes.Groups, "shapes", len(shapes.Shapes),
+			"classifier", classifier != nil, "bytes", len(content))
 	}
 	return err
 }
 
-// ratios reads the ratios of run times to predictions from the stored models of tasks, in order. Of
-// more than maxShapeTasks tasks it reads an even sample.
-func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) ([][]float64, error) {
+// classifyShapes learns which facts lead to which shape, from the newest runs of the tasks with a label;
+// nil if the facts do not predict the shape.
+func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
+	stored, err := t.store.ContextRows(ctx, namespace, cohort.ShapeRuns, cohort.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]cohort.Row, 0, len(stored))
+	for i := range stored {
+		if row, ok := cohort.RowOf(&stored[i]); ok {
+			row.Placement = stored[i].Placement
+			rows = append(rows, row)
+		}
+	}
+	var classifier *cohort.Shapes
+	err = runAtLowestPriority(func() error {
+		classifier = cohort.FitShapes(rows, labels)
+		return nil
+	})
+	return classifier, err
+}
+
+// encodeShapes encodes shapes with their classifier, or without it if both are too large for the store.
+func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, classifier *cohort.Shapes) ([]byte, error) {
+	encoded, err := classifier.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	content, err := taskmodel.EncodeShapes(shapes, encoded)
+	if err == nil && len(content) > store.MaxShapes {
+		t.log.Warn("the classifier of the shapes of run times is too large; it is not stored", "namespace", namespace, "bytes", len(content), "limit", store.MaxShapes)
+		return taskmodel.EncodeShapes(shapes, nil)
+	}
+	return content, err
+}
+
+// ratios reads the ratios of run times to predictions from the stored models of tasks, in order, with
+// the tasks. Of more than maxShapeTasks tasks it reads an even sample.
+func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (known []sizing.TaskKey, ratios [][]float64, err error) {
 	step := max(1, (len(tasks)+maxShapeTasks-1)/maxShapeTasks)
-	var ratios [][]float64
 	for i := 0; i < len(tasks); i += step {
 		active, err := t.active(ctx, tasks[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if active.Version == 0 {
 			continue
@@ -107,7 +154,7 @@ func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) ([][]float
 		if err != nil {
 			continue // the next training replaces a corrupt model
 		}
-		ratios = append(ratios, r)
+		known, ratios = append(known, tasks[i]), append(ratios, r)
 	}
-	return ratios, nil
+	return known, ratios, nil
 }

@@ -4,13 +4,28 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // shapes holds the shapes of run times of a namespace, which its tasks share.
 type shapes struct {
 	version atomic.Int64
-	set     atomic.Pointer[taskmodel.Shapes] // nil if none are learned yet
+	loaded  atomic.Pointer[loadedShapes] // nil if none are learned yet
+}
+
+// loadedShapes are shapes with the classifier that predicts them; nil if none was stored.
+type loadedShapes struct {
+	set        *taskmodel.Shapes
+	classifier *cohort.Shapes
+}
+
+// set returns the newest shapes; nil if none are learned yet.
+func (s *shapes) set() *taskmodel.Shapes {
+	if l := s.loaded.Load(); l != nil {
+		return l.set
+	}
+	return nil
 }
 
 // shapesOf returns the shapes of a namespace. The caller holds c.mu.
@@ -42,12 +57,25 @@ func (c *Cache) reloadShapes(ctx context.Context) {
 			c.log.Warn("failed to read the shapes of run times; the last shapes remain in use", "namespace", namespace, "err", err)
 			continue
 		}
-		set, err := taskmodel.ReadShapes(stored.Content)
+		loaded, err := openShapes(stored.Content)
 		if err != nil {
 			c.log.Warn("failed to decode the shapes of run times; the last shapes remain in use", "namespace", namespace, "err", err)
 		} else {
-			s.set.Store(set)
+			s.loaded.Store(loaded)
 		}
 		s.version.Store(int64(stored.Version))
 	}
+}
+
+// openShapes decodes stored shapes.
+func openShapes(content []byte) (*loadedShapes, error) {
+	set, encoded, err := taskmodel.ReadShapes(content)
+	if err != nil {
+		return nil, err
+	}
+	classifier, err := cohort.OpenShapes(encoded, len(set.Shapes))
+	if err != nil {
+		return nil, err
+	}
+	return &loadedShapes{set, classifier}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
@@ -57,7 +58,7 @@ func (t *Task) RLock() { t.mu.RLock() }
 // namespace, and locks t for reading.
 func (t *Task) RLockUpdated() {
 	t.mu.RLock()
-	if t.model == nil || t.poolVersion == t.pool.version.Load() && t.model.Shapes() == t.shapes.set.Load() {
+	if t.model == nil || t.poolVersion == t.pool.version.Load() && t.model.Shapes() == t.shapes.set() {
 		return
 	}
 	t.mu.RUnlock()
@@ -79,6 +80,16 @@ func (t *Task) Model() *taskmodel.Model {
 		return t.outline.Model()
 	}
 	return emptyModel
+}
+
+// Shapes returns the shapes that the model uses, or the newest ones if the task has no model, and the
+// classifier that predicts them. Both are nil if there is no classifier. The caller holds the read lock.
+func (t *Task) Shapes() (*taskmodel.Shapes, *cohort.Shapes) {
+	l := t.shapes.loaded.Load()
+	if l == nil || l.classifier == nil || t.model != nil && t.model.Shapes() != l.set {
+		return nil, nil
+	}
+	return l.set, l.classifier
 }
 
 // Policy returns the policy as it was set, without defaults. The caller holds the read lock.
@@ -196,7 +207,7 @@ func (t *Task) updatePool() {
 	if t.model == nil {
 		return
 	}
-	t.model.SetShapes(t.shapes.set.Load())
+	t.model.SetShapes(t.shapes.set())
 	sum, version := t.pool.sumWith(t.name, t.model.Pool())
 	t.model.SetPool(&sum)
 	t.poolVersion = version

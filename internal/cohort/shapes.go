@@ -1,0 +1,241 @@
+package cohort
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/shape"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Shapes predicts the shape of the run times of a task with few runs from its facts, node type and
+// cluster load. It is immutable and safe for concurrent use.
+//
+//	facts ─▶ classifier ─▶ prior of the task's membership in the shapes ── own runs ─▶ membership
+//	membership · errors of the tasks of each shape ─▶ mixture ─▶ quantiles of the run time
+type Shapes struct {
+	classifier
+	shapes []int               // index of the shape of each class
+	unseen []errorDistribution // by class; as RunTimes.unseen, of the tasks of one shape
+	own    []errorDistribution // by class; as RunTimes.own
+}
+
+// ShapeRuns is the number of newest runs of a task that FitShapes learns.
+const ShapeRuns = profileRuns
+
+// The bounds of the stored size of Shapes.
+const (
+	maxShapeValues = 4000 // values of categories, those of most tasks
+	maxShapeErrors = 200  // errors of each distribution
+)
+
+// FitShapes learns which facts lead to which shape. The labels are the shapes of the tasks with enough
+// runs. It returns nil if there are too few tasks or only one shape, or if the classifier does not
+// predict the shape of tasks that it has not seen clearly better than the shares of the shapes do.
+func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
+	completeMetadata(rows)
+	tasks, shapes := labelShapes(rows, labels)
+	if len(shapes) < 2 || len(tasks) < minProfileTasks {
+		return nil
+	}
+	order, losses, err := unseenLosses(tasks, len(shapes))
+	if err != nil {
+		return nil // no fit is possible
+	}
+	best := smallestMean(losses)
+	if !isClearlyLess(losses[best], shareLosses(order, len(shapes))) {
+		return nil
+	}
+	c, err := fitClassifier(tasks, len(shapes))
+	if err != nil {
+		return nil
+	}
+	c.temperature = temperatures[best]
+	keepFrequent(c.facts.Values, maxShapeValues)
+	s := &Shapes{classifier: *c, shapes: shapes}
+	s.unseen, s.own = shapeErrors(tasks, len(shapes))
+	return s
+}
+
+// labelShapes groups the newest successes by task, and returns the shapes of the tasks, which are the
+// classes. Every other run has no placement, because most asks come before the node is known. Row.Peak is
+// the run time.
+func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTask, shapes []int) {
+	known := map[sizing.TaskKey]*labelledTask{}
+	for i := range rows {
+		r := rows[i]
+		label, ok := labels[r.Task]
+		if !ok || r.Killed || !(r.Seconds > 0) {
+			continue
+		}
+		t := known[r.Task]
+		if t == nil {
+			t = &labelledTask{taskRows: taskRows{key: r.Task}}
+			known[r.Task] = t
+			tasks, shapes = append(tasks, t), append(shapes, label)
+		}
+		if r.Peak = max(r.Seconds, minSeconds); t.runs%2 == 1 {
+			r.Placement = sizing.Placement{}
+		}
+		t.runs++
+		if t.rows = append(t.rows, r); len(t.rows) > ShapeRuns {
+			t.rows = slices.Delete(t.rows, 0, 1)
+		}
+	}
+	slices.Sort(shapes)
+	shapes = slices.Compact(shapes)
+	for _, t := range tasks {
+		t.classes = slices.Repeat([]int{slices.Index(shapes, labels[t.key])}, len(t.rows))
+	}
+	return tasks, shapes
+}
+
+// shareLosses returns the log losses of tasks by the shares of the classes among them, with one more
+// task for each class. The shares know the tasks, so they are hard to beat.
+func shareLosses(tasks []*labelledTask, classes int) []float64 {
+	counts := make([]float64, classes)
+	for _, t := range tasks {
+		counts[t.classes[0]]++
+	}
+	losses := make([]float64, len(tasks))
+	for i, t := range tasks {
+		losses[i] = -math.Log((counts[t.classes[0]] + 1) / float64(len(tasks)+classes))
+	}
+	return losses
+}
+
+// isClearlyLess reports whether the losses are on average more than one standard error below others.
+func isClearlyLess(losses, others []float64) bool {
+	n, mean, squares := float64(len(losses)), 0.0, 0.0
+	for i, loss := range losses {
+		mean += (others[i] - loss) / n
+	}
+	for i, loss := range losses {
+		squares += (others[i] - loss - mean) * (others[i] - loss - mean)
+	}
+	return mean > math.Sqrt(squares/(n-1)/n)
+}
+
+// keepFrequent deletes all values except those of most tasks.
+func keepFrequent(values map[uint64]statistic, limit int) {
+	keys := slices.SortedFunc(maps.Keys(values), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(values[b].Tasks, values[a].Tasks), cmp.Compare(a, b))
+	})
+	for _, key := range keys[min(limit, len(keys)):] {
+		delete(values, key)
+	}
+}
+
+// shapeErrors returns the errors of RunTimes on the tasks of each class.
+func shapeErrors(tasks []*labelledTask, classes int) (unseen, own []errorDistribution) {
+	plain, byClass := make([]*taskRows, len(tasks)), make([][]*taskRows, classes)
+	class := map[*taskRows]int{}
+	for i, t := range tasks {
+		plain[i] = &t.taskRows
+		byClass[t.classes[0]], class[plain[i]] = append(byClass[t.classes[0]], plain[i]), t.classes[0]
+	}
+	errors := make([][]weightedError, classes)
+	err := eachUnseen(plain, false, func(t *taskRows, e []weightedError) { errors[class[t]] = append(errors[class[t]], e...) })
+	if err != nil {
+		errors = make([][]weightedError, classes) // without errors of its own a class has those of all tasks
+	}
+	for c := range classes {
+		e, _ := ownErrors(byClass[c])
+		unseen, own = append(unseen, newErrorsUpTo(errors[c], maxShapeErrors)), append(own, newErrorsUpTo(e, maxShapeErrors))
+	}
+	return unseen, own
+}
+
+// Probabilities returns the prior probabilities of the shapes of a task. It returns the zero value for
+// nil Shapes.
+func (s *Shapes) Probabilities(f *Facts) (given shape.Given) {
+	if s == nil {
+		return given
+	}
+	var buffer [maxClasses]float64
+	p := buffer[:len(s.shapes)]
+	s.probabilities(f, p)
+	for class, index := range s.shapes {
+		given[index] = p[class]
+	}
+	return given
+}
+
+// WithShape returns r with the errors on tasks of the same shapes as the task, whose membership is m. It
+// returns r for nil Shapes.
+func (s *Shapes) WithShape(r RunTime, own OwnRuns, m *shape.Membership) RunTime {
+	if s == nil {
+		return r
+	}
+	byClass, mix := s.unseen, &errorMixture{}
+	if own.Runs > 0 {
+		byClass = s.own
+	}
+	rest := 1.0
+	for class, index := range s.shapes {
+		if d := &byClass[class]; d.weight() >= minErrors {
+			mix.add(d, m.Posterior[index])
+			rest -= m.Posterior[index]
+		}
+	}
+	mix.add(r.errors, max(0, rest))
+	r.shapes = mix
+	return r
+}
+
+// errorMixture is a mixture of distributions.
+type errorMixture struct {
+	parts   [shape.MaxShapes + 1]*errorDistribution
+	weights [shape.MaxShapes + 1]float64 // their sum is 1
+	n       int
+}
+
+// add adds a part, unless its weight is negligible.
+func (m *errorMixture) add(d *errorDistribution, weight float64) {
+	if weight >= negligible {
+		m.parts[m.n], m.weights[m.n] = d, weight
+		m.n++
+	}
+}
+
+// above returns the share of the errors above a bound.
+func (m *errorMixture) above(bound float64) float64 {
+	sum, total := 0.0, 0.0
+	for i := range m.n {
+		sum, total = sum+m.weights[i]*m.parts[i].above(bound), total+m.weights[i]
+	}
+	return sum / total
+}
+
+// below returns the probability that a future error is at most bound. In each part, a future error has
+// the mean weight and is above all others (split conformal prediction).
+func (m *errorMixture) below(bound float64) float64 {
+	sum, total := 0.0, 0.0
+	for i := range m.n {
+		n := float64(len(m.parts[i].errors))
+		sum, total = sum+m.weights[i]*(1-m.parts[i].above(bound))*n/(n+1), total+m.weights[i]
+	}
+	return sum / total
+}
+
+// quantile returns the error at a level, by bisection. It is at most the largest error.
+func (m *errorMixture) quantile(level float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range m.n {
+		errors := m.parts[i].errors
+		low, high = min(low, errors[0].Error), max(high, errors[len(errors)-1].Error)
+	}
+	for range mixtureBisections {
+		if middle := (low + high) / 2; m.below(middle) >= level {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// mixtureBisections gives quantiles an accuracy of a millionth of the range.
+const mixtureBisections = 20

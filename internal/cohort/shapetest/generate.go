@@ -1,0 +1,148 @@
+// Package shapetest generates tasks whose metadata predict the shape of their run times, and rates the
+// shapes that packages taskmodel and cohort predict for them.
+package shapetest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// Kinds are the names of the generated shapes.
+var Kinds = []string{"steady", "skewed", "retried"}
+
+const (
+	steady = iota
+	skewed
+	retried
+)
+
+// The generator draws a fifth of the runs of a retried task with three more medians of waiting.
+const (
+	steadySpread = .05 // standard deviation of the log seconds
+	skewedSpread = .5
+	retryShare   = .2
+	retryFactor  = 3.
+	strayShare   = .05 // tasks whose shape does not follow their metadata
+)
+
+// ratio draws the run time of a kind, relative to its typical one.
+func ratio(kind int, rng *rand.Rand) float64 {
+	switch {
+	case kind == skewed:
+		return math.Exp(skewedSpread * rng.NormFloat64())
+	case kind == retried && rng.Float64() < retryShare:
+		return retryFactor + math.Exp(steadySpread*rng.NormFloat64())
+	default:
+		return math.Exp(steadySpread * rng.NormFloat64())
+	}
+}
+
+// quantile returns the quantile of ratio at a level, from many draws.
+func quantile(kind int, level float64) float64 {
+	draws, rng := make([]float64, 20_000), rand.New(rand.NewPCG(uint64(kind), 29))
+	for i := range draws {
+		draws[i] = ratio(kind, rng)
+	}
+	slices.Sort(draws)
+	return draws[int(level*float64(len(draws)))]
+}
+
+// Config describes the generated tasks.
+type Config struct {
+	Seed  uint64
+	Tasks int  // with a history
+	Blind bool // the metadata do not predict the shape
+}
+
+// task is one generated task.
+type task struct {
+	key      sizing.TaskKey
+	kind     int
+	seconds  float64 // typical run time for an input of 100 rows
+	metadata sizing.Metadata
+	node     string
+}
+
+// run is one generated run.
+type run struct {
+	task     *task
+	at       time.Duration
+	features sizing.Features
+	rows     float64
+	seconds  float64
+}
+
+// newTask draws a task. An image leads to a kind, and a spot node to retries. The operator decides on the
+// typical run time. The team and the pool say nothing.
+func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
+	operator, image := rng.IntN(4), rng.IntN(9)
+	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]
+	kind := image % len(Kinds)
+	if node == "spot" {
+		kind = retried
+	}
+	if c.Blind || rng.Float64() < strayShare {
+		kind = rng.IntN(len(Kinds))
+	}
+	return &task{
+		key: sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: fmt.Sprintf("%s_%d", name, i/5), Task: fmt.Sprintf("step_%d", i)}, kind: kind,
+		seconds: 30 * math.Exp(float64(operator)+.3*rng.NormFloat64()),
+		metadata: sizing.Metadata{
+			"operator": {fmt.Sprintf("Operator%d", operator)}, "image": {fmt.Sprintf("registry/image-%d", image)},
+			"owner": {fmt.Sprintf("team-%d", rng.IntN(6))}, "pool": {fmt.Sprintf("pool-%d", rng.IntN(3))},
+		},
+		node: node,
+	}
+}
+
+// newRun draws a run of t.
+func (t *task) newRun(rng *rand.Rand) run {
+	rows := math.Round(100 * math.Exp(.5*rng.NormFloat64()))
+	return run{task: t, rows: rows, features: sizing.Features{"rows": sizing.NumberValue(rows)}, seconds: t.seconds * rows / 100 * ratio(t.kind, rng)}
+}
+
+// history draws the tasks and their 10 to 120 runs, in order of time.
+func history(c *Config, rng *rand.Rand) []run {
+	var runs []run
+	for i := range c.Tasks {
+		t := newTask(c, "dag", i, rng)
+		for range int(10 * math.Exp(math.Log(12)*rng.Float64())) {
+			r := t.newRun(rng)
+			r.at = time.Duration(rng.Float64() * float64(90*24*time.Hour))
+			runs = append(runs, r)
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.at, b.at) })
+	return runs
+}
+
+// facts returns what is known before a run. Every ask knows the node type.
+func (r *run) facts() cohort.Facts {
+	return cohort.Facts{
+		Task: r.task.key, Metadata: r.task.metadata, Features: r.features, Requested: sizing.Resources{Memory: 4 * sizing.GiB},
+		Placement: sizing.Placement{NodeType: r.task.node},
+	}
+}
+
+// row returns the run as a cohort learns it.
+func (r *run) row() cohort.Row {
+	return cohort.Row{Facts: r.facts(), Peak: r.peak(), Seconds: r.seconds}
+}
+
+func (r *run) peak() float64 { return 1e9 + 1e6*r.rows }
+
+// trainingRow returns the run as the model of its task learns it.
+func (r *run) trainingRow(seq int64) taskmodel.TrainingRow {
+	return taskmodel.TrainingRow{
+		Seq: seq, Features: r.features, Outcome: sizing.Success, Censoring: sizing.Exact, Peak: sizing.Bytes(r.peak()),
+		Duration: time.Duration(r.seconds * float64(time.Second)), FirstTry: true, Try: 1,
+	}
+}
