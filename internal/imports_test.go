@@ -48,6 +48,8 @@ var mayImport = map[string][]string{
 	"internal/taskmodel": {"internal/sizing", "internal/ml/…"},
 	"internal/cohort":    {"internal/sizing", "internal/ml/…", "internal/usageprofile"},
 
+	"internal/cohort/shapetest": {"internal/sizing", "internal/ml/shape", "internal/taskmodel", "internal/cohort"},
+
 	"internal/usageprofile": {"internal/sizing", "internal/ml/density"},
 	"internal/taskplan":     {"internal/sizing", "internal/ml/phase", "internal/ml/plan"},
 

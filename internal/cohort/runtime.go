@@ -50,7 +50,7 @@ func (m *RunTimes) Predict(f *Facts, own OwnRuns) (r RunTime, ok bool) {
 	level, n := m.trees.Predict(m.encode(f, buffer[:0])), float64(own.Runs)
 	r.errors, r.median = &m.unseen, level+m.unseen.quantile(.5, 0)
 	if n > 0 { // the mean of few runs needs no correction
-		level = (m.within*level + n*m.between*own.Mean) / (m.within + n*m.between)
+		level = shrink(level, own.Mean, n, m.between, m.within)
 		r.median = level
 		if m.own.weight() >= minErrors {
 			r.errors = &m.own
@@ -155,9 +155,19 @@ func (l *RunTimeLearner) fit() {
 	}
 	own, within := ownErrors(l.order)
 	m := &RunTimes{encoder: trees.encoder, trees: trees.trees, unseen: newErrors(errors), own: newErrors(own), within: within}
-	spread := (m.unseen.quantile(.75, 0) - m.unseen.quantile(.25, 0)) / normalIQR
-	m.between = max(spread*spread-within, within/maxOwnWeight)
+	m.between = betweenTasks(&m.unseen, within)
 	l.current = m
+}
+
+// betweenTasks returns the variance of the mean of a task around its prediction.
+func betweenTasks(unseen *errorDistribution, within float64) float64 {
+	spread := (unseen.quantile(.75, 0) - unseen.quantile(.25, 0)) / normalIQR
+	return max(spread*spread-within, within/maxOwnWeight)
+}
+
+// shrink moves the level towards the mean of n own runs.
+func shrink(level, mean, n, between, within float64) float64 {
+	return (within*level + n*between*mean) / (within + n*between)
 }
 
 // errorDistribution is a weighted empirical distribution.

@@ -19,11 +19,8 @@ type Shapes struct {
 	classifier
 	shapes []int               // index of the shape of each class
 	unseen []errorDistribution // by class; as RunTimes.unseen, of the tasks of one shape
-	own    []errorDistribution // by class; as RunTimes.own
+	own    []errorDistribution // by class; after 1 to MaxOwnRuns own runs
 }
-
-// ShapeRuns is the number of newest runs of a task that FitShapes learns.
-const ShapeRuns = profileRuns
 
 // The bounds of the stored size of Shapes.
 const (
@@ -36,7 +33,8 @@ const (
 // predict the shape of tasks that it has not seen clearly better than the shares of the shapes do.
 func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	completeMetadata(rows)
-	tasks, shapes := labelShapes(rows, labels)
+	runs, shapes := labelShapes(rows, labels)
+	tasks := newestRuns(runs, profileRuns)
 	if len(shapes) < 2 || len(tasks) < minProfileTasks {
 		return nil
 	}
@@ -55,13 +53,12 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	c.temperature = temperatures[best]
 	keepFrequent(c.facts.Values, maxShapeValues)
 	s := &Shapes{classifier: *c, shapes: shapes}
-	s.unseen, s.own = shapeErrors(tasks, len(shapes))
+	s.setErrors(runs)
 	return s
 }
 
 // labelShapes groups the newest successes by task, and returns the shapes of the tasks, which are the
-// classes. Every other run has no placement, because most asks come before the node is known. Row.Peak is
-// the run time.
+// classes. Row.Peak is the run time.
 func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTask, shapes []int) {
 	known := map[sizing.TaskKey]*labelledTask{}
 	for i := range rows {
@@ -76,11 +73,8 @@ func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTa
 			known[r.Task] = t
 			tasks, shapes = append(tasks, t), append(shapes, label)
 		}
-		if r.Peak = max(r.Seconds, minSeconds); t.runs%2 == 1 {
-			r.Placement = sizing.Placement{}
-		}
-		t.runs++
-		if t.rows = append(t.rows, r); len(t.rows) > ShapeRuns {
+		r.Peak = max(r.Seconds, minSeconds)
+		if t.rows = append(t.rows, r); len(t.rows) > RowsPerTask {
 			t.rows = slices.Delete(t.rows, 0, 1)
 		}
 	}
@@ -128,24 +122,62 @@ func keepFrequent(values map[uint64]statistic, limit int) {
 	}
 }
 
-// shapeErrors returns the errors of RunTimes on the tasks of each class.
-func shapeErrors(tasks []*labelledTask, classes int) (unseen, own []errorDistribution) {
-	plain, byClass := make([]*taskRows, len(tasks)), make([][]*taskRows, classes)
-	class := map[*taskRows]int{}
+// newestRuns returns copies of the tasks with their newest rows.
+func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
+	newest := make([]*labelledTask, len(tasks))
+	for i, t := range tasks {
+		c := *t
+		from := max(0, len(c.rows)-n)
+		c.rows, c.classes = c.rows[from:], c.classes[from:]
+		newest[i] = &c
+	}
+	return newest
+}
+
+// setErrors sets the errors of RunTimes on the tasks of each class. Without a cross-validation the classes
+// have no errors, and WithShape uses those of all tasks.
+func (s *Shapes) setErrors(tasks []*labelledTask) {
+	s.unseen, s.own = make([]errorDistribution, len(s.shapes)), make([]errorDistribution, len(s.shapes))
+	plain, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}
 	for i, t := range tasks {
 		plain[i] = &t.taskRows
-		byClass[t.classes[0]], class[plain[i]] = append(byClass[t.classes[0]], plain[i]), t.classes[0]
+		class[plain[i]] = t.classes[0]
 	}
-	errors := make([][]weightedError, classes)
-	err := eachUnseen(plain, false, func(t *taskRows, e []weightedError) { errors[class[t]] = append(errors[class[t]], e...) })
+	errors := map[*taskRows][]weightedError{}
+	var all []weightedError
+	err := eachUnseen(plain, false, func(t *taskRows, e []weightedError) { errors[t], all = e, append(all, e...) })
 	if err != nil {
-		errors = make([][]weightedError, classes) // without errors of its own a class has those of all tasks
+		return
 	}
-	for c := range classes {
-		e, _ := ownErrors(byClass[c])
-		unseen, own = append(unseen, newErrorsUpTo(errors[c], maxShapeErrors)), append(own, newErrorsUpTo(e, maxShapeErrors))
+	unseen := newErrors(all)
+	_, within := ownErrors(plain)
+	between := betweenTasks(&unseen, within)
+	byClass := make([][2][]weightedError, len(s.shapes))
+	for _, t := range plain {
+		c := &byClass[class[t]]
+		c[0], c[1] = append(c[0], errors[t]...), append(c[1], shrunkErrors(t, errors[t], between, within)...)
 	}
-	return unseen, own
+	for c := range s.shapes {
+		s.unseen[c], s.own[c] = newErrorsUpTo(byClass[c][0], maxShapeErrors), newErrorsUpTo(byClass[c][1], maxShapeErrors)
+	}
+}
+
+// shrunkErrors returns the errors of RunTimes.Predict on the runs of a task after 1 to MaxOwnRuns own
+// runs. The errors are those without own runs.
+func shrunkErrors(t *taskRows, errors []weightedError, between, within float64) (shrunk []weightedError) {
+	mean, n := 0.0, 0
+	for i := range t.rows {
+		y := math.Log(t.rows[i].Peak)
+		if n > 0 {
+			shrunk = append(shrunk, weightedError{y - shrink(y-errors[i].Error, mean, float64(n), between, within), errors[i].Weight})
+		}
+		if n++; n > MaxOwnRuns {
+			mean, n = 0, 0
+			continue
+		}
+		mean += (y - mean) / float64(n)
+	}
+	return shrunk
 }
 
 // Probabilities returns the prior probabilities of the shapes of a task. It returns the zero value for

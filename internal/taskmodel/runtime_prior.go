@@ -55,6 +55,9 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 	var e shape.Evidence
 	if m.ratios.shapes == s {
 		e = m.ratios.evidence
+		if *given != (shape.Given{}) {
+			e = m.temperedEvidence()
+		}
 	}
 	return m.posterior(s, given, &e)
 }
@@ -95,7 +98,8 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 		return known
 	}
 	a := &ratioAnswer{given: *given}
-	a.setPrior(c.shapes, &c.evidence)
+	e := m.temperedEvidence()
+	a.setPrior(c.shapes, &e)
 	m.setQuantiles(a)
 	c.newest.Store(a)
 	return a
@@ -140,4 +144,12 @@ func (a *ratioAnswer) bytes() int64 {
 		return 0
 	}
 	return int64(unsafe.Sizeof(*a.prior))
+}
+
+// temperedEvidence returns the evidence of the runs against given prior probabilities. The predictions
+// before the first runs did not know the effect of the inputs, so the ratios of these runs are wider than
+// the shape of the task. The weight of the runs grows up to a half at shape.MinRuns.
+func (m *Model) temperedEvidence() shape.Evidence {
+	n := float64(len(m.Overrun.Ring))
+	return m.ratios.evidence.Tempered(n / (n + shape.MinRuns))
 }

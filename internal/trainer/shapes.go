@@ -105,7 +105,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 // classifyShapes learns which facts lead to which shape, from the newest runs of the tasks with a label;
 // nil if the facts do not predict the shape.
 func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
-	stored, err := t.store.ContextRows(ctx, namespace, cohort.ShapeRuns, cohort.MaxRows)
+	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)
 	if err != nil {
 		return nil, err
 	}

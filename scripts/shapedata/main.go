@@ -35,7 +35,7 @@ func write(seed uint64, r *shapetest.Result) {
 	fmt.Printf("right shape of the newest 20 %% of the runs: %s; most frequent shape of new tasks %.1f %%\n", percent(r.Newest), 100*r.Majority)
 	for i := range r.New {
 		n := &r.New[i]
-		fmt.Printf("new tasks with %2d runs: right shape %s, error of p95 %.3f (%.3f)\n", n.Runs, percent(n.Right), n.Error.With, n.Error.Without)
+		fmt.Printf("new tasks with %2d runs: right shape %s, pinball loss of p95 %.4f (%.4f)\n", n.Runs, percent(n.Right), n.Loss.With, n.Loss.Without)
 		for _, kind := range shapetest.Kinds {
 			fmt.Printf("  %-8s p95 covers %s, p99 covers %s\n", kind, percent(n.P95[kind]), percent(n.P99[kind]))
 		}

@@ -31,7 +31,7 @@ type NewTasks struct {
 	Runs     int
 	Right    Paired            // share of the tasks with the right shape
 	P95, P99 map[string]Paired // coverage of the quantiles, by kind
-	Error    Paired            // median error of the 95 % quantile in log units, against the true one
+	Loss     Paired            // mean pinball loss of the 95 % quantile of the log seconds
 }
 
 // Runs lists the numbers of own runs of new tasks.
@@ -170,7 +170,6 @@ func (e *evaluation) rateNewTasks(c *Config, rng *rand.Rand, result *Result) {
 	result.Majority = float64(slices.Max(count)) / newTasks
 	for _, n := range Runs {
 		rated := NewTasks{Runs: n, P95: map[string]Paired{}, P99: map[string]Paired{}}
-		var errors [2][]float64
 		for i, t := range tasks {
 			taskRNG := rand.New(rand.NewPCG(c.Seed, uint64(i))) // the same runs for every n
 			m, own := taskmodel.New(), cohort.OwnRuns{}
@@ -184,17 +183,15 @@ func (e *evaluation) rateNewTasks(c *Config, rng *rand.Rand, result *Result) {
 			for range laterRuns {
 				r := t.newRun(taskRNG)
 				rated.Right.add(e.isRight(&r, m), 1./newTasks/laterRuns)
-				e.rateQuantiles(&r, m, own, &rated, &errors, 1/float64(count[t.kind])/laterRuns)
+				e.rateQuantiles(&r, m, own, &rated, 1/float64(count[t.kind])/laterRuns)
 			}
 		}
-		rated.Error = Paired{median(errors[0]), median(errors[1])}
 		result.New = append(result.New, rated)
 	}
 }
 
 // rateQuantiles rates the quantiles of the next run of a new task.
-func (e *evaluation) rateQuantiles(r *run, m *taskmodel.Model, own cohort.OwnRuns, rated *NewTasks, errors *[2][]float64, weight float64) {
-	true95 := r.task.seconds * r.rows / 100 * trueQuantiles[r.task.kind]
+func (e *evaluation) rateQuantiles(r *run, m *taskmodel.Model, own cohort.OwnRuns, rated *NewTasks, weight float64) {
 	for k, classifier := range []*cohort.Shapes{e.classifier, nil} {
 		p95, p99 := e.predict(r, m, own, classifier)
 		kind := Kinds[r.task.kind]
@@ -206,7 +203,7 @@ func (e *evaluation) rateQuantiles(r *run, m *taskmodel.Model, own cohort.OwnRun
 			}
 		}
 		rated.P95[kind], rated.P99[kind] = a, b
-		errors[k] = append(errors[k], math.Abs(math.Log(p95/true95)))
+		*[]*float64{&rated.Loss.With, &rated.Loss.Without}[k] += pinball(.95, math.Log(r.seconds/p95)) / newTasks / laterRuns
 	}
 }
 
@@ -225,10 +222,5 @@ func (e *evaluation) predict(r *run, m *taskmodel.Model, own cohort.OwnRuns, cla
 	return d.P95.Seconds(), d.P99.Seconds()
 }
 
-// trueQuantiles holds the 95 % quantile of ratio by kind.
-var trueQuantiles = []float64{quantile(steady, .95), quantile(skewed, .95), quantile(retried, .95)}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
-}
+// pinball returns the loss of a quantile at a level, for a value that exceeds it by an excess.
+func pinball(level, excess float64) float64 { return max(level*excess, (level-1)*excess) }

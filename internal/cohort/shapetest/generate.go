@@ -45,16 +45,6 @@ func ratio(kind int, rng *rand.Rand) float64 {
 	}
 }
 
-// quantile returns the quantile of ratio at a level, from many draws.
-func quantile(kind int, level float64) float64 {
-	draws, rng := make([]float64, 20_000), rand.New(rand.NewPCG(uint64(kind), 29))
-	for i := range draws {
-		draws[i] = ratio(kind, rng)
-	}
-	slices.Sort(draws)
-	return draws[int(level*float64(len(draws)))]
-}
-
 // Config describes the generated tasks.
 type Config struct {
 	Seed  uint64
@@ -67,6 +57,7 @@ type task struct {
 	key      sizing.TaskKey
 	kind     int
 	seconds  float64 // typical run time for an input of 100 rows
+	power    float64 // by which the run time grows with the input: 0 or 1
 	metadata sizing.Metadata
 	node     string
 }
@@ -93,8 +84,8 @@ func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 		kind = rng.IntN(len(Kinds))
 	}
 	return &task{
-		key: sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: fmt.Sprintf("%s_%d", name, i/5), Task: fmt.Sprintf("step_%d", i)}, kind: kind,
-		seconds: 30 * math.Exp(float64(operator)+.3*rng.NormFloat64()),
+		key: sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: fmt.Sprintf("%s_%d", name, i/5), Task: fmt.Sprintf("%s_step_%d", name, i)}, kind: kind,
+		seconds: 30 * math.Exp(float64(operator)+.3*rng.NormFloat64()), power: float64(rng.IntN(2)),
 		metadata: sizing.Metadata{
 			"operator": {fmt.Sprintf("Operator%d", operator)}, "image": {fmt.Sprintf("registry/image-%d", image)},
 			"owner": {fmt.Sprintf("team-%d", rng.IntN(6))}, "pool": {fmt.Sprintf("pool-%d", rng.IntN(3))},
@@ -106,8 +97,11 @@ func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 // newRun draws a run of t.
 func (t *task) newRun(rng *rand.Rand) run {
 	rows := math.Round(100 * math.Exp(.5*rng.NormFloat64()))
-	return run{task: t, rows: rows, features: sizing.Features{"rows": sizing.NumberValue(rows)}, seconds: t.seconds * rows / 100 * ratio(t.kind, rng)}
+	return run{task: t, rows: rows, features: sizing.Features{"rows": sizing.NumberValue(rows)}, seconds: t.typical(rows) * ratio(t.kind, rng)}
 }
+
+// typical returns the typical run time for an input.
+func (t *task) typical(rows float64) float64 { return t.seconds * math.Pow(rows/100, t.power) }
 
 // history draws the tasks and their 10 to 120 runs, in order of time.
 func history(c *Config, rng *rand.Rand) []run {

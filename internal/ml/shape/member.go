@@ -49,6 +49,16 @@ func (s *Set) Evidence(c *Counts) Evidence {
 	return e
 }
 
+// Tempered returns the likelihood to the power of t, for runs that the model of the group explains less
+// well than those that the shapes come from (Grünwald 2012).
+func (e Evidence) Tempered(t float64) Evidence {
+	for i := range e.shapes {
+		e.shapes[i] *= t
+	}
+	e.none *= t
+	return e
+}
+
 // Member returns the membership of a group with the runs c, given the shares of the groups.
 func (s *Set) Member(c *Counts) Membership {
 	e := s.Evidence(c)
