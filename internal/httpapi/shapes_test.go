@@ -52,7 +52,7 @@ func (e *testEnv) reportShapes() {
 	require.Eventually(e.t, func() bool {
 		d := e.durationOf("new", imageOf(true))
 		return d != nil && d.Shape != nil
-	}, testwait.Limit, 20*time.Millisecond)
+	}, testwait.Limit, 200*time.Millisecond)
 }
 
 // durationOf predicts the run time of the next run of a task; nil if it is unknown.
@@ -63,9 +63,15 @@ func (e *testEnv) durationOf(task, metadata string) *api.Duration {
 	return p.Duration
 }
 
-func TestMetadataPredictTheShapeOfANewTask(t *testing.T) {
+// The replica reads shapes every 30 seconds, so the tests share them.
+func TestShapesOfTasksWithFewRuns(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportShapes()
+	t.Run("metadata predict the shape of a new task", func(t *testing.T) { testPredictedShape(t, e) })
+	t.Run("odd run times have sane answers", func(t *testing.T) { testOddRunTimes(t, e) })
+}
+
+func testPredictedShape(t *testing.T, e *testEnv) {
 	steady, flaky := e.durationOf("new", imageOf(true)), e.durationOf("new", imageOf(false))
 	assert.NotEqual(t, steady.Shape, flaky.Shape)
 	assert.InDelta(t, 100, steady.MedianSeconds, 20)
@@ -103,9 +109,7 @@ func manyFields() string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-func TestOddRunTimesHaveSaneAnswers(t *testing.T) {
-	e := newTestEnv(t, noAuth)
-	e.reportShapes()
+func testOddRunTimes(t *testing.T, e *testEnv) {
 	same := func(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 	for name, c := range map[string]struct {
 		runs     int

@@ -55,18 +55,20 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 	var e shape.Evidence
 	if m.ratios.shapes == s {
 		e = m.ratios.evidence
-		if *given != (shape.Given{}) {
-			e = m.temperedEvidence()
-		}
 	}
 	return m.posterior(s, given, &e)
 }
 
+// posterior returns the membership of the task, given prior probabilities and the evidence of its runs.
+// The predictions before the first runs did not know the effect of the inputs, so the ratios of these runs
+// are wider than the shape of the task. The weight of the runs grows to a half at shape.MinRuns.
 func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
-	if !m.UsesGivenShape() {
-		given = &shape.Given{}
+	if *given == (shape.Given{}) || !m.UsesGivenShape() {
+		return s.Posterior(&shape.Given{}, e)
 	}
-	return s.Posterior(given, e)
+	n := float64(len(m.Overrun.Ring))
+	tempered := e.Tempered(n / (n + shape.MinRuns))
+	return s.Posterior(given, &tempered)
 }
 
 // membershipEvery is the number of further runs after which updateRunTimes computes the prior of a
@@ -80,7 +82,7 @@ func (m *Model) updateRunTimes() {
 	c.newest.Store(nil)
 	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
 		c.evidence, c.counted = c.shapes.Evidence(shape.Count(c.shapes.Norm, m.Ratios())), n
-		c.setPrior(c.shapes, &c.evidence)
+		c.setPrior(c.shapes, m.posterior(c.shapes, &c.given, &c.evidence))
 	} else if c.shapes == nil {
 		c.prior, c.weight, c.member, c.evidence = nil, defaultWeight, "", shape.Evidence{}
 	}
@@ -98,19 +100,17 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 		return known
 	}
 	a := &ratioAnswer{given: *given}
-	e := m.temperedEvidence()
-	a.setPrior(c.shapes, &e)
+	a.setPrior(c.shapes, m.posterior(c.shapes, given, &c.evidence))
 	m.setQuantiles(a)
 	c.newest.Store(a)
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes.
-func (a *ratioAnswer) setPrior(s *shape.Set, e *shape.Evidence) {
+// setPrior sets the prior to the mixture of the shapes of a task with a membership.
+func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)
 	}
-	member := s.Posterior(&a.given, e)
 	prior, weight := s.Prior(member)
 	sum := 0.0
 	for bin, p := range prior {
@@ -144,12 +144,4 @@ func (a *ratioAnswer) bytes() int64 {
 		return 0
 	}
 	return int64(unsafe.Sizeof(*a.prior))
-}
-
-// temperedEvidence returns the evidence of the runs against given prior probabilities. The predictions
-// before the first runs did not know the effect of the inputs, so the ratios of these runs are wider than
-// the shape of the task. The weight of the runs grows up to a half at shape.MinRuns.
-func (m *Model) temperedEvidence() shape.Evidence {
-	n := float64(len(m.Overrun.Ring))
-	return m.ratios.evidence.Tempered(n / (n + shape.MinRuns))
 }

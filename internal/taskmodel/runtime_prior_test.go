@@ -1,0 +1,109 @@
+package taskmodel
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/shape"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// twoShapes learns the shapes of steady and of varied run times; the steady one is the first.
+func twoShapes(t *testing.T) *Shapes {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(13, 0))
+	var ratios [][]float64
+	for g := range 40 {
+		runs := make([]float64, 60)
+		for i := range runs {
+			if runs[i] = 1 + .02*rng.NormFloat64(); g%2 == 1 {
+				runs[i] = .5 + 3*rng.Float64()
+			}
+		}
+		ratios = append(ratios, runs)
+	}
+	s, err := LearnShapes(ratios)
+	require.NoError(t, err)
+	require.Len(t, s.Shapes, 2)
+	for g, want := range []int{0, 1} {
+		label, ok := ShapeOf(s, ratios[g])
+		assert.True(t, ok)
+		assert.Equal(t, want, label)
+	}
+	_, ok := ShapeOf(s, ratios[0][:shape.MinRuns-1])
+	assert.False(t, ok, "too few runs")
+	return s
+}
+
+func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
+	s := twoShapes(t)
+	m := New()
+	learn := func(to int) {
+		for len(m.Overrun.Ring) < to {
+			i := len(m.Overrun.Ring)
+			m.Learn(timed(int64(i+2), 100, 200*(1+.01*float64(i%2))))
+		}
+	}
+	m.Learn(timed(1, 100, 200))
+	learn(2)
+	m.SetShapes(s)
+	q := Question{Features: sizing.Features{"n": sizing.NumberValue(100)}, RiskTarget: sizing.DefaultRiskTarget}
+	var memo Memo
+	p95 := func(given GivenShape) float64 {
+		q.Shape = given
+		d := m.Size(q).Duration
+		for range 3 { // the second repetition is stored
+			assert.Equal(t, d, memo.Size(m, q).Duration, "the memo keeps different given shapes apart")
+		}
+		return d.P95.Seconds()
+	}
+	steady, varied := GivenShape{.95, .05}, GivenShape{.05, .95}
+	assert.Greater(t, p95(varied), 1.5*p95(steady)) // the last question gives the steady shape
+	assert.Equal(t, s.Name(0), m.Size(q).Duration.Shape)
+	p, ok := m.RunTimeProfile(&varied)
+	require.True(t, ok)
+	assert.Equal(t, s.Name(1), p.Shapes[0].Name)
+	assert.Greater(t, m.RunTimesGiven(&varied, []sizing.Features{q.Features}).Quantile(.95), 1.5*m.RunTimesGiven(&steady, []sizing.Features{q.Features}).Quantile(.95))
+
+	learn(shape.MinRuns)
+	member := m.Membership(s, &varied)
+	assert.Zero(t, member.Best, "the steady runs outweigh the given shape")
+	assert.True(t, m.UsesGivenShape())
+	learn(shape.MinRuns + 1)
+	assert.False(t, m.UsesGivenShape())
+	assert.InEpsilon(t, p95(steady), p95(varied), 1e-12)
+}
+
+func TestShapesOfAnEarlierReleaseHaveNoClassifier(t *testing.T) {
+	s := twoShapes(t)
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	require.NoError(t, err)
+	earlier, err := mode.Marshal(s)
+	require.NoError(t, err)
+	content, err := EncodeShapes(s, nil)
+	require.NoError(t, err)
+	assert.Equal(t, earlier, content)
+	read, classifier, err := ReadShapes(earlier)
+	require.NoError(t, err)
+	assert.Equal(t, s, read)
+	assert.Nil(t, classifier)
+
+	content, err = EncodeShapes(s, []byte("trees"))
+	require.NoError(t, err)
+	_, classifier, err = ReadShapes(content)
+	require.NoError(t, err)
+	assert.Equal(t, []byte("trees"), classifier)
+	var byEarlier Shapes
+	require.NoError(t, decoding.Unmarshal(content, &byEarlier), "an earlier release ignores the classifier")
+	assert.Equal(t, *s, byEarlier)
+
+	s.Shapes = make([]shape.Shape, shape.MaxShapes+1)
+	content, err = EncodeShapes(s, nil)
+	require.NoError(t, err)
+	_, _, err = ReadShapes(content)
+	assert.ErrorIs(t, err, ErrFormat, "too many shapes")
+}
