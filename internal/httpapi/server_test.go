@@ -49,13 +49,19 @@ var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 // newTestEnv starts a service like `loadaware serve`.
 func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	t.Helper()
+	return newPollingTestEnv(t, cfg, 0)
+}
+
+// newPollingTestEnv is newTestEnv with a replica that polls the store at an interval; zero is the default.
+func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration) *testEnv {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	dsn := pgtest.Migrated(t)
 	st, err := postgres.Open(ctx, dsn, postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute}
+	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, PollInterval: interval}
 	tr := trainer.New(st, trainer.Config{}, quiet)
 	svc := service.New(st, tr, timeouts, quiet)
 	ended := make(chan error, 1)

@@ -31,7 +31,8 @@ func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizin
 		shape = known.Shape
 	}
 	at := func(seconds float64) time.Duration {
-		return time.Duration(min(seconds, sizing.MaxDuration.Seconds()) * float64(time.Second)).Round(time.Millisecond)
+		d := time.Duration(min(seconds, sizing.MaxDuration.Seconds()) * float64(time.Second)).Round(time.Millisecond)
+		return max(time.Millisecond, d) // zero is unknown
 	}
 	median := r.Median()
 	p95 := max(median, r.Quantile(.95))

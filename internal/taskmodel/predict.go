@@ -101,7 +101,8 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	m.predictStack(p, median, b)
 }
 
-const maxLogSeconds = 19.6 // ten years
+// maxLogSeconds bounds the predicted run times, in log1p of the seconds.
+var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 
 // predictGroup predicts from the rows with identical features, shrunk towards LineTrees.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {

@@ -205,10 +205,9 @@ func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
 	return d
 }
 
-// durationAt converts log1p of seconds.
+// durationAt converts log1p of seconds. The result is at least a millisecond, because zero is unknown.
 func durationAt(log float64) time.Duration {
-	seconds := min(math.Expm1(max(0, min(log, maxLogSeconds))), sizing.MaxDuration.Seconds())
-	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+	return max(time.Millisecond, time.Duration(secondsAt(log)*float64(time.Second)).Round(time.Millisecond))
 }
 
 // OwnRunTimes returns the number of the first runs with a known run time, while the task has few runs,
@@ -267,7 +266,9 @@ func (r RunTime) Quantile(q float64) float64 {
 }
 
 // secondsAt converts log1p of seconds, within bounds.
-func secondsAt(log float64) float64 { return math.Expm1(max(0, min(maxLogSeconds, log))) }
+func secondsAt(log float64) float64 {
+	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
+}
 
 // Above returns P(run time > seconds).
 func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log1p(seconds) - r.level) }

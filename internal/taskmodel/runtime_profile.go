@@ -61,7 +61,7 @@ func (r RunTimes) Table(n int) []float64 {
 // Remaining returns the further seconds within which a run ends with probability q, given that it
 // has not ended after elapsed seconds.
 func (r RunTimes) Remaining(elapsed, q float64) float64 {
-	return r.upperBound((1-q)*r.Above(elapsed), elapsed) - elapsed
+	return max(0, r.upperBound((1-q)*r.Above(elapsed), elapsed)-elapsed)
 }
 
 // upperBound returns the smallest number of seconds, at least from, that a run exceeds with at most
@@ -75,7 +75,7 @@ func (r RunTimes) upperBound(probability, from float64) float64 {
 			low = middle
 		}
 	}
-	return math.Expm1(high)
+	return secondsAt(high)
 }
 
 // RunTimeProfile describes the ratios of a task's run times to the predictions before the runs.

@@ -34,7 +34,7 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // returned for every task that the cache does not know
+	unknown     *Task         // returned for every task of a namespace that the cache does not know
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // the first resync is complete
@@ -53,7 +53,7 @@ type Cache struct {
 func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *Cache {
 	c := &Cache{
 		cfg: cfg, store: st, tries: tries, log: log,
-		unknown:     &Task{pool: &pool{}, shapes: &shapes{}},
+		unknown:     newShapes().unknown,
 		decodeSlots: make(chan struct{}, maxDecoding),
 		tasks:       map[sizing.TaskKey]*Task{},
 		pools:       map[sizing.TaskKey]*pool{},

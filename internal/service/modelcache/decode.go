@@ -60,7 +60,7 @@ func (e *encodedModel) start(decode func() error) <-chan struct{} {
 func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	t := c.Find(key)
 	if t == nil {
-		return c.unknown
+		return c.unknownTask(key.Namespace)
 	}
 	e := t.encoded.Load()
 	if e == nil {
@@ -81,7 +81,7 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	case <-ctx.Done():
 	}
 	if t = c.Find(key); t == nil { // deleted in the meantime
-		return c.unknown
+		return c.unknownTask(key.Namespace)
 	}
 	return t
 }

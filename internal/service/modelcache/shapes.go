@@ -11,6 +11,7 @@ import (
 // shapes holds the shapes of run times of a namespace, which its tasks share.
 type shapes struct {
 	version atomic.Int64
+	unknown *Task                        // returned for every task of the namespace that the cache does not know
 	loaded  atomic.Pointer[loadedShapes] // nil if none are learned yet
 }
 
@@ -28,11 +29,27 @@ func (s *shapes) set() *taskmodel.Shapes {
 	return nil
 }
 
+func newShapes() *shapes {
+	s := &shapes{}
+	s.unknown = &Task{pool: &pool{}, shapes: s}
+	return s
+}
+
+// unknownTask returns the task for the unknown tasks of a namespace. It has the shapes of the namespace.
+func (c *Cache) unknownTask(namespace string) *Task {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if s := c.shapes[namespace]; s != nil {
+		return s.unknown
+	}
+	return c.unknown
+}
+
 // shapesOf returns the shapes of a namespace. The caller holds c.mu.
 func (c *Cache) shapesOf(namespace string) *shapes {
 	s := c.shapes[namespace]
 	if s == nil {
-		s = &shapes{}
+		s = newShapes()
 		c.shapes[namespace] = s
 	}
 	return s
