@@ -140,7 +140,7 @@ func (s *Shapes) setErrors(tasks []*labelledTask) {
 	s.unseen, s.own = make([]errorDistribution, len(s.shapes)), make([]errorDistribution, len(s.shapes))
 	plain, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}
 	for i, t := range tasks {
-		plain[i] = &t.taskRows
+		plain[i] = withoutPlacement(&t.taskRows)
 		class[plain[i]] = t.classes[0]
 	}
 	errors := map[*taskRows][]weightedError{}
@@ -160,6 +160,16 @@ func (s *Shapes) setErrors(tasks []*labelledTask) {
 	for c := range s.shapes {
 		s.unseen[c], s.own[c] = newErrorsUpTo(byClass[c][0], maxShapeErrors), newErrorsUpTo(byClass[c][1], maxShapeErrors)
 	}
+}
+
+// withoutPlacement returns a copy of t as RunTimes learn it.
+func withoutPlacement(t *taskRows) *taskRows {
+	c := *t
+	c.rows = slices.Clone(t.rows)
+	for i := range c.rows {
+		c.rows[i].Placement = sizing.Placement{}
+	}
+	return &c
 }
 
 // shrunkErrors returns the errors of RunTimes.Predict on the runs of a task after 1 to MaxOwnRuns own
