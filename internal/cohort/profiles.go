@@ -143,26 +143,26 @@ func fitClassifier(tasks []*labelledTask, classes int) (*classifier, error) {
 }
 
 // columns returns the number of inputs of the trees.
-func (p *classifier) columns() int { return p.facts.columns() + p.bayes.Classes }
+func (c *classifier) columns() int { return c.facts.columns() + c.bayes.Classes }
 
 // encode appends the inputs of the trees to dst.
-func (p *classifier) encode(f *Facts, dst []float64) []float64 {
-	return p.bayes.scores(f, p.facts.encode(f, dst))
+func (c *classifier) encode(f *Facts, dst []float64) []float64 {
+	return c.bayes.scores(f, c.facts.encode(f, dst))
 }
 
 // maxInputs is the largest number of inputs of the trees.
 const maxInputs = maxNumbers + 2*maxCategories + maxClasses
 
 // scores writes the raw score of every class into s.
-func (p *classifier) scores(f *Facts, s []float64) {
+func (c *classifier) scores(f *Facts, s []float64) {
 	var buffer [maxInputs]float64
-	p.trees.Scores(p.encode(f, buffer[:0]), s)
+	c.trees.Scores(c.encode(f, buffer[:0]), s)
 }
 
 // probabilities writes the calibrated probability of every class into s.
-func (p *classifier) probabilities(f *Facts, s []float64) {
-	p.scores(f, s)
-	softmax(s, p.temperature)
+func (c *classifier) probabilities(f *Facts, s []float64) {
+	c.scores(f, s)
+	softmax(s, c.temperature)
 }
 
 // softmax replaces scores by probabilities.

@@ -178,3 +178,25 @@ func TestStoredShapesAreBounded(t *testing.T) {
 	assert.Less(t, len(blob), 900<<10)
 	assert.Len(t, s.facts.Values, maxShapeValues)
 }
+
+func BenchmarkShapes(b *testing.B) {
+	rows, labels := shapedRows(200)
+	s, m := FitShapes(rows, labels), fitRunTimes(rows)
+	f, own := rows[0].Facts, OwnRuns{Runs: 2, Mean: math.Log(60)}
+	b.Run("probabilities", func(b *testing.B) {
+		for b.Loop() {
+			s.Probabilities(&f)
+		}
+	})
+	for name, classifier := range map[string]*Shapes{"quantiles without": nil, "quantiles with": s} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r, _ := m.Predict(&f, own)
+				r = classifier.WithShape(r, own, &shape.Membership{Posterior: []float64{.5, 0, .5}})
+				r.Quantile(.95)
+				r.Quantile(.99)
+				r.Above(100)
+			}
+		})
+	}
+}

@@ -13,10 +13,23 @@ import (
 type ratioCache struct {
 	ratioAnswer // given the shares of the shapes among the tasks
 
-	newest   atomic.Pointer[ratioAnswer] // given the newest other prior probabilities; nil: none
-	shapes   *shape.Set                  // nil: none
-	evidence shape.Evidence              // of the ratios about the shapes
-	counted  int                         // number of ratios when evidence was computed
+	known    [givenSlots]atomic.Pointer[ratioAnswer] // given other prior probabilities; nil: none
+	shapes   *shape.Set                              // nil: none
+	evidence shape.Evidence                          // of the ratios about the shapes
+	counted  int                                     // number of ratios when evidence was computed
+}
+
+// givenSlots is the number of answers that a model keeps for given prior probabilities, because the trees
+// that predict them have few different values. A power of two.
+const givenSlots = 4
+
+// slotOf returns the slot of prior probabilities, by Fibonacci hashing.
+func slotOf(given *shape.Given) uint64 {
+	h := uint64(0)
+	for _, p := range given {
+		h = (h ^ math.Float64bits(p)) * 0x9E3779B97F4A7C15
+	}
+	return h >> 32 % givenSlots
 }
 
 // ratioAnswer is the distribution of the next ratio, given prior probabilities of the shapes.
@@ -79,7 +92,9 @@ const membershipEvery = 32
 // prediction.
 func (m *Model) updateRunTimes() {
 	c, n := &m.ratios, len(m.Overrun.Ring)
-	c.newest.Store(nil)
+	for i := range c.known {
+		c.known[i].Store(nil)
+	}
 	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
 		c.evidence, c.counted = c.shapes.Evidence(shape.Count(c.shapes.Norm, m.Ratios())), n
 		c.setPrior(c.shapes, m.posterior(c.shapes, &c.given, &c.evidence))
@@ -89,20 +104,20 @@ func (m *Model) updateRunTimes() {
 	m.setQuantiles(&c.ratioAnswer)
 }
 
-// ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes. The
-// classifier of shapes gives equal probabilities to most tries of a task, so the newest answer is kept.
+// ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes.
 func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	c := &m.ratios
 	if *given == (shape.Given{}) || c.shapes == nil || !m.UsesGivenShape() {
 		return &c.ratioAnswer
 	}
-	if known := c.newest.Load(); known != nil && known.given == *given {
+	slot := &c.known[slotOf(given)]
+	if known := slot.Load(); known != nil && known.given == *given {
 		return known
 	}
 	a := &ratioAnswer{given: *given}
 	a.setPrior(c.shapes, m.posterior(c.shapes, given, &c.evidence))
 	m.setQuantiles(a)
-	c.newest.Store(a)
+	slot.Store(a)
 	return a
 }
 
@@ -133,8 +148,10 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 // share.
 func (c *ratioCache) bytes() int64 {
 	size := c.ratioAnswer.bytes()
-	if a := c.newest.Load(); a != nil {
-		size += int64(unsafe.Sizeof(*a)) + a.bytes()
+	for i := range c.known {
+		if a := c.known[i].Load(); a != nil {
+			size += int64(unsafe.Sizeof(*a)) + a.bytes()
+		}
 	}
 	return size
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // twoShapes learns the shapes of steady and of varied run times; the steady one is the first.
-func twoShapes(t *testing.T) *Shapes {
+func twoShapes(t testing.TB) *Shapes {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 0))
 	var ratios [][]float64
@@ -106,4 +106,22 @@ func TestShapesOfAnEarlierReleaseHaveNoClassifier(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = ReadShapes(content)
 	assert.ErrorIs(t, err, ErrFormat, "too many shapes")
+}
+
+func BenchmarkSizeWithAGivenShape(b *testing.B) {
+	s := twoShapes(b)
+	m := New()
+	for i := range 10 {
+		m.Learn(timed(int64(i+1), 100, 200*(1+.01*float64(i%2))))
+	}
+	m.SetShapes(s)
+	q := Question{Features: sizing.Features{"n": sizing.NumberValue(100)}, RiskTarget: sizing.DefaultRiskTarget}
+	for name, given := range map[string][2]GivenShape{"no shape": {}, "the same shape": {{.9, .1}, {.9, .1}}, "two shapes in turn": {{.9, .1}, {.8, .2}}} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				q.Shape = given[i%2]
+				m.Size(q)
+			}
+		})
+	}
 }
