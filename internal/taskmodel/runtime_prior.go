@@ -20,7 +20,7 @@ type ratioCache struct {
 }
 
 // givenSlots is the number of answers that a model keeps for given prior probabilities, because the trees
-// that predict them have few different values. A power of two.
+// that predict them have few different values. slotOf uses two bits.
 const givenSlots = 4
 
 // slotOf returns the slot of prior probabilities, by Fibonacci hashing.
@@ -29,7 +29,7 @@ func slotOf(given *shape.Given) uint64 {
 	for _, p := range given {
 		h = (h ^ math.Float64bits(p)) * 0x9E3779B97F4A7C15
 	}
-	return h >> 32 % givenSlots
+	return h >> 62
 }
 
 // ratioAnswer is the distribution of the next ratio, given prior probabilities of the shapes.
