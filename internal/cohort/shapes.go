@@ -262,12 +262,14 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// quantile returns the error at a level, by bisection. It is at most the largest error.
+// quantile returns the error at a level, by bisection between the quantiles of the parts. It is at most
+// the largest error.
 func (m *errorMixture) quantile(level float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {
-		errors := m.parts[i].errors
-		low, high = min(low, errors[0].Error), max(high, errors[len(errors)-1].Error)
+		part := m.parts[i]
+		q := part.quantile(level, part.weight()/float64(len(part.errors)))
+		low, high = min(low, q), max(high, q)
 	}
 	for range mixtureBisections {
 		if middle := (low + high) / 2; m.below(middle) >= level {
@@ -279,5 +281,5 @@ func (m *errorMixture) quantile(level float64) float64 {
 	return high
 }
 
-// mixtureBisections gives quantiles an accuracy of a millionth of the range.
-const mixtureBisections = 20
+// mixtureBisections gives quantiles an accuracy of a thousandth of the distance between the parts.
+const mixtureBisections = 10
