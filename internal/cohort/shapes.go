@@ -234,9 +234,12 @@ type errorMixture struct {
 	n       int
 }
 
-// add adds a part, unless its weight is negligible.
+// minPart is the smallest weight of a part of an errorMixture. Each part costs time in every prediction.
+const minPart = 0.01
+
+// add adds a part, unless its weight is too small.
 func (m *errorMixture) add(d *errorDistribution, weight float64) {
-	if weight >= negligible {
+	if weight >= minPart {
 		m.parts[m.n], m.weights[m.n] = d, weight
 		m.n++
 	}

@@ -24,11 +24,15 @@ func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizin
 		return known
 	}
 	shape := ""
+	if known != nil {
+		shape = known.Shape
+	}
 	if c.classifier != nil {
 		member := c.model.Membership(c.shapes, &q.Shape)
-		r, shape = c.classifier.WithShape(r, own, &member), c.shapes.Name(member.Best)
-	} else if known != nil {
-		shape = known.Shape
+		r = c.classifier.WithShape(r, own, &member)
+		if known == nil {
+			shape = c.shapes.Name(member.Best)
+		}
 	}
 	at := func(seconds float64) time.Duration {
 		d := time.Duration(min(seconds, sizing.MaxDuration.Seconds()) * float64(time.Second)).Round(time.Millisecond)
