@@ -235,7 +235,7 @@ type errorMixture struct {
 }
 
 // minPart is the smallest weight of a part of an errorMixture. Each part costs time in every prediction.
-const minPart = 0.01
+const minPart = 0.02
 
 // add adds a part, unless its weight is too small.
 func (m *errorMixture) add(d *errorDistribution, weight float64) {
@@ -284,5 +284,5 @@ func (m *errorMixture) quantile(level float64) float64 {
 	return high
 }
 
-// mixtureBisections gives quantiles an accuracy of a thousandth of the distance between the parts.
-const mixtureBisections = 10
+// mixtureBisections gives quantiles an accuracy of a hundredth of the distance between the parts.
+const mixtureBisections = 7
