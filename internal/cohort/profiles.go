@@ -64,7 +64,7 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	if len(ids) < 2 || len(tasks) < minProfileTasks {
 		return nil
 	}
-	c, err := fitClassifier(tasks, len(ids))
+	c, err := fitClassifier(tasks, len(ids), profileTrees)
 	if err != nil {
 		return nil // no fit is possible
 	}
@@ -116,7 +116,7 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 
 // fitClassifier fits the trees, with ordered statistics: the facts of a task are encoded before the
 // statistics learn the task.
-func fitClassifier(tasks []*labelledTask, classes int) (*classifier, error) {
+func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
 		plain[i] = &t.taskRows
@@ -138,7 +138,7 @@ func fitClassifier(tasks []*labelledTask, classes int) (*classifier, error) {
 		p.bayes.learn(t)
 	}
 	var err error
-	p.trees, err = gbt.FitClassifier(data, nil, classes, profileTrees)
+	p.trees, err = gbt.FitClassifier(data, nil, classes, trees)
 	return p, err
 }
 
@@ -188,7 +188,7 @@ func foldOf(task sizing.TaskKey, folds uint64) int {
 
 // calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen.
 func calibrate(tasks []*labelledTask, classes int) float64 {
-	_, losses, err := unseenLosses(tasks, classes)
+	_, losses, err := unseenLosses(tasks, classes, profileTrees)
 	if err != nil {
 		return 1
 	}
@@ -197,7 +197,7 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 
 // unseenLosses returns for each temperature the log losses of the tasks, each by trees that have not
 // seen the task: a cross-validation over whole tasks. It also returns the order of the tasks.
-func unseenLosses(tasks []*labelledTask, classes int) (order []*labelledTask, losses [][]float64, err error) {
+func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order []*labelledTask, losses [][]float64, err error) {
 	losses = make([][]float64, len(temperatures))
 	scores, scaled := make([]float64, classes), make([]float64, classes)
 	for fold := range profileFolds {
@@ -212,7 +212,7 @@ func unseenLosses(tasks []*labelledTask, classes int) (order []*labelledTask, lo
 		if len(unseen) == 0 {
 			continue
 		}
-		p, err := fitClassifier(training, classes)
+		p, err := fitClassifier(training, classes, trees)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/shape"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -21,6 +22,10 @@ type Shapes struct {
 	unseen []errorDistribution // by class; as RunTimes.unseen, of the tasks of one shape
 	own    []errorDistribution // by class; after 1 to MaxOwnRuns own runs
 }
+
+// shapeTrees are the parameters of the trees of the classifier. They are half as many as those of the
+// profiles, because every prediction for a task with few runs passes through them.
+var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
 // The bounds of the stored size of Shapes.
 const (
@@ -38,7 +43,7 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	if len(shapes) < 2 || len(tasks) < minProfileTasks {
 		return nil
 	}
-	order, losses, err := unseenLosses(tasks, len(shapes))
+	order, losses, err := unseenLosses(tasks, len(shapes), shapeTrees)
 	if err != nil {
 		return nil // no fit is possible
 	}
@@ -46,7 +51,7 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	if !isClearlyLess(losses[best], shareLosses(order, len(shapes))) {
 		return nil
 	}
-	c, err := fitClassifier(tasks, len(shapes))
+	c, err := fitClassifier(tasks, len(shapes), shapeTrees)
 	if err != nil {
 		return nil
 	}
