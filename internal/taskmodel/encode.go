@@ -21,7 +21,7 @@ const (
 //	number      raw, log1p, missing flag                raw
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
-//	date        weekend, cosine of the month            weekday, month
+//	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference
 //
 // A level is a value of a category. Its statistic is the mean log peak of earlier rows with this
@@ -53,6 +53,8 @@ type column struct {
 	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
 	LineStatistic bool `cbor:"Wide"`           // the line gets the level statistic
 	MaxLevels     int  `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
+	WithMonthDay  bool `cbor:",omitempty"`     // the trees get the day of the month
+	WithHour      bool `cbor:",omitempty"`     // the trees get the hour
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
@@ -76,6 +78,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.retireFeatures(rows)
 	e.dropNewFeatures(rows)
 	e.boundLevels()
+	e.chooseCycles(rows, y)
 	e.resetStatistics() // learn counts the levels again, in the order of the rows
 	e.Pairs = e.allPairs()
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
@@ -171,7 +174,7 @@ func (c *column) widths() (line, tree int) {
 	case sizing.Category:
 		return c.OneHots + boolToInt(c.LineStatistic), c.OneHots + boolToInt(c.TreeStatistic)
 	case sizing.Date:
-		return 2, 2
+		return 2, 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
 	}
 	return 0, 0
 }
@@ -199,7 +202,7 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 		case sizing.Category:
 			line, tree = c.category(v, e.Mean, line, tree)
 		case sizing.Date:
-			line, tree = date(v, line, tree)
+			line, tree = c.date(v, line, tree)
 		}
 	}
 	line, tree = e.datePairs(cells, line, tree)
@@ -246,20 +249,6 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	}
 	return line, tree
 }
-
-// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length).
-func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
-	if v.Kind == sizing.Missing {
-		return append(line, 0, 0), append(tree, math.NaN(), math.NaN())
-	}
-	// 1970-01-01 was a Thursday.
-	weekday := math.Mod(math.Mod(math.Floor(v.Num)+4, 7)+7, 7)
-	month := math.Mod(math.Mod(math.Floor(v.Num/daysPerMonth), 12)+12, 12)
-	line = append(line, indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12))
-	return line, append(tree, weekday, month)
-}
-
-const daysPerMonth = 365.25 / 12
 
 // datePairs appends the difference of every pair of dates in days, such as the length of a sale.
 func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {

@@ -1,0 +1,117 @@
+package taskmodel
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	daysPerMonth  = 365.25 / 12
+	secondsPerDay = 24 * 60 * 60
+
+	// cycleSignificance is the p-value below which a date gets a column for a cycle: without a
+	// test, these columns are noise in which trees find splits.
+	cycleSignificance = 0.001
+)
+
+// chooseCycles decides which dates get columns for the day of the month and for the hour.
+func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
+	for j := range e.Columns {
+		if c := &e.Columns[j]; c.Kind == sizing.Date {
+			c.WithMonthDay = hasCycle(j, rows, y, math.Floor, monthDay)
+			c.WithHour = hasCycle(j, rows, y, func(days float64) float64 { return days }, hour)
+		}
+	}
+}
+
+// hasCycle reports whether y depends on the phase of a cycle, by the F-test of a one-way analysis of
+// variance. Rows of the same period, such as a day, count as one value, because they resemble one another
+// whatever the phase is. phase returns the phase of a period.
+func hasCycle(j int, rows [][]sizing.Value, y []float64, period, phase func(days float64) float64) bool {
+	periods := map[float64]*meanOf{}
+	for i, cells := range rows {
+		if v := cells[j]; v.Kind != sizing.Missing {
+			addTo(periods, period(v.Num), y[i])
+		}
+	}
+	phases := map[float64]*meanOf{}
+	var all meanOf
+	for _, at := range sortedKeys(periods) { // the order of a map would change the sums
+		mean := periods[at].mean()
+		all.add(mean)
+		addTo(phases, phase(at), mean)
+	}
+	between, within := 0.0, 0.0
+	for _, at := range sortedKeys(phases) {
+		p := phases[at]
+		d := p.mean() - all.mean()
+		between += p.n * d * d
+		within += max(0, p.squares-p.n*p.mean()*p.mean())
+	}
+	d1, d2 := float64(len(phases)-1), all.n-float64(len(phases))
+	if d1 < 1 || d2 < 1 || between == 0 {
+		return false
+	}
+	f := between / d1 / (within / d2)
+	return math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
+}
+
+// meanOf is the mean of the values that were added.
+type meanOf struct{ n, sum, squares float64 }
+
+func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
+
+func (m *meanOf) mean() float64 { return m.sum / m.n }
+
+// addTo adds v to the mean of a group.
+func addTo(groups map[float64]*meanOf, group, v float64) {
+	if groups[group] == nil {
+		groups[group] = &meanOf{}
+	}
+	groups[group].add(v)
+}
+
+// sortedKeys returns the groups in ascending order.
+func sortedKeys(groups map[float64]*meanOf) []float64 { return slices.Sorted(maps.Keys(groups)) }
+
+// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length), and for the trees the
+// day of the month (1 … 31) and the hour, if these were chosen.
+func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	weekday, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
+	if v.Kind == sizing.Missing {
+		v.Num = math.NaN()
+	} else {
+		// 1970-01-01 was a Thursday.
+		weekday = math.Mod(math.Mod(math.Floor(v.Num)+4, 7)+7, 7)
+		month = math.Mod(math.Mod(math.Floor(v.Num/daysPerMonth), 12)+12, 12)
+		isWeekend, yearCosine = indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12)
+	}
+	tree = append(tree, weekday, month)
+	if c.WithMonthDay {
+		tree = append(tree, monthDay(v.Num))
+	}
+	if c.WithHour {
+		tree = append(tree, hour(v.Num))
+	}
+	return append(line, isWeekend, yearCosine), tree
+}
+
+// monthDay returns the day of the month of a date in days since 1970; NaN if days is.
+func monthDay(days float64) float64 {
+	if math.IsNaN(days) {
+		return days
+	}
+	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
+}
+
+// hour returns the hour of the day of a time in days since 1970; NaN if days is.
+func hour(days float64) float64 {
+	const secondsPerHour = 60 * 60
+	return math.Floor(math.Round((days-math.Floor(days))*secondsPerDay) / secondsPerHour)
+}

@@ -1,0 +1,67 @@
+package taskmodel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// datesFrom returns n dates in steps, and the log peak of each.
+func datesFrom(n int, step time.Duration, logPeak func(at time.Time) float64) (rows [][]sizing.Value, y []float64) {
+	at := time.Date(2024, 1, 10, 0, 0, 0, 0, time.UTC)
+	for range n {
+		rows, y = append(rows, []sizing.Value{sizing.TextValue(at.Format(time.RFC3339))}), append(y, logPeak(at))
+		at = at.Add(step)
+	}
+	return rows, y
+}
+
+func TestDatesGetColumnsForCyclesOfThePeak(t *testing.T) {
+	const day = 24 * time.Hour
+	rng := rand.New(rand.NewPCG(1, 1))
+	noisy := func(mean float64) float64 { return mean + 0.15*rng.NormFloat64() }
+	for name, c := range map[string]struct {
+		runs           int
+		step           time.Duration
+		logPeak        func(at time.Time) float64
+		monthDay, hour bool
+	}{
+		"no cycle":                       {1500, 7 * time.Hour, func(time.Time) float64 { return noisy(0) }, false, false},
+		"growth":                         {1500, 7 * time.Hour, func(at time.Time) float64 { return noisy(float64(at.Unix()) / 1e7) }, false, false},
+		"constant peaks":                 {1500, 7 * time.Hour, func(time.Time) float64 { return 0 }, false, false},
+		"weekends":                       {700, day, func(at time.Time) float64 { return noisy(float64(at.Weekday() % 6)) }, false, false},
+		"first day of the month":         {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, true, false},
+		"last day of the month":          {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.AddDate(0, 0, 1).Day() == 1)) }, true, false},
+		"office hours":                   {500, time.Hour, func(at time.Time) float64 { return noisy(indicator(at.Hour() > 8 && at.Hour() < 18)) }, false, true},
+		"too few days for a cycle":       {20, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, false, false},
+		"one large day with many runs":   {1000, time.Hour, func(at time.Time) float64 { return 3 * indicator(at.YearDay() == 20) }, false, false},
+		"cycle without noise, two hours": {60, 12 * time.Hour, func(at time.Time) float64 { return float64(at.Hour()) }, false, true},
+	} {
+		rows, y := datesFrom(c.runs, c.step, c.logPeak)
+		column := encoded(rows, y...).Columns[0]
+		assert.Equal(t, c.monthDay, column.WithMonthDay, "%s: day of the month", name)
+		assert.Equal(t, c.hour, column.WithHour, "%s: hour", name)
+	}
+}
+
+func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
+	c := column{Kind: sizing.Date, WithMonthDay: true, WithHour: true}
+	for text, want := range map[string][]float64{ // weekday, month, day of the month, hour
+		"2024-02-29":                {4, 1, 29, 0},
+		"2024-03-01T23:59:59Z":      {5, 1, 1, 23},
+		"1969-12-31T07:00:00Z":      {3, 11, 31, 7},
+		"2024-05-01T00:30:00+02:00": {2, 3, 30, 22},
+	} {
+		_, tree := c.date(sizing.TextValue(text), nil, nil)
+		requireSame(t, want, tree, text)
+	}
+	_, tree := c.date(sizing.Value{}, nil, nil)
+	requireSame(t, []float64{nan, nan, nan, nan}, tree, "missing")
+	require.NotPanics(t, func() { c.date(sizing.Value{Kind: sizing.Date, Num: math.MaxFloat64}, nil, nil) })
+}
