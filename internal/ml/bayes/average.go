@@ -38,6 +38,7 @@ const (
 	lineShare  = 0.5  // of all lines together
 	modelShare = 0.15 // of all point models together
 	exactShare = 0.05 // of the narrow constant
+	modesShare = 0.1  // of the modes
 
 	exactness = 0.05 // deviation of the narrow constant, relative to the prior deviation
 )
@@ -51,6 +52,7 @@ type Average struct {
 	Exact    float64 // log evidence of the narrow constant, for tasks with almost identical peaks
 	Lines    []Line  // by input
 	Models   []Point // by point model
+	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills
@@ -72,26 +74,31 @@ type Point struct {
 	LogEvidence float64
 }
 
-// MaxStructures is the largest number of components in a mixture.
-const MaxStructures = 24
+// MaxStructures is the largest number of structures in a mixture, and maxComponents of components: the
+// modes have several.
+const (
+	MaxStructures = 24
+	maxComponents = MaxStructures + maxModes + 1
+)
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
 // distributions. The first two components are the constant and the narrow constant. The
-// lines follow, and then the point models.
+// lines follow, then the modes, and then the point models.
 type Mixture struct {
-	N       int // number of components
-	Weight  [MaxStructures]float64
-	Level   [MaxStructures]float64 // locations, as log peaks
-	Scale   [MaxStructures]float64
-	Freedom [MaxStructures]float64 // degrees of freedom
+	N       int  // number of components
+	Modes   span // components of the modes
+	Weight  [maxComponents]float64
+	Level   [maxComponents]float64 // locations, as log peaks
+	Scale   [maxComponents]float64
+	Freedom [maxComponents]float64 // degrees of freedom
 }
 
 // Predict fills mix for a row with inputs (NaN: missing) and levels, the predictions of the
 // point models. The caller must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
-	mix.N = 0
+	mix.N, mix.Modes = 0, span{}
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
-	constant := 1.0 - modelShare - exactShare
+	constant := 1.0 - modelShare - exactShare - modesShare
 	if lines > 0 {
 		constant -= lineShare
 	}
@@ -108,6 +115,9 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 			continue
 		}
 		a.Lines[i].predict(inputs[i], prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
+	}
+	if len(a.Modes.Modes) > 0 {
+		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
 	for k := range models {
 		var p Point
@@ -163,6 +173,10 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 			p.Squares += (y - levels[k]) * (y - levels[k])
 		}
 	}
+	if len(a.Modes.Modes) == 0 {
+		a.Modes.LogEvidence = a.Constant
+	}
+	a.Modes.learn(y)
 	a.Rows++
 	off := y - a.Mean
 	a.Mean += off / a.Rows
@@ -184,14 +198,17 @@ const constants = 2
 
 // updateEvidence adds the log density at y to the evidence of every structure.
 func (a *Average) updateEvidence(y float64, mix *Mixture) {
-	lines := min(len(a.Lines), mix.N-constants-len(a.Models))
+	lines := min(len(a.Lines), mix.N-constants-mix.Modes.size()-len(a.Models))
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
 	for i := range lines {
 		a.Lines[i].LogEvidence += mix.logDensity(constants+i, y)
 	}
+	if mix.Modes.size() > 0 {
+		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)
+	}
 	for k := range a.Models {
-		if at := constants + lines + k; at < mix.N {
+		if at := constants + lines + mix.Modes.size() + k; at < mix.N {
 			a.Models[k].LogEvidence += mix.logDensity(at, y)
 		}
 	}

@@ -30,13 +30,13 @@ func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 
 func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
 	for slope, want := range map[float64]int{0: 0, 0.8: constants} {
-		a, _ := trained(1, 20, slope, 0.1)
+		a, _ := trained(1, 20, slope, prior.Deviation)
 		var mix Mixture
 		a.Predict([]float64{21, 0}, nil, &prior, &mix)
 		for i := range mix.N {
 			assert.GreaterOrEqual(t, mix.Weight[want], mix.Weight[i], "slope %v", slope)
 		}
-		assert.InDelta(t, 3+slope*21, mix.MeanLevel(), 0.15)
+		assert.InDelta(t, 3+slope*21, mix.MeanLevel(), prior.Deviation)
 	}
 }
 

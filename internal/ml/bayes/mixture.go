@@ -23,14 +23,24 @@ func (m *Mixture) normalise() {
 	}
 }
 
-// negligible is the weight below which exceedance probabilities ignore a component.
-const negligible = 0.01
+// negligible is the weight below which exceedance probabilities ignore a component. A mode that is
+// rare has a low weight, too, but the modes together may be the only structure that counts.
+const (
+	negligible     = 0.01
+	negligibleMode = 0.001
+)
+
+// isNegligible reports whether exceedance probabilities ignore component i.
+func (m *Mixture) isNegligible(i int) bool {
+	w := m.Weight[i]
+	return w < negligible && (w < negligibleMode || i < m.Modes.from || i >= m.Modes.to)
+}
 
 // ExceedanceProb returns P(log peak > y).
 func (m *Mixture) ExceedanceProb(y float64) float64 {
 	p, sum := 0.0, 0.0
 	for i, w := range m.Weight[:m.N] {
-		if w < negligible {
+		if m.isNegligible(i) {
 			continue
 		}
 		p += w * survival((y-m.Level[i])/m.Scale[i], m.Freedom[i])
@@ -46,7 +56,7 @@ func (m *Mixture) ExceedanceProb(y float64) float64 {
 func (m *Mixture) exceedanceAndNeed(y float64) (p, need float64) {
 	sum := 0.0
 	for i, w := range m.Weight[:m.N] {
-		if w < negligible {
+		if m.isNegligible(i) {
 			continue
 		}
 		sum += w
