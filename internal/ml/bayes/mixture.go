@@ -105,7 +105,12 @@ func survival(z, freedom float64) float64 {
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
 }
 
-// Grant returns the log amount with the least expected cost, and the risk P(peak > amount).
+// maxRisk bounds the risk of a grant. A price alone does not: if a third of the rows need 16 times as much as
+// the others, killing them costs less than granting every row so much.
+const maxRisk = 0.3
+
+// Grant returns the log amount with the least expected cost whose risk P(peak > amount) is at most maxRisk, and
+// this risk.
 // The expected cost of an amount is
 //
 //	amount + (kill · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
@@ -120,6 +125,9 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 		y := z * unit
 		p, need := m.exceedanceAndNeed(mid + y)
 		p = min(1, factor*p)
+		if p > maxRisk {
+			return
+		}
 		if cost := math.Exp(y) + (kill*math.Exp(need-mid)+price)*p; cost < best {
 			best, at, risk = cost, z, p
 		}
