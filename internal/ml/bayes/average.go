@@ -98,7 +98,11 @@ type Mixture struct {
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes = 0, span{}
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
-	constant := 1.0 - modelShare - exactShare - modesShare
+	constant := 1.0 - modelShare - exactShare
+	modes := len(a.Modes.Modes) > 0 && !a.inputsMatter()
+	if modes {
+		constant -= modesShare
+	}
 	if lines > 0 {
 		constant -= lineShare
 	}
@@ -116,7 +120,7 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 		}
 		a.Lines[i].predict(inputs[i], prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
 	}
-	if len(a.Modes.Modes) > 0 {
+	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
 	for k := range models {
@@ -129,6 +133,22 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 		mix.add(levels[k], math.Sqrt(variance), freedom, math.Log(modelShare/float64(models))+p.LogEvidence)
 	}
 	mix.normalise()
+}
+
+// inputsMatter reports whether a line or a point model predicts the rows better than the constant. Then
+// the modes are left out: they often explain the past best, and the next row worse than these structures.
+func (a *Average) inputsMatter() bool {
+	for i := range a.Lines {
+		if a.Lines[i].LogEvidence > a.Constant {
+			return true
+		}
+	}
+	for k := range a.Models {
+		if a.Models[k].LogEvidence > a.Constant {
+			return true
+		}
+	}
+	return false
 }
 
 // constant adds a structure without inputs to mix. Its prior deviation counts as a number of

@@ -6,14 +6,16 @@ import (
 	"slices"
 )
 
-// Modes is the structure of a task whose peaks repeat without regard to its inputs, such as a task
-// that reads either a day or a month. A new row belongs to one of the modes, in proportion to their rows, or
-// with a probability of newMode/(rows + newMode) to none of them (a Dirichlet process with a bounded number of
-// components, Ferguson 1973). A single Student's t would place its quantiles between the modes.
+// Modes is the structure of a task whose peaks repeat without regard to its inputs, such as a task that
+// reads either a day or a month. A new row belongs to one of the modes, in proportion to their rows, or
+// with a probability of new/(rows + new) to none of them; new is estimated from the number of modes created so
+// far (a Dirichlet process with a bounded number of components, Ferguson 1973). A single Student's t would place
+// its quantiles between the modes.
 type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode
 	LogEvidence float64
+	Created     float64 // number of modes created, with those that were joined since
 }
 
 // Mode holds the sufficient statistics of the rows of a mode.
@@ -28,8 +30,12 @@ const (
 	maxModes      = 8    // the two nearest modes are joined beyond this number
 	modeRadius    = 0.25 // largest distance of a log peak from the mean of its mode
 	modeDeviation = 0.1  // prior standard deviation of a mode, in log peak; counts as the rows of the prior
-	newMode       = 1    // weight of a new mode, in rows
+	leastNew      = 0.5  // least weight of a new mode, in rows
 )
+
+// newWeight returns the weight of a new mode in rows: n rows of a Dirichlet process with this weight have
+// about weight · log(1 + n) modes.
+func (s *Modes) newWeight() float64 { return max(leastNew, s.Created/math.Log1p(s.rows())) }
 
 // span is a range of components: from ≤ i < to.
 type span struct{ from, to int }
@@ -46,7 +52,8 @@ func (s *Modes) rows() (n float64) {
 
 // predict adds the modes to mix, and the constant for a row of a new mode.
 func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float64) {
-	all := math.Log(s.rows() + newMode)
+	created := s.newWeight()
+	all := math.Log(s.rows() + created)
 	mix.Modes.from = mix.N
 	for i := range s.Modes {
 		m := &s.Modes[i]
@@ -54,17 +61,18 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 		variance := (prior.Rows*modeDeviation*modeDeviation + m.Squares) / freedom
 		mix.add(m.Mean, math.Sqrt(variance*(1+1/m.Rows)), freedom, logWeight+math.Log(m.Rows)-all)
 	}
-	a.constant(prior.Deviation, prior.Rows, mix, logWeight+math.Log(newMode)-all)
+	a.constant(prior.Deviation, prior.Rows, mix, logWeight+math.Log(created)-all)
 	mix.Modes.to = mix.N
 }
 
 // logDensity returns the log density at y. mix is the result of predict.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
-	density, all, first := 0.0, s.rows()+newMode, mix.Modes.from
+	created := s.newWeight()
+	density, all, first := 0.0, s.rows()+created, mix.Modes.from
 	for i := range s.Modes {
 		density += s.Modes[i].Rows / all * math.Exp(mix.logDensity(first+i, y))
 	}
-	density += newMode / all * math.Exp(mix.logDensity(first+len(s.Modes), y))
+	density += created / all * math.Exp(mix.logDensity(first+len(s.Modes), y))
 	return math.Log(density)
 }
 
@@ -86,6 +94,7 @@ func (s *Modes) learn(y float64) {
 	}
 	at, _ := slices.BinarySearchFunc(s.Modes, y, func(m Mode, y float64) int { return cmp.Compare(m.Mean, y) })
 	s.Modes = slices.Insert(s.Modes, at, Mode{Rows: 1, Mean: y})
+	s.Created++
 	if len(s.Modes) > maxModes {
 		s.joinNearest()
 	}

@@ -91,6 +91,16 @@ func TestModesAreBoundedAndKeepEveryRow(t *testing.T) {
 	assert.True(t, slices.IsSortedFunc(s.Modes, func(a, b Mode) int { return int(math.Copysign(1, a.Mean-b.Mean)) }))
 }
 
+func TestModesAreLeftOutIfAnInputMatters(t *testing.T) {
+	a, _ := trained(1, 20, 0.8, 0.1)
+	var mix Mixture
+	a.Predict([]float64{21, 0}, nil, &prior, &mix)
+	assert.Zero(t, mix.Modes.size())
+	a, _ = trained(1, 20, 0, 0.1)
+	a.Predict([]float64{21, 0}, nil, &prior, &mix)
+	assert.Positive(t, mix.Modes.size())
+}
+
 // An average that an earlier release stored has rows and no modes.
 func TestAverageWithoutModesLearnsThem(t *testing.T) {
 	y := twoKinds(rand.New(rand.NewPCG(1, 0)), 60)
@@ -117,6 +127,12 @@ func TestMixtureOfAllStructuresFits(t *testing.T) {
 		}
 		a.Predict(inputs, levels, &prior, &mix)
 		a.Learn(inputs, levels, 20*rng.Float64(), &mix)
+	}
+	for i := range a.Lines {
+		a.Lines[i].LogEvidence = a.Constant
+	}
+	for k := range a.Models {
+		a.Models[k].LogEvidence = a.Constant
 	}
 	a.Predict(inputs, levels, &prior, &mix)
 	assert.Equal(t, maxComponents, mix.N)
