@@ -30,7 +30,8 @@ const (
 
 // coldStartPrior returns the prior with the standard deviation and the slopes of the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
-	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes}
+	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
+		NoFeatures: len(m.Schema.Fields) == 0}
 }
 
 // setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same

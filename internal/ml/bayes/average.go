@@ -23,6 +23,8 @@ type Prior struct {
 	Spread    float64 // standard deviation of the slope over the tasks
 
 	Slopes []float64 // mean slopes by input, which replace Slope; may be shorter than the inputs
+
+	NoFeatures bool // the task has none, so that the point models know nothing about a row
 }
 
 // slope returns the mean slope of a line in the input with an index.
@@ -99,7 +101,7 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 	mix.N, mix.Modes = 0, span{}
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
 	constant := 1.0 - modelShare - exactShare
-	modes := len(a.Modes.Modes) > 0 && !a.inputsMatter()
+	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
 	if modes {
 		constant -= modesShare
 	}

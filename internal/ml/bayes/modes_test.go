@@ -96,6 +96,10 @@ func TestModesAreLeftOutIfAnInputMatters(t *testing.T) {
 	var mix Mixture
 	a.Predict([]float64{21, 0}, nil, &prior, &mix)
 	assert.Zero(t, mix.Modes.size())
+	withoutFeatures := prior
+	withoutFeatures.NoFeatures = true
+	a.Predict(nil, nil, &withoutFeatures, &mix)
+	assert.Positive(t, mix.Modes.size(), "without features, nothing can be better than the constant except by chance")
 	a, _ = trained(1, 20, 0, 0.1)
 	a.Predict([]float64{21, 0}, nil, &prior, &mix)
 	assert.Positive(t, mix.Modes.size())
