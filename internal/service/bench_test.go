@@ -12,24 +12,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 // BenchmarkPredict measures first tries of a trained task and of an unknown task:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench Predict -benchtime 20000x ./internal/service
 func BenchmarkPredict(b *testing.B) {
-	dsn, log := pgtest.Migrated(b), slog.New(slog.DiscardHandler)
-	require.NoError(b, migrations.Up(b.Context(), dsn))
-	st, err := postgres.Open(b.Context(), dsn, postgres.Config{Log: log})
-	require.NoError(b, err)
-	b.Cleanup(st.Close)
+	st, log := openStore(b)
 	svc := service.New(st, trainer.New(st, trainer.Config{}, log), service.Config{}, log)
 	runs := make([]sizing.Observation, 200)
 	for i := range runs {
 		runs[i] = success("load", i, len(runs))
 	}
-	_, err = svc.Observe(b.Context(), runs)
+	_, err := svc.Observe(b.Context(), runs)
 	require.NoError(b, err)
 	_, err = svc.Train(b.Context(), task("load"))
 	require.NoError(b, err)
@@ -45,4 +40,14 @@ func BenchmarkPredict(b *testing.B) {
 			}
 		})
 	}
+}
+
+// openStore opens a store with an empty database of its own.
+func openStore(b *testing.B) (*postgres.Store, *slog.Logger) {
+	b.Helper()
+	log := slog.New(slog.DiscardHandler)
+	st, err := postgres.Open(b.Context(), pgtest.Migrated(b), postgres.Config{Log: log})
+	require.NoError(b, err)
+	b.Cleanup(st.Close)
+	return st, log
 }

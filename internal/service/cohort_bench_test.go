@@ -3,16 +3,13 @@ package service_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
@@ -22,10 +19,7 @@ import (
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictNeverSeen -benchtime 5000x ./internal/service
 func BenchmarkPredictNeverSeen(b *testing.B) {
-	dsn, log := pgtest.Migrated(b), slog.New(slog.DiscardHandler)
-	st, err := postgres.Open(b.Context(), dsn, postgres.Config{Log: log})
-	require.NoError(b, err)
-	b.Cleanup(st.Close)
+	st, log := openStore(b)
 	training := trainer.New(st, trainer.Config{ProfilesEvery: time.Hour}, log)
 	svc := service.New(st, training, service.Config{}, log)
 	for from := 0; from < 2000; from += 500 {
@@ -39,7 +33,7 @@ func BenchmarkPredictNeverSeen(b *testing.B) {
 		require.NoError(b, err)
 	}
 	require.NoError(b, training.FindProfiles(b.Context(), time.Now()))
-	_, err = svc.Train(b.Context(), task("task1"))
+	_, err := svc.Train(b.Context(), task("task1"))
 	require.NoError(b, err)
 	asked := func(i int) sizing.Ask {
 		a := askOwned(fmt.Sprint("never seen ", i), "first", "large")

@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"testing"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
@@ -25,10 +22,7 @@ import (
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictWithRunTimes -benchtime 200x ./internal/service
 func BenchmarkPredictWithRunTimes(b *testing.B) {
-	dsn, log := pgtest.Migrated(b), slog.New(slog.DiscardHandler)
-	st, err := postgres.Open(b.Context(), dsn, postgres.Config{Log: log})
-	require.NoError(b, err)
-	b.Cleanup(st.Close)
+	st, log := openStore(b)
 	training := trainer.New(st, trainer.Config{ShapesEvery: time.Hour}, log)
 	svc := service.New(st, training, service.Config{}, log)
 	for _, name := range []string{"timed", "other", "untimed"} { // two timed tasks, so that there are shapes
@@ -40,7 +34,7 @@ func BenchmarkPredictWithRunTimes(b *testing.B) {
 				runs[i].Duration = 0
 			}
 		}
-		_, err = svc.Observe(b.Context(), runs)
+		_, err := svc.Observe(b.Context(), runs)
 		require.NoError(b, err)
 		_, err = svc.Train(b.Context(), task(name))
 		require.NoError(b, err)

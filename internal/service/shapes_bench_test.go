@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"testing"
@@ -11,11 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
-	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -48,10 +45,7 @@ func shapedMetadata(kind int) sizing.Metadata {
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictShape -benchtime 200x ./internal/service
 func BenchmarkPredictShape(b *testing.B) {
-	dsn, log := pgtest.Migrated(b), slog.New(slog.DiscardHandler)
-	st, err := postgres.Open(b.Context(), dsn, postgres.Config{Log: log})
-	require.NoError(b, err)
-	b.Cleanup(st.Close)
+	st, log := openStore(b)
 	training, quick := trainer.New(st, trainer.Config{ShapesEvery: time.Hour}, log), trainer.New(st, trainer.Config{NoCohorts: true}, log)
 	svc := service.New(st, quick, service.Config{}, log)
 	runs := map[string]int{"with 3 runs": 3, "with 8 runs": 8, "with 30 runs": 30}
@@ -66,14 +60,14 @@ func BenchmarkPredictShape(b *testing.B) {
 			for i := range n {
 				reports = append(reports, shapedRun(namespace, name, kind%2, i))
 			}
-			_, err = svc.Observe(b.Context(), reports)
+			_, err := svc.Observe(b.Context(), reports)
 			require.NoError(b, err)
 			_, err = svc.Train(b.Context(), reports[0].Try.TaskKey)
 			require.NoError(b, err)
 		}
 	}
 	for _, namespace := range []string{sizing.DefaultNamespace, plainNamespace} { // one cohort each
-		_, err = training.TrainNow(b.Context(), shapedRun(namespace, "task0", 0, 0).Try.TaskKey)
+		_, err := training.TrainNow(b.Context(), shapedRun(namespace, "task0", 0, 0).Try.TaskKey)
 		require.NoError(b, err)
 	}
 	require.NoError(b, training.LearnShapes(b.Context(), time.Now()))

@@ -37,18 +37,18 @@ func hasCycle(j int, rows [][]sizing.Value, y []float64, period, phase func(days
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
 		if v := cells[j]; v.Kind != sizing.Missing {
-			addTo(periods, period(v.Num), y[i])
+			addTo(periods, period(v.Num), y[i]-y[0]) // equal peaks give exact zeros
 		}
 	}
 	phases := map[float64]*meanOf{}
 	var all meanOf
-	for _, at := range sortedKeys(periods) { // the order of a map would change the sums
+	for _, at := range slices.Sorted(maps.Keys(periods)) { // the order of a map would change the sums
 		mean := periods[at].mean()
 		all.add(mean)
 		addTo(phases, phase(at), mean)
 	}
 	between, within := 0.0, 0.0
-	for _, at := range sortedKeys(phases) {
+	for _, at := range slices.Sorted(maps.Keys(phases)) {
 		p := phases[at]
 		d := p.mean() - all.mean()
 		between += p.n * d * d
@@ -76,9 +76,6 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 	}
 	groups[group].add(v)
 }
-
-// sortedKeys returns the groups in ascending order.
-func sortedKeys(groups map[float64]*meanOf) []float64 { return slices.Sorted(maps.Keys(groups)) }
 
 // date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length), and for the trees the
 // day of the month (1 … 31) and the hour, if these were chosen.

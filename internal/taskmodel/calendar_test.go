@@ -34,7 +34,7 @@ func TestDatesGetColumnsForCyclesOfThePeak(t *testing.T) {
 	}{
 		"no cycle":                       {1500, 7 * time.Hour, func(time.Time) float64 { return noisy(0) }, false, false},
 		"growth":                         {1500, 7 * time.Hour, func(at time.Time) float64 { return noisy(float64(at.Unix()) / 1e7) }, false, false},
-		"constant peaks":                 {1500, 7 * time.Hour, func(time.Time) float64 { return 0 }, false, false},
+		"constant peaks":                 {1500, 7 * time.Hour, func(time.Time) float64 { return 20.123 }, false, false},
 		"weekends":                       {700, day, func(at time.Time) float64 { return noisy(float64(at.Weekday() % 6)) }, false, false},
 		"first day of the month":         {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, true, false},
 		"last day of the month":          {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.AddDate(0, 0, 1).Day() == 1)) }, true, false},
