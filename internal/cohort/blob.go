@@ -37,6 +37,9 @@ type blob struct {
 
 	Profiles *profilesBlob `cbor:",omitempty"`
 	RunTimes *runTimesBlob `cbor:",omitempty"`
+
+	DAGs         map[uint64]blob `cbor:",omitempty"`
+	AnswersFirst bool            `cbor:",omitempty"`
 }
 
 // setRecent stores which tasks are new to a model.
@@ -65,26 +68,22 @@ func (b *blob) recent() *recentTasks {
 
 // MarshalBinary encodes the model. Equal models have equal bytes.
 func (m *Model) MarshalBinary() ([]byte, error) {
-	var trees []byte
-	if m.trees != nil {
-		var err error
-		if trees, err = m.trees.MarshalBinary(); err != nil {
-			return nil, err
-		}
-	}
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
 		return nil, err
 	}
-	var ratioTrees []byte
-	if m.byRequest {
-		trees, ratioTrees = nil, trees
+	b, err := m.encoded()
+	if err != nil {
+		return nil, err
 	}
-	b := blob{
-		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
-		Largest: m.Largest, Exceeded: m.Exceeded, Highest: m.Highest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
+	if len(m.dags) > 0 {
+		b.DAGs = make(map[uint64]blob, len(m.dags))
 	}
-	b.setRecent(m.recent)
+	for dag, own := range m.dags {
+		if b.DAGs[dag], err = own.encoded(); err != nil {
+			return nil, err
+		}
+	}
 	if b.Profiles, err = m.profiles.encoded(); err != nil {
 		return nil, err
 	}
@@ -94,44 +93,87 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	return mode.Marshal(b)
 }
 
+// encoded returns what the model of a namespace and that of a DAG have in common.
+func (m *Model) encoded() (blob, error) {
+	var trees, ratioTrees []byte
+	if m.trees != nil {
+		var err error
+		if trees, err = m.trees.MarshalBinary(); err != nil {
+			return blob{}, err
+		}
+	}
+	if m.byRequest {
+		trees, ratioTrees = nil, trees
+	}
+	b := blob{
+		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
+		Largest: m.Largest, Exceeded: m.Exceeded, Highest: m.Highest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
+		AnswersFirst: m.answersFirst,
+	}
+	b.setRecent(m.recent)
+	return b, nil
+}
+
 // Open decodes the output of MarshalBinary. It returns an error if data is damaged.
 func Open(data []byte) (*Model, error) {
 	var b blob
 	if err := cbor.Unmarshal(data, &b); err != nil {
 		return nil, fmt.Errorf("decode a cohort: %w", err)
 	}
+	m, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	if m.RunTimes, err = b.RunTimes.open(); err != nil {
+		return nil, err
+	}
+	if m.profiles, err = b.Profiles.open(); err != nil {
+		return nil, err
+	}
+	if len(b.DAGs) > maxDAGs {
+		return nil, fmt.Errorf("decode a cohort: %d models of DAGs are out of range", len(b.DAGs))
+	}
+	if len(b.DAGs) > 0 {
+		m.dags = make(map[uint64]*Model, len(b.DAGs))
+	}
+	for dag, encoded := range b.DAGs {
+		own, err := encoded.open()
+		if err != nil {
+			return nil, fmt.Errorf("the model of DAG %x: %w", dag, err)
+		}
+		own.ofDAG, own.answersFirst = true, encoded.AnswersFirst
+		m.dags[dag] = own
+	}
+	return m, nil
+}
+
+// open decodes what the model of a namespace and that of a DAG have in common.
+func (b *blob) open() (*Model, error) {
 	if !b.Ratios.isValid() {
 		return nil, fmt.Errorf("decode a cohort: the ratios of peak to request %+v are not valid", b.Ratios)
 	}
-	runTimes, err := b.RunTimes.open()
-	if err != nil {
-		return nil, err
-	}
-	profiles, err := b.Profiles.open()
-	if err != nil {
-		return nil, err
+	m := &Model{
+		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
+		ratios: b.Ratios, recent: b.recent(),
 	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Ratios.Tasks > 0 {
-		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios, recent: b.recent(), profiles: profiles, RunTimes: runTimes}, nil
+		return m, nil
 	}
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
 	}
-	m := &Model{
-		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, trees: new(gbt.Regressor),
-		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
-		ratios: b.Ratios, recent: b.recent(), profiles: profiles, RunTimes: runTimes,
-	}
+	m.encoder, m.trees = encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, new(gbt.Regressor)
 	for i, e := range b.Errors {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {
 			return nil, fmt.Errorf("decode a cohort: error %d of %v is not a number in ascending order", i, e.Error)
 		}
 	}
 	m.setErrors(b.Errors)
+	trees := b.Trees
 	if m.byRequest {
-		b.Trees = b.RatioTrees
+		trees = b.RatioTrees
 	}
-	if err := m.trees.UnmarshalBinary(b.Trees); err != nil {
+	if err := m.trees.UnmarshalBinary(trees); err != nil {
 		return nil, fmt.Errorf("decode a cohort: %w", err)
 	}
 	if m.trees.Cols() != m.columns() {

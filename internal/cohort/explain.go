@@ -42,10 +42,17 @@ func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 	if !(a.amount > 0) {
 		return Explanation{}, false
 	}
+	if a.ofDAG {
+		m = m.of(&q.Task)
+	}
+	return m.explain(q, a), true
+}
+
+func (m *Model) explain(q *Question, a *Answer) (e Explanation) {
 	names, values, phi, expected := m.effects(&q.Facts)
-	e.Base, e.BaseName = expected, "the typical peak of similar tasks"
+	e.Base, e.BaseName = expected, "the typical peak of "+m.describeTasks()
 	if m.byRequest {
-		e.Base, e.BaseName = expected+math.Log(float64(q.Requested.Memory)), "the typical share of the request that similar tasks use"
+		e.Base, e.BaseName = expected+math.Log(float64(q.Requested.Memory)), "the typical share of the request that "+m.describeTasks()+" use"
 	}
 	e.Level = m.level(&q.Facts)
 	order := make([]int, len(names))
@@ -68,11 +75,11 @@ func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: now - e.Level})
 	unbounded := math.Log(float64(a.unbounded))
 	if a.isRequests {
-		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which similar tasks do not exceed", Log: unbounded - now})
+		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which " + m.describeTasks() + " do not exceed", Log: unbounded - now})
 	} else {
 		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - now})
 	}
-	return e, true
+	return e
 }
 
 // effects returns the facts, their values by name, their effects on the prediction of the trees, and

@@ -33,6 +33,11 @@ type taskRows struct {
 	rows []Row
 	runs int // number of runs with a peak, including those that rows no longer contains
 
+	largest   float64      // largest peak, in bytes
+	requested sizing.Bytes // of the first success
+	exceeded  bool         // the first success exceeded its request
+	unseen    float64      // error of the namespace's model on the first success, log(peak) − level; NaN: unknown
+
 	ratio float64 // log of the largest share of its request that a run used; -Inf: unknown
 }
 
@@ -49,6 +54,7 @@ type Learner struct {
 	current  *Model
 	errors   []unseenError          // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed
+	dags     map[string]*dagState   // nil: no DAG has a model of its own
 }
 
 // unseenError is the error of the level for the first run of a task. After a kill it is a lower
@@ -59,15 +65,27 @@ type unseenError struct {
 
 // NewLearner returns an empty Learner.
 func NewLearner() *Learner {
+	l := newLearner()
+	l.dags = map[string]*dagState{}
+	return l
+}
+
+// newLearner returns an empty Learner in which no DAG has a model of its own.
+func newLearner() *Learner {
 	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}}
 }
 
 // Model returns the current model; nil while too few tasks are known. The model is immutable.
-func (l *Learner) Model() *Model { return l.current }
+func (l *Learner) Model() *Model {
+	if len(l.dags) < 2 {
+		return l.current
+	}
+	return l.withDAGs()
+}
 
 // Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks.
 func Fit(rows []Row) *Model {
-	l := NewLearner()
+	l := newLearner()
 	completeMetadata(rows)
 	for i := range rows {
 		l.Add(rows[i])
@@ -79,7 +97,7 @@ func Fit(rows []Row) *Model {
 		return nil
 	}
 	published := l.current.withTasks(l)
-	published.RunTimes = fitRunTimes(rows)
+	published.RunTimes, published.dags = fitRunTimes(rows), l.fitDAGs()
 	return published
 }
 
@@ -102,16 +120,19 @@ func (l *Learner) Add(r Row) {
 		return
 	}
 	task := l.tasks[r.Task]
-	if task == nil {
+	isNew, expected := task == nil, math.NaN()
+	if isNew {
+		expected = l.current.expected(&r.Facts)
 		l.recordError(&r)
 	}
 	if r.Killed {
 		return
 	}
 	l.largest = max(l.largest, r.Peak)
-	if task == nil {
-		task = &taskRows{key: r.Task, ratio: math.Inf(-1)}
-		l.compareRequest(&r)
+	if isNew {
+		task = &taskRows{key: r.Task, ratio: math.Inf(-1), unseen: math.Log(r.Peak) - expected, requested: r.Requested.Memory}
+		task.exceeded = r.Peak > float64(task.requested)
+		l.compareRequest(task)
 		l.tasks[r.Task] = task
 		l.order = append(l.order, task)
 		if len(l.order) > maxTasks {
@@ -126,6 +147,7 @@ func (l *Learner) Add(r Row) {
 	if r.Requested.Memory > 0 {
 		task.ratio = max(task.ratio, math.Log(r.Peak/float64(r.Requested.Memory)))
 	}
+	task.largest = max(task.largest, r.Peak)
 	task.runs++
 	l.runs++
 	switch {
@@ -134,17 +156,20 @@ func (l *Learner) Add(r Row) {
 	case !l.hasTrees() && len(l.order) >= minRatioTasks && l.runs >= MinTasks:
 		l.current = (&Model{}).withErrors(nil, l)
 	}
+	if l.dags != nil {
+		l.learnDAG(r.Task.DAG, isNew)
+	}
 }
 
 // hasTrees reports whether the current model has trees.
 func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
 
 // compareRequest counts whether the first success of a task exceeded its request.
-func (l *Learner) compareRequest(r *Row) {
-	if requested := r.Requested.Memory; requested > 0 {
-		l.highest = max(l.highest, requested)
+func (l *Learner) compareRequest(t *taskRows) {
+	if t.requested > 0 {
+		l.highest = max(l.highest, t.requested)
 		l.requests++
-		if r.Peak > float64(requested) {
+		if t.exceeded {
 			l.exceeded++
 		}
 	}

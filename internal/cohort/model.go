@@ -40,6 +40,10 @@ type Model struct {
 	RunTimes *RunTimes    // nil while there are too few tasks with a run time; only a model of Fit has them
 	recent   *recentTasks // nil while the model is not published
 	profiles *Profiles    // nil if the namespace has too few tasks with a usage profile
+
+	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in such a model
+	ofDAG        bool              // the model knows the tasks of one DAG only
+	answersFirst bool              // a model of a DAG that predicts its tasks better than that of the namespace
 }
 
 // withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
@@ -76,6 +80,7 @@ type Answer struct {
 	amount     float64      // by the trees and the margin; 0 if the request sized the task
 	unbounded  sizing.Bytes // before floor, bins and cap
 	isRequests bool         // the request, which known tasks do not exceed, is less than amount
+	ofDAG      bool         // the model of the DAG answered
 }
 
 // The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
@@ -103,17 +108,47 @@ type Question struct {
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
 
-// CanSize reports whether the trees can size a task: there are enough errors, and the request is in
+// CanSize reports whether trees can size a task: there are enough errors, and the request is in
 // the known range. It returns false for a nil model.
-func (m *Model) CanSize(f Facts) bool {
-	return m != nil && m.weight() >= minErrors && !m.isOutside(&f)
+func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
+
+func (m *Model) canSize(f *Facts) bool {
+	return m != nil && m.weight() >= minErrors && !m.isOutside(f)
 }
 
-// Size answers for a task that the model has not learned. The request sizes a task if the trees
-// cannot. ok is false if neither can, or if the prediction is not finite.
+// expected returns the log peak without a margin on which an answer would be based; NaN if the model
+// cannot answer.
+func (m *Model) expected(f *Facts) float64 {
+	switch {
+	case m.canSize(f) && !(m.byRequest && f.Requested.Memory <= 0):
+		return m.level(f)
+	case m != nil && m.ratios.Tasks >= minRatioTasks && f.Requested.Memory > 0:
+		return m.ratios.Mean + math.Log(float64(f.Requested.Memory))
+	}
+	return math.NaN()
+}
+
+// Known returns the numbers of tasks and runs of the model that answers first for a task.
+func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
+	first := m.first(&task)
+	return first.Tasks, first.Runs
+}
+
+// Size answers for a task that the model has not learned: by the model of the task's DAG or of the
+// namespace, and in each by the trees or, if they cannot, by the request. ok is false if none of them
+// can, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
-	if !m.CanSize(q.Facts) {
-		return m.sizeByRequest(&q)
+	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
+		if a, ok = own.size(&q); ok {
+			return a, true
+		}
+	}
+	return m.size(&q)
+}
+
+func (m *Model) size(q *Question) (a Answer, ok bool) {
+	if !m.canSize(&q.Facts) {
+		return m.sizeByRequest(q)
 	}
 	level := m.level(&q.Facts)
 	if math.IsNaN(level) || math.IsInf(level, 0) {
@@ -125,12 +160,20 @@ func (m *Model) Size(q Question) (a Answer, ok bool) {
 		limit = q.Requested.Memory
 		a.isRequests = true
 	}
-	a.amount, a.unbounded = amount, limit
+	a.ofDAG, a.amount, a.unbounded = m.ofDAG, amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
-	a.Reason = fmt.Sprintf("%s: similar tasks: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
-		a.Limit.Approx(), a.Level.Approx(), float64(a.Limit)/float64(max(1, a.Level)), m.Tasks, m.Runs)
+	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
+		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), float64(a.Limit)/float64(max(1, a.Level)), m.Tasks, m.Runs)
 	return a, true
+}
+
+// describeTasks says in a reason which tasks the model knows.
+func (m *Model) describeTasks() string {
+	if m.ofDAG {
+		return "tasks of this DAG"
+	}
+	return "similar tasks"
 }
 
 // bound applies the floor, rounds up to the bins, and then applies the cap.

@@ -78,10 +78,11 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	if a.Limit >= requested {
 		return Answer{}, false
 	}
+	a.ofDAG = m.ofDAG
 	a.Level = sizing.Bytes(typical * float64(requested))
 	a.Promised = experts.Probability(t.Survival((math.Log(float64(a.Limit)/float64(requested)) - m.ratios.Mean) / scale))
-	a.Reason = fmt.Sprintf("%s: similar tasks: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks; from %d tasks, %d runs",
-		a.Limit.Approx(), typical, share, 100*a.Promised, m.ratios.Tasks, m.Runs)
+	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks; from %d tasks, %d runs",
+		a.Limit.Approx(), m.describeTasks(), typical, share, 100*a.Promised, m.ratios.Tasks, m.Runs)
 	return a, true
 }
 

@@ -50,7 +50,9 @@ func (m *Model) withTasks(l *Learner) *Model {
 
 // Level predicts the log peak of a task without history; NaN if the trees cannot. It is valid for a
 // nil model.
-func (m *Model) Level(f *Facts) float64 {
+func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
+
+func (m *Model) treeLevel(f *Facts) float64 {
 	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
 		return math.NaN()
 	}
@@ -58,9 +60,16 @@ func (m *Model) Level(f *Facts) float64 {
 }
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
-// nothing. level is the log peak that was predicted for the run; NaN if it is unknown. Learning the
+// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. Learning the
 // same run again changes nothing.
 func (m *Model) Learn(r *Row, level float64) *Model {
+	if m.first(&r.Task) != m {
+		return m.learnRun(r, math.NaN()).learnDAG(r, level)
+	}
+	return m.learnRun(r, level).learnDAG(r, math.NaN())
+}
+
+func (m *Model) learnRun(r *Row, level float64) *Model {
 	if m == nil || m.recent == nil || !(r.Peak > 0) || len(m.recent.added) >= maxRecent || len(m.recent.killed) >= maxRecent {
 		return m
 	}
@@ -114,7 +123,7 @@ func (m *Model) learnError(task uint64, r *Row, level float64) bool {
 	if wasKilled {
 		level = before.Level
 	} else if math.IsNaN(level) {
-		level = m.Level(&r.Facts)
+		level = m.treeLevel(&r.Facts)
 	}
 	now := math.Log(r.Peak) - level
 	switch {

@@ -191,7 +191,8 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 	facts := factsOf(ask)
 	place, isPlaced := c.cohort.Place(&facts)
 	if a.Source == sizing.FromCohort {
-		a.Cohort = &sizing.Cohort{Profile: place.Profile, Confidence: place.Confidence, Tasks: c.cohort.Tasks, Runs: c.cohort.Runs}
+		tasks, runs := c.cohort.Known(facts.Task)
+		a.Cohort = &sizing.Cohort{Profile: place.Profile, Confidence: place.Confidence, Tasks: tasks, Runs: runs}
 		if level := c.cohort.Level(&facts); !math.IsNaN(level) {
 			a.Cohort.Level = level
 		}

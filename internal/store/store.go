@@ -175,8 +175,9 @@ type Cohorts interface {
 	Cohort(ctx context.Context, namespace string) (Cohort, error)
 	// CohortVersions returns the version of every namespace that has a cohort.
 	CohortVersions(context.Context) (map[string]int, error)
-	// CohortAge compares the stored cohort of a namespace with its stored reports.
-	CohortAge(ctx context.Context, namespace string) (CohortAge, error)
+	// CohortAge compares the stored cohort of a namespace with its stored reports. A training uses at
+	// most perTask reports of a task.
+	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
 // Cohort is the model of a namespace. Only package cohort interprets the blob.
@@ -186,6 +187,8 @@ type Cohort struct {
 	Format      int // of Blob
 	Blob        []byte
 	Runs, Kills int // stored reports and kills at the training
+	UsedRuns    int // the same, with at most as many of each task as a training uses
+	UsedKills   int
 	TrainedAt   time.Time
 }
 
@@ -193,8 +196,9 @@ type Cohort struct {
 type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
-	LearnedRuns, LearnedKills int
-	Runs, Kills               int
+	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
+	Runs, Kills               int // stored reports and kills
+	UsedRuns, UsedKills       int // the same, with at most as many of each task as a training uses
 }
 
 // Receipts stores the receipts of answers.

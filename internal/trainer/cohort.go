@@ -28,7 +28,7 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 }
 
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
-	age, err := t.store.CohortAge(ctx, namespace)
+	age, err := t.store.CohortAge(ctx, namespace, cohort.RowsPerTask)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,8 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 		return err
 	}
 	version, err := t.store.PublishCohort(ctx, store.Cohort{
-		Namespace: namespace, Version: age.Version, Format: cohort.Format, Blob: blob, Runs: age.Runs, Kills: age.Kills, TrainedAt: time.Now(),
+		Namespace: namespace, Version: age.Version, Format: cohort.Format, Blob: blob, Runs: age.Runs, Kills: age.Kills,
+		UsedRuns: age.UsedRuns, UsedKills: age.UsedKills, TrainedAt: time.Now(),
 	})
 	if err == nil {
 		t.log.InfoContext(ctx, "trained a cohort", "namespace", namespace, "version", version, "tasks", model.Tasks, "runs", model.Runs, "took", time.Since(start))
@@ -85,15 +86,15 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether the number of reports, or of kills among them, has grown by more than
-// cohort.RefitGrowth. In a namespace with few kills a single kill is enough.
+// isCohortDue reports whether the number of reports that a training uses, or of kills among them, has
+// grown by more than cohort.RefitGrowth. In a namespace with few kills a single kill is enough.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
-	case age.Runs < cohort.MinTasks:
+	case age.UsedRuns < cohort.MinTasks:
 		return false
 	case age.Format != cohort.Format:
 		return true
 	}
 	grown := func(now, learned int) bool { return float64(now) > float64(learned)*(1+cohort.RefitGrowth) }
-	return grown(age.Runs, age.LearnedRuns) || grown(age.Kills, age.LearnedKills)
+	return grown(age.UsedRuns, age.LearnedRuns) || grown(age.UsedKills, age.LearnedKills)
 }

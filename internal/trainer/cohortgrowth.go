@@ -11,7 +11,7 @@ import (
 )
 
 // cohortGrowth counts the reports that trainings of this process have read since the age of a
-// cohort was read. It avoids reading the age after every training, which adds up the tallies of
+// cohort was read, as far as a training of the cohort uses them. It avoids reading the age after every training, which adds up the tallies of
 // all tasks of the namespace.
 type cohortGrowth struct {
 	mu         sync.Mutex
@@ -36,12 +36,18 @@ func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	if g == nil {
 		return
 	}
-	g.runs += max(0, h.Total-active.Observations)
+	used := func(reports int) int { return min(reports, cohort.RowsPerTask) }
+	g.runs += max(0, used(h.Total)-used(active.Observations))
+	kills, learned := 0, 0
 	for i := range h.Rows {
-		if r := &h.Rows[i]; r.Seq > active.LastSeq && r.Outcome.OOM() {
-			g.kills++
+		if r := &h.Rows[i]; r.Outcome.OOM() {
+			kills++
+			if r.Seq <= active.LastSeq {
+				learned++
+			}
 		}
 	}
+	g.kills += used(kills) - used(learned)
 }
 
 // isTooEarly reports whether the cohort of a namespace cannot be due, as far as this process knows.
@@ -64,10 +70,10 @@ func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time
 	if c.namespaces == nil {
 		c.namespaces = map[string]*growth{}
 	}
-	g := &growth{dueRuns: cohort.MinTasks - age.Runs, dueKills: math.MaxInt, readAt: now}
-	if age.Runs >= cohort.MinTasks {
+	g := &growth{dueRuns: cohort.MinTasks - age.UsedRuns, dueKills: math.MaxInt, readAt: now}
+	if age.UsedRuns >= cohort.MinTasks {
 		missing := func(now, learned int) int { return int(float64(learned)*(1+cohort.RefitGrowth)) + 1 - now }
-		g.dueRuns, g.dueKills = missing(age.Runs, age.LearnedRuns), missing(age.Kills, age.LearnedKills)
+		g.dueRuns, g.dueKills = missing(age.UsedRuns, age.LearnedRuns), missing(age.UsedKills, age.LearnedKills)
 	}
 	c.namespaces[namespace] = g
 }

@@ -14,13 +14,13 @@ import (
 func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth
-	learned := store.CohortAge{Version: 1, Format: cohort.Format, LearnedRuns: 100, LearnedKills: 20, Runs: 105, Kills: 20}
+	learned := store.CohortAge{Version: 1, Format: cohort.Format, LearnedRuns: 100, LearnedKills: 20, Runs: 5000, Kills: 90, UsedRuns: 105, UsedKills: 20}
 	trained := func(runs, kills int) {
-		h := sizing.History{Task: sizing.TaskKey{Namespace: "emea"}, Total: 50 + runs, Rows: []sizing.HistoryRow{{Seq: 9, Outcome: sizing.OOMKilled}}}
+		h := sizing.History{Task: sizing.TaskKey{Namespace: "emea"}, Total: 2 + runs, Rows: []sizing.HistoryRow{{Seq: 9, Outcome: sizing.OOMKilled}}}
 		for i := range kills {
 			h.Rows = append(h.Rows, sizing.HistoryRow{Seq: int64(10 + i), Outcome: sizing.OOMKilled})
 		}
-		c.add(&h, &store.Model{Observations: 50, LastSeq: 9})
+		c.add(&h, &store.Model{Observations: 2, LastSeq: 9})
 	}
 	assert.False(t, c.isTooEarly("emea", now), "the age was not read yet")
 	c.set("emea", &learned, now)
@@ -36,12 +36,15 @@ func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	c.set("emea", &learned, now)
 	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "other replicas train, too")
 	assert.False(t, c.isTooEarly("apac", now))
-	c.set("emea", &store.CohortAge{Runs: 3}, now)
+	c.set("emea", &store.CohortAge{UsedRuns: 3}, now)
 	trained(cohort.MinTasks-4, 0)
 	assert.True(t, c.isTooEarly("emea", now))
 	trained(1, 0)
 	assert.False(t, c.isTooEarly("emea", now))
-	learned.Runs = 200
+	c.set("emea", &learned, now)
+	c.add(&sizing.History{Task: sizing.TaskKey{Namespace: "emea"}, Total: 900}, &store.Model{Observations: cohort.RowsPerTask})
+	assert.True(t, c.isTooEarly("emea", now), "a training uses no more reports of this task")
+	learned.UsedRuns = 200
 	c.set("emea", &learned, now)
 	assert.False(t, c.isTooEarly("emea", now), "a cohort that is due stays due until it is trained")
 }

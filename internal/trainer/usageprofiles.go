@@ -72,7 +72,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	if now.Sub(stored.LearnedAt) < t.cfg.ProfilesEvery {
 		return nil
 	}
-	age, err := t.store.CohortAge(ctx, namespace)
+	age, err := t.store.CohortAge(ctx, namespace, usageprofile.RunsPerTask)
 	if err != nil {
 		return err
 	}

@@ -11,17 +11,17 @@ import (
 )
 
 const publishCohortSQL = `
-	INSERT INTO cohort (namespace, version, format, runs, kills, trained_at, blob)
-	VALUES ($1, $2 + 1, $3, $4, $5, $6, $7)
+	INSERT INTO cohort (namespace, version, format, runs, kills, used_runs, used_kills, trained_at, blob)
+	VALUES ($1, $2 + 1, $3, $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (namespace) DO UPDATE
 	SET version = excluded.version, format = excluded.format, runs = excluded.runs, kills = excluded.kills,
-		trained_at = excluded.trained_at, blob = excluded.blob
+		used_runs = excluded.used_runs, used_kills = excluded.used_kills, trained_at = excluded.trained_at, blob = excluded.blob
 	WHERE cohort.version = $2
 	RETURNING version`
 
 // PublishCohort replaces the cohort of a namespace if its version has not changed.
 func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int, err error) {
-	err = s.pool.QueryRow(ctx, publishCohortSQL, c.Namespace, c.Version, c.Format, c.Runs, c.Kills, c.TrainedAt, c.Blob).Scan(&version)
+	err = s.pool.QueryRow(ctx, publishCohortSQL, c.Namespace, c.Version, c.Format, c.Runs, c.Kills, c.UsedRuns, c.UsedKills, c.TrainedAt, c.Blob).Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, sizing.Errorf(sizing.Conflict, "publish the cohort of %s: version %d is no longer the newest; train from the newest version", c.Namespace, c.Version)
 	}
@@ -29,12 +29,12 @@ func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int,
 }
 
 const cohortSQL = `
-	SELECT version, format, runs, kills, trained_at, blob FROM cohort WHERE namespace = $1`
+	SELECT version, format, runs, kills, used_runs, used_kills, trained_at, blob FROM cohort WHERE namespace = $1`
 
 // Cohort returns the cohort of a namespace.
 func (s *Store) Cohort(ctx context.Context, namespace string) (store.Cohort, error) {
 	c := store.Cohort{Namespace: namespace}
-	err := s.pool.QueryRow(ctx, cohortSQL, namespace).Scan(&c.Version, &c.Format, &c.Runs, &c.Kills, &c.TrainedAt, &c.Blob)
+	err := s.pool.QueryRow(ctx, cohortSQL, namespace).Scan(&c.Version, &c.Format, &c.Runs, &c.Kills, &c.UsedRuns, &c.UsedKills, &c.TrainedAt, &c.Blob)
 	c.TrainedAt = c.TrainedAt.UTC()
 	return c, orNotFound("read a cohort", err, "namespace %s has no cohort", namespace)
 }
@@ -64,14 +64,17 @@ func (s *Store) versions(ctx context.Context, operation, query string) (map[stri
 }
 
 const cohortAgeSQL = `
-	SELECT coalesce(c.version, 0), coalesce(c.format, 0), coalesce(c.runs, 0), coalesce(c.kills, 0), stored.runs, stored.kills
+	SELECT coalesce(c.version, 0), coalesce(c.format, 0), coalesce(c.used_runs, 0), coalesce(c.used_kills, 0),
+		stored.runs, stored.kills, stored.used_runs, stored.used_kills
 	FROM (
-		SELECT coalesce(sum(observations), 0)::bigint AS runs, coalesce(sum(kills), 0)::bigint AS kills
+		SELECT coalesce(sum(observations), 0)::bigint AS runs, coalesce(sum(kills), 0)::bigint AS kills,
+			coalesce(sum(least(observations, $2)), 0)::bigint AS used_runs, coalesce(sum(least(kills, $2)), 0)::bigint AS used_kills
 		FROM task JOIN tally ON tally.task = task.id WHERE namespace = $1) AS stored
 	LEFT JOIN cohort AS c ON c.namespace = $1`
 
 // CohortAge compares the cohort of a namespace with the tallies of its tasks.
-func (s *Store) CohortAge(ctx context.Context, namespace string) (a store.CohortAge, err error) {
-	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace).Scan(&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills)
+func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
+	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
+		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills)
 	return a, wrapError("read the age of a cohort", err)
 }

@@ -14,11 +14,11 @@ func testCohorts(t *testing.T, open func(*testing.T) store.Store) {
 	ctx := t.Context()
 	_, err := st.Cohort(ctx, "emea")
 	requireKind(t, sizing.NotFound, err)
-	age, err := st.CohortAge(ctx, "emea")
+	age, err := st.CohortAge(ctx, "emea", 2)
 	require.NoError(t, err)
 	require.Zero(t, age)
 
-	c := store.Cohort{Namespace: "emea", Format: 1, Blob: []byte("first"), Runs: 20, Kills: 3, TrainedAt: noon}
+	c := store.Cohort{Namespace: "emea", Format: 1, Blob: []byte("first"), Runs: 20, Kills: 3, UsedRuns: 12, UsedKills: 2, TrainedAt: noon}
 	version, err := st.PublishCohort(ctx, c)
 	require.NoError(t, err)
 	require.Equal(t, 1, version)
@@ -38,9 +38,11 @@ func testCohorts(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, map[string]int{"emea": 2}, versions)
 
 	key := sizing.TaskKey{Namespace: "emea", DAG: "dag", Task: "a"}
-	recordNew(t, st, success(firstTry(key, "r1"), sizing.GiB, 1), kill(firstTry(key, "r2"), sizing.GiB))
+	recordNew(t, st, success(firstTry(key, "r1"), sizing.GiB, 1), kill(firstTry(key, "r2"), sizing.GiB), success(firstTry(key, "r3"), sizing.GiB, 1))
+	other := sizing.TaskKey{Namespace: "emea", DAG: "dag", Task: "b"}
+	recordNew(t, st, success(firstTry(other, "r1"), sizing.GiB, 1))
 	recordNew(t, st, success(firstTry(task("elsewhere"), "r1"), sizing.GiB, 1))
-	age, err = st.CohortAge(ctx, "emea")
+	age, err = st.CohortAge(ctx, "emea", 2)
 	require.NoError(t, err)
-	require.Equal(t, store.CohortAge{Version: 2, Format: 1, LearnedRuns: 20, LearnedKills: 3, Runs: 2, Kills: 1}, age)
+	require.Equal(t, store.CohortAge{Version: 2, Format: 1, LearnedRuns: 12, LearnedKills: 2, Runs: 4, Kills: 1, UsedRuns: 3, UsedKills: 1}, age)
 }

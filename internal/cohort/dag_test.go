@@ -1,0 +1,135 @@
+package cohort
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// habitual returns a run of a task in a DAG whose requests say nothing.
+func habitual(i int, r *rand.Rand) Row {
+	row := task(i, r)
+	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
+	return row
+}
+
+// measured returns a run of a task of DAG "measured", which uses a fifth of its request. The request
+// says all: the other facts are new in each task.
+func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
+	return Row{
+		Facts: Facts{
+			Task:      sizing.TaskKey{Namespace: "n", DAG: "measured", Task: fmt.Sprint("step", i)},
+			Requested: sizing.Resources{Memory: requested},
+		},
+		Peak: float64(requested) / 5 * math.Exp(0.1*r.NormFloat64()),
+	}
+}
+
+// twoDAGs returns 300 tasks of one DAG and then n tasks of DAG "measured".
+func twoDAGs(n int) []Row {
+	r := rand.New(rand.NewPCG(7, 3))
+	var rows []Row
+	for i := range 300 {
+		rows = append(rows, habitual(i, r))
+	}
+	for i := range n {
+		rows = append(rows, measured(i, sizing.Bytes(1e9*(1+15*r.Float64())), r))
+	}
+	return rows
+}
+
+func TestTasksOfADAGAreComparedFirst(t *testing.T) {
+	for _, tasks := range []int{14, 30} { // by ratios, by trees
+		rows := twoDAGs(tasks)
+		asked := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
+		l := NewLearner()
+		for i := range rows {
+			l.Add(rows[i])
+		}
+		for name, m := range map[string]*Model{"stream": l.Model(), "training": Fit(rows)} {
+			a, ok := m.Size(question(&asked))
+			require.True(t, ok, name)
+			assert.Greater(t, a.Limit, sizing.Bytes(1.6e9), name)
+			assert.Less(t, a.Limit, sizing.Bytes(6e9), name)
+			assert.Contains(t, a.Reason, "tasks of this DAG", name)
+			known, _ := m.Known(asked.Task)
+			assert.LessOrEqual(t, known, tasks, name)
+
+		}
+	}
+}
+
+func TestRequestOutsideTheNamespaceIsComparedWithItsDAG(t *testing.T) {
+	rows := twoDAGs(14)
+	m := Fit(rows)
+	asked := measured(1000, 400e9, rand.New(rand.NewPCG(8, 3)))
+	a, ok := m.Size(question(&asked))
+	require.True(t, ok)
+	assert.Less(t, a.Limit, sizing.Bytes(300e9))
+	assert.Greater(t, a.Limit, sizing.Bytes(80e9))
+}
+
+func TestSingleDAGHasNoModelOfItsOwn(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 3))
+	var rows []Row
+	for i := range 60 {
+		rows = append(rows, task(i, r))
+	}
+	assert.Empty(t, Fit(rows).dags)
+}
+
+func TestKillRaisesTheNextGrantOfItsDAG(t *testing.T) {
+	m := Fit(twoDAGs(40))
+	asked := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
+	before, ok := m.Size(question(&asked))
+	require.True(t, ok)
+	require.True(t, before.ofDAG)
+	for i := range 6 {
+		killed := measured(2000+i, 8e9, rand.New(rand.NewPCG(11, 3)))
+		killed.Killed, killed.Peak = true, 3*float64(before.Limit)
+		m = m.Learn(&killed, m.Level(&killed.Facts))
+	}
+	after, ok := m.Size(question(&asked))
+	require.True(t, ok)
+	assert.Greater(t, after.Limit, before.Limit)
+	other := habitual(1000, rand.New(rand.NewPCG(9, 3)))
+	_, ok = m.Size(question(&other))
+	assert.True(t, ok)
+}
+
+func TestStoredModelsOfDAGsGiveTheSameAnswers(t *testing.T) {
+	for _, tasks := range []int{14, 30} {
+		m := Fit(twoDAGs(tasks))
+		blob, err := m.MarshalBinary()
+		require.NoError(t, err)
+		opened, err := Open(blob)
+		require.NoError(t, err)
+		again, err := opened.MarshalBinary()
+		require.NoError(t, err)
+		assert.Equal(t, blob, again)
+		for _, requested := range []sizing.Bytes{2e9, 8e9, 400e9} {
+			asked := measured(1000, requested, rand.New(rand.NewPCG(8, 3)))
+			q := question(&asked)
+			want, ok := m.Size(q)
+			require.True(t, ok)
+			got, _ := opened.Size(q)
+			assert.Equal(t, want, got)
+			explained, ok := m.Explain(&q, &want)
+			fromOpened, _ := opened.Explain(&q, &got)
+			assert.Equal(t, explained, fromOpened)
+			if ok {
+				sum := explained.Base
+				for _, s := range explained.Steps {
+					sum += s.Log
+				}
+				assert.InDelta(t, math.Log(float64(want.unbounded)), sum, 1e-6)
+			}
+		}
+	}
+}

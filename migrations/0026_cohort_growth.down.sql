@@ -1,0 +1,1 @@
+ALTER TABLE cohort DROP COLUMN used_kills, DROP COLUMN used_runs;
