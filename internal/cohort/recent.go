@@ -90,10 +90,19 @@ func (m *Model) learnRun(r *Row, level float64) *Model {
 		updated.Largest = max(m.Largest, r.Peak)
 		if requested := r.Requested.Memory; requested > 0 {
 			updated.Highest = max(m.Highest, requested)
+			known := float64(m.ratios.Tasks) // that have a request
+			updated.Exceeded = (m.Exceeded*known + indicator(r.Peak > float64(requested))) / (known + 1)
 			updated.ratios.add(math.Log(r.Peak / float64(requested)))
 		}
 	}
 	return &updated
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // has reports whether the model knows a success of a task.

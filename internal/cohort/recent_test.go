@@ -139,3 +139,24 @@ func TestKillsWithoutMetadataAreCompleted(t *testing.T) {
 	assert.Equal(t, rows[1].Metadata, rows[0].Metadata)
 	assert.Equal(t, sizing.Metadata(nil), rows[2].Metadata, "no other row of the task has any")
 }
+
+func TestExceededRequestsNoLongerBoundTheNextGrant(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 3))
+	var rows []Row
+	for i := range 40 {
+		row := task(i, r)
+		row.Requested.Memory = sizing.Bytes(row.Peak * 1.2)
+		rows = append(rows, row)
+	}
+	m := Fit(rows)
+	require.Zero(t, m.Exceeded)
+	for i := range 4 {
+		row := task(100+i, r)
+		row.Requested.Memory = sizing.Bytes(row.Peak / 2)
+		killed := row
+		killed.Killed, killed.Peak = true, float64(row.Requested.Memory)
+		m = m.Learn(&killed, math.NaN())
+		m = m.Learn(&row, math.NaN())
+	}
+	assert.InDelta(t, 4.0/44, m.Exceeded, 1e-9)
+}

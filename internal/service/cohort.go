@@ -67,12 +67,16 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 	return known.model
 }
 
+// cohortPollInterval is short, because the tasks of a new DAG run soon after one another, and each
+// learns from those before. A poll reads one row per namespace.
+const cohortPollInterval = 2 * time.Second
+
 // pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first
 // success it repeats the read every second, because the replica is not ready before.
 func (s *Service) pollCohorts(ctx context.Context) {
 	for {
 		s.refreshCohorts(ctx)
-		pause := s.cfg.PollInterval
+		pause := min(s.cfg.PollInterval, cohortPollInterval)
 		if !s.cohorts.isLoaded.Load() {
 			pause = min(pause, time.Second)
 		}

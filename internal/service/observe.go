@@ -102,7 +102,9 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 // training.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
+	request := s.tries.Request(&o.Try) // a retry has that of the killed try
 	answer, _ := s.tries.End(&o.Try)
+	answer.Request = request
 	if r.Replaced {
 		s.tries.Void(&o.Try)
 		s.reloadVoided(ctx, &o.Try)
