@@ -120,7 +120,7 @@ func (m *Model) canSize(f *Facts) bool {
 // cannot answer.
 func (m *Model) expected(f *Facts) float64 {
 	switch {
-	case m.canSize(f) && !(m.byRequest && f.Requested.Memory <= 0):
+	case m.canSize(f) && (!m.byRequest || f.Requested.Memory > 0):
 		return m.level(f)
 	case m != nil && m.ratios.Tasks >= minRatioTasks && f.Requested.Memory > 0:
 		return m.ratios.Mean + math.Log(float64(f.Requested.Memory))
