@@ -210,17 +210,18 @@ func newTry(ask *sizing.Ask) *Try {
 
 // featureText formats a feature for people.
 func featureText(v sizing.Value) string {
+	if v.Text != "" {
+		return v.Text
+	}
 	switch v.Kind {
 	case sizing.Number:
 		return strconv.FormatFloat(v.Num, 'g', -1, 64)
 	case sizing.Bool:
 		return strconv.FormatBool(v.Num == 1)
 	case sizing.Date:
-		if v.Text == "" {
-			return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Num)).Format(time.DateOnly)
-		}
+		return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Num)).Format(time.DateOnly)
 	}
-	return v.Text
+	return ""
 }
 
 // tryOfReceipt returns the try of a receipt with the explanation of its grant.

@@ -66,14 +66,15 @@ func askAnswer(a *sizing.Ask) (api.PredictRequest, error) {
 	return q, err
 }
 
+// jsonValue returns a feature as its sender wrote it.
 func jsonValue(v sizing.Value) any {
-	switch v.Kind {
-	case sizing.Number:
-		return v.Num
-	case sizing.Bool:
-		return v.Num == 1
-	case sizing.Category, sizing.Date:
+	switch {
+	case v.Text != "" || v.Kind == sizing.Category:
 		return v.Text
+	case v.Kind == sizing.Number:
+		return v.Num
+	case v.Kind == sizing.Bool:
+		return v.Num == 1
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func (s *Schema) Row(f Features, dst []float64) []float64 {
 // Read converts v to the field's kind. The result is missing if it cannot be converted.
 func (f *Field) Read(v Value) Value {
 	switch {
-	case f.Kind == Category && (v.Kind == Category || v.Kind == Date):
-		// A date in a category column is a category that looks like a date.
+	case f.Kind == Category && (v.Kind == Category || v.Kind == Date || v.Kind == Number && v.Text != ""):
+		// A date or an amount in a category column is a category that looks like one.
 		if v.Kind == Date && v.Text == "" { // decoded from a date field
 			return Value{Kind: Category, Text: dateText(v.Num)}
 		}
@@ -90,10 +90,10 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether the field stores v without losing its kind. A category field
-// keeps only the text of a date, so a date needs its own field.
+// CanStore reports whether the field stores v without losing its kind. A category field keeps only
+// the text of a date or an amount, so these need their own field.
 func (f *Field) CanStore(v Value) bool {
-	return f.Kind == v.Kind || v.Kind != Date && f.Read(v).Kind != Missing
+	return f.Kind == v.Kind || v.Kind != Date && (f.Kind != Category || v.Kind != Number) && f.Read(v).Kind != Missing
 }
 
 // Extend appends the fields and categories that f has and the schema lacks. It reports whether it
@@ -163,7 +163,7 @@ func (s *Schema) PreviousSameName() []int {
 // ReadStored converts a value that a field with the same name and another kind has stored, in a row
 // that is older than f.
 func (f *Field) ReadStored(v Value) Value {
-	if f.Kind == Date && v.Kind == Category {
+	if (f.Kind == Date || f.Kind == Number) && v.Kind == Category {
 		v = TextValue(v.Text)
 	}
 	return f.Read(v)
@@ -187,13 +187,13 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value. A date gets the text of its
-// reading as a category.
+// moreSpecific returns the more specific of two readings of one value. A date or an amount gets the
+// text of its reading as a category.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
 	}
-	if a.Kind == Date && b.Kind == Category {
+	if (a.Kind == Date || a.Kind == Number) && b.Kind == Category {
 		a.Text = b.Text
 	}
 	return a

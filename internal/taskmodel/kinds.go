@@ -50,7 +50,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 }
 
 // isMoreSpecific reports whether kind a takes precedence over b for a value that can be read as
-// both: a date can also be read as a category, and a bool as a number.
+// both: a date or an amount can also be read as a category, and a bool as a number.
 func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
@@ -79,10 +79,10 @@ func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 
 // describeValue formats a value as its sender wrote it.
 func describeValue(v sizing.Value) string {
-	switch v.Kind {
-	case sizing.Category, sizing.Date:
+	switch {
+	case v.Text != "" || v.Kind == sizing.Category:
 		return fmt.Sprintf("%.40q", v.Text)
-	case sizing.Bool:
+	case v.Kind == sizing.Bool:
 		return fmt.Sprint(v.Num == 1)
 	}
 	return fmt.Sprint(v.Num)

@@ -48,12 +48,16 @@ func sizes(value func(int) sizing.Value) shape {
 
 func TestFeatureKindFollowsTheMajority(t *testing.T) {
 	number := func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }
+	amount := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprintf("%d GB", size)) }
 	day := func(size int) sizing.Value { return dayValue(20000 + 7*size) }
 	name := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("size ", size)) }
 	for name, c := range map[string]struct {
 		value func(int) sizing.Value
 		odd   []sizing.Value
 	}{
+		"a text among amounts":            {amount, []sizing.Value{sizing.TextValue("n/a")}},
+		"an amount among texts":           {name, []sizing.Value{sizing.TextValue("2GB")}},
+		"a number among amounts":          {amount, []sizing.Value{sizing.NumberValue(3e9)}},
 		"a text among numbers":            {number, []sizing.Value{sizing.TextValue("n/a")}},
 		"ten texts among numbers":         {number, ten(sizing.TextValue("n/a"))},
 		"a date among numbers":            {number, []sizing.Value{sizing.TextValue("2020-01-03")}},
@@ -79,6 +83,18 @@ func ten(v sizing.Value) (values []sizing.Value) {
 		values = append(values, v)
 	}
 	return values
+}
+
+func TestAmountsInTextsAreLearnedAsNumbers(t *testing.T) {
+	draw := func(value func(gibs float64) sizing.Value) shape {
+		return func(rng *rand.Rand) (sizing.Features, float64) {
+			gibs := 1 + 99*rng.Float64() // nearly each value is new
+			return sizing.Features{"size": value(gibs)}, gibs * noise(rng, 0.02)
+		}
+	}
+	numbers, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.NumberValue(gibs) }), 200)
+	amounts, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.TextValue(fmt.Sprintf("%.3fGB", gibs)) }), 200)
+	assert.InDelta(t, numbers, amounts, 0.1*numbers)
 }
 
 func TestWarningNamesAValueOfAnotherKind(t *testing.T) {

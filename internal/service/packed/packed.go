@@ -22,6 +22,9 @@ func AppendNumber(b []byte, v float64) []byte {
 // AppendInt appends a signed integer.
 func AppendInt(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
 
+// withText marks the kind of a value that has a text.
+const withText = 1 << 7
+
 // AppendFeatures appends features. It writes their number plus one first, or 0 for nil, so that
 // unknown features differ from an empty set.
 func AppendFeatures(b []byte, features sizing.Features) []byte {
@@ -30,11 +33,15 @@ func AppendFeatures(b []byte, features sizing.Features) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(features))+1)
 	for name, v := range features {
-		b = append(AppendText(b, name), byte(v.Kind))
+		kind := byte(v.Kind)
+		if v.Text != "" {
+			kind |= withText
+		}
+		b = append(AppendText(b, name), kind)
 		if v.Kind != sizing.Category {
 			b = AppendNumber(b, v.Num)
 		}
-		if v.Kind == sizing.Category || v.Kind == sizing.Date {
+		if v.Text != "" {
 			b = AppendText(b, v.Text)
 		}
 	}
@@ -92,11 +99,12 @@ func (r Reader) Features() sizing.Features {
 	}
 	features := make(sizing.Features, n-1)
 	for range n - 1 {
-		name, v := r.Text(), sizing.Value{Kind: sizing.ValueKind(r.Byte())}
+		name, kind := r.Text(), r.Byte()
+		v := sizing.Value{Kind: sizing.ValueKind(kind &^ withText)}
 		if v.Kind != sizing.Category {
 			v.Num = r.Number()
 		}
-		if v.Kind == sizing.Category || v.Kind == sizing.Date {
+		if kind&withText != 0 {
 			v.Text = r.Text()
 		}
 		features[name] = v

@@ -14,7 +14,7 @@ func TestFeaturesAreReadBackBitForBit(t *testing.T) {
 		nil,
 		{},
 		{"zero value": {}, "number": sizing.NumberValue(-math.MaxFloat64), "bool": sizing.BoolValue(true)},
-		{"": sizing.TextValue(""), "date": sizing.TextValue("2020-01-03"), "text ü\x00": sizing.TextValue("☃")},
+		{"": sizing.TextValue(""), "date": sizing.TextValue("2020-01-03"), "amount": sizing.TextValue("2.5 GB"), "text ü\x00": sizing.TextValue("☃")},
 	} {
 		encoded := Reader(AppendFeatures(nil, want))
 		assert.Equal(t, want, encoded.Features())

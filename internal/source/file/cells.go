@@ -174,19 +174,18 @@ func parseFeature(cell string) sizing.Value {
 }
 
 func formatFeature(v sizing.Value) string {
+	if v.Text != "" {
+		return v.Text
+	}
 	switch v.Kind {
-	case sizing.Missing:
-		return ""
 	case sizing.Number:
 		return strconv.FormatFloat(v.Num, 'f', -1, 64)
 	case sizing.Bool:
 		return strconv.FormatBool(v.Num != 0)
-	case sizing.Date:
-		if v.Text == "" { // a row decoded from the store has the date only as a number
-			return formatDate(v.Num)
-		}
+	case sizing.Date: // a row decoded from the store has the date only as a number
+		return formatDate(v.Num)
 	}
-	return v.Text
+	return ""
 }
 
 // formatDate formats days since 1970-01-01 UTC as a date, or as a time if they have a fraction.

@@ -164,10 +164,10 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 }
 
 func jsonValue(v sizing.Value) any {
-	switch v.Kind {
-	case sizing.Number:
+	switch {
+	case v.Text == "" && v.Kind == sizing.Number:
 		return v.Num
-	case sizing.Bool:
+	case v.Kind == sizing.Bool:
 		return v.Num != 0
 	}
 	return formatFeature(v)

@@ -36,7 +36,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("a receipt is read back bit for bit", func(t *testing.T) {
 		third, denormal, lifts := 1.0/3, math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
 		want := receipt("whole", sizing.TryKey{TaskKey: task("whole"), RunID: "r", MapIndex: 3, Number: 2}, third, noon.Add(time.Microsecond))
-		want.Ask.Features = sizing.Features{"a": sizing.NumberValue(denormal), "b": sizing.TextValue("<ü & \"☃\">"), "c": sizing.TextValue("2020-01-03"), "d": sizing.BoolValue(false), "e": {}}
+		want.Ask.Features = sizing.Features{"a": sizing.NumberValue(denormal), "b": sizing.TextValue("<ü & \"☃\">"), "c": sizing.TextValue("2020-01-03"), "d": sizing.BoolValue(false), "e": {}, "f": sizing.TextValue("2.5 GB")}
 		want.Ask.Requested, want.Ask.MaxMemory = sizing.Resources{Memory: sizing.MaxBytes, CPU: 0.1}, 1
 		a := &want.Allocation
 		a.CPU, a.Duration = 0.1, &sizing.Duration{Median: time.Nanosecond, P95: time.Hour}

@@ -1,0 +1,48 @@
+package sizing_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func TestTextWithAUnitIsANumber(t *testing.T) {
+	for text, want := range map[string]float64{
+		"37.5GB": 37.5e9, "512 MiB": 512 << 20, "16Gi": 16 << 30, "0B": 0, "1 byte": 1, "10k": 1e4, "3.2M": 3.2e6,
+		"90 min": 5400, "2h": 7200, "250ms": 0.25, "3 days": 259200, "80%": 0.8,
+	} {
+		v := sizing.TextValue(text)
+		assert.Equal(t, sizing.Number, v.Kind, text)
+		assert.InDelta(t, want, v.Num, 1e-9*want, text)
+		assert.Equal(t, text, v.Text)
+	}
+	for _, text := range []string{"", "GB", "1253", "1.2.3GB", "-3GB", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
+		assert.Equal(t, sizing.Value{Kind: sizing.Category, Text: text}, sizing.TextValue(text))
+	}
+}
+
+func TestSchemaStoresAnAmountAsANumber(t *testing.T) {
+	var s sizing.Schema
+	amount := sizing.Features{"size": sizing.TextValue("2GB")}
+	require.True(t, s.Extend(amount))
+	assert.Equal(t, []sizing.Field{{Name: "size", Kind: sizing.Number}}, s.Fields)
+	assert.InDelta(t, 2e9, s.Row(amount, nil)[0], 0)
+
+	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("unknown")}))
+	require.True(t, s.Extend(amount), "a category field keeps the text of an amount")
+	row := s.Row(amount, nil)
+	assert.InDelta(t, 2e9, row[0], 0)
+	assert.Equal(t, sizing.Features{"size": sizing.TextValue("2GB")}, s.Features(row))
+	assert.False(t, s.Extend(amount))
+}
+
+func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {
+	s := sizing.Schema{Version: 1, Fields: []sizing.Field{{Name: "size", Kind: sizing.Category, Categories: []string{"2GB", "unknown"}}}}
+	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("3GB")}), "an amount gets a field of its own")
+	require.Equal(t, sizing.Number, s.Fields[1].Kind)
+	assert.Equal(t, sizing.TextValue("2GB"), s.Fields[1].ReadStored(s.Fields[0].Value(0)))
+	assert.Equal(t, sizing.Missing, s.Fields[1].ReadStored(s.Fields[0].Value(1)).Kind)
+}
