@@ -38,14 +38,14 @@ func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) 
 }
 
 // parseFeature infers the kind of a value. Empty text is a missing value, and text in quotes is a
-// category; any other text is a boolean, a number, a date or a category.
+// string as in JSON; any other text is a boolean, a number, a date or a category.
 func parseFeature(text string) (sizing.Value, error) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {
 	case text == "":
 		return sizing.Value{}, nil
 	case len(quoted) < len(text) && strings.HasSuffix(quoted, `"`):
-		return sizing.Value{Kind: sizing.Category, Text: strings.TrimSuffix(quoted, `"`)}, nil
+		return sizing.TextValue(strings.TrimSuffix(quoted, `"`)), nil
 	case text == "true" || text == "false":
 		return sizing.BoolValue(text == "true"), nil
 	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':

@@ -1,13 +1,12 @@
 package sizing
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
 
-// units are the factors of the units that an amount in a text may have: bytes and seconds. Letters
-// without B are the suffixes of Kubernetes quantities and of counts (500M, 16Gi). m is minutes.
+// units are the factors of the units that an amount may have: bytes, seconds and counts. Letters
+// without B are suffixes of Kubernetes quantities and of counts (16Gi, 500M); m is minutes.
 var units = map[string]float64{
 	"B": 1, "bytes": 1, "byte": 1,
 	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
@@ -22,26 +21,31 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxAmount is the longest text that can be an amount.
-const maxAmount = 32
+// maxDigits bounds the digits of an amount. A longer number is an id, which a float64 cannot hold.
+const maxDigits = 15
 
-// parseAmount reads a decimal number with a unit, such as "37.5GB" or "90 min". The result is in
-// bytes, seconds, counts or, for a percentage, as a fraction.
+// parseAmount reads a decimal number without or with a unit, such as "1253", "37.5GB" or "90 min". The
+// result is in bytes, seconds, counts or, for a percentage, as a fraction. A number with leading zeros
+// is a code.
 func parseAmount(s string) (v float64, ok bool) {
-	if s == "" || len(s) > maxAmount || s[0] < '0' || s[0] > '9' {
-		return 0, false
-	}
+	digits := strings.TrimPrefix(s, "-")
 	end := 0
-	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == '.') {
+	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {
 		end++
 	}
-	factor, known := units[strings.TrimPrefix(s[end:], " ")]
-	if !known {
+	if end == 0 || end > maxDigits+1 || digits[0] == '.' || end > 1 && digits[0] == '0' && digits[1] != '.' {
 		return 0, false
 	}
-	v, err := strconv.ParseFloat(s[:end], 64)
-	if err != nil || math.IsInf(v, 0) {
+	factor, known := 1.0, true
+	if end < len(digits) {
+		factor, known = units[strings.TrimPrefix(digits[end:], " ")]
+	}
+	v, err := strconv.ParseFloat(digits[:end], 64)
+	if !known || err != nil {
 		return 0, false
+	}
+	if len(digits) < len(s) {
+		v = -v
 	}
 	return v * factor, true
 }

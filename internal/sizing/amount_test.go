@@ -9,17 +9,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestTextWithAUnitIsANumber(t *testing.T) {
+func TestAmountInATextIsANumber(t *testing.T) {
 	for text, want := range map[string]float64{
 		"37.5GB": 37.5e9, "512 MiB": 512 << 20, "16Gi": 16 << 30, "0B": 0, "1 byte": 1, "10k": 1e4, "3.2M": 3.2e6,
 		"90 min": 5400, "2h": 7200, "250ms": 0.25, "3 days": 259200, "80%": 0.8,
+		"1253": 1253, "0": 0, "0.25": 0.25, "-3": -3, "999999999999999": 999999999999999,
 	} {
 		v := sizing.TextValue(text)
 		assert.Equal(t, sizing.Number, v.Kind, text)
-		assert.InDelta(t, want, v.Num, 1e-9*want, text)
+		assert.InEpsilon(t, 1+want, 1+v.Num, 1e-9, text)
 		assert.Equal(t, text, v.Text)
 	}
-	for _, text := range []string{"", "GB", "1253", "1.2.3GB", "-3GB", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
+	for _, text := range []string{"", "GB", "-", ".5", "007", "1e6", "1.2.3", "1.2.3GB", "+3", "--3", "12345678901234567890", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
 		assert.Equal(t, sizing.Value{Kind: sizing.Category, Text: text}, sizing.TextValue(text))
 	}
 }

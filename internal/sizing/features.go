@@ -38,7 +38,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the date or amount with a unit as reported
+	Text string  // the category, or the date or amount as reported
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -57,8 +57,8 @@ func BoolValue(v bool) Value {
 	return Value{Kind: Bool}
 }
 
-// TextValue returns a date if s has the form of a date (2020-01-03 or RFC 3339), a number if s is an
-// amount with a unit of bytes or time (37.5GB, 90 min), else a category.
+// TextValue returns a date if s has the form of a date (2020-01-03 or RFC 3339), a number if s is a
+// decimal number (1253) or an amount of bytes or time (37.5GB, 90 min), else a category.
 func TextValue(s string) Value {
 	if days, ok := parseDate(s); ok {
 		return Value{Kind: Date, Num: days, Text: s}

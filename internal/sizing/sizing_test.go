@@ -97,7 +97,7 @@ func TestSchemaWarnsAtItsLimits(t *testing.T) {
 	s.Extend(full)
 	assert.Empty(t, s.Warnings(sizing.Features{"one more": sizing.NumberValue(1)}))
 	for i := range sizing.MaxCategories {
-		s.Extend(sizing.Features{"id": sizing.TextValue(fmt.Sprint(i))})
+		s.Extend(sizing.Features{"id": sizing.TextValue(fmt.Sprint("id ", i))})
 	}
 	assert.Len(t, s.Fields, sizing.MaxFields)
 	f := sizing.Features{"id": sizing.TextValue("another"), "one more": sizing.NumberValue(1), "name 0": sizing.NumberValue(2), "gone": {}}

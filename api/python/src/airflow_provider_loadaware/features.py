@@ -52,7 +52,7 @@ def of_source(
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
     Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
-    a literal "17" stays a category. Raises TypeError for any other `source`.
+    a literal "17" is sent as text. Raises TypeError for any other `source`.
     """
     value: Any = source(context) if callable(source) else source
     if isinstance(value, str):

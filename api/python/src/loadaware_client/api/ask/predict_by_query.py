@@ -108,8 +108,8 @@ def sync_detailed(
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
-    missing, and any other value is a category; double quotes make every value a category
-    (`zone=\"17\"`).
+    missing, and any other value is a category or an amount; a value in double quotes is read as a
+    string in JSON (`done=\"true\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -180,8 +180,8 @@ def sync(
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
-    missing, and any other value is a category; double quotes make every value a category
-    (`zone=\"17\"`).
+    missing, and any other value is a category or an amount; a value in double quotes is read as a
+    string in JSON (`done=\"true\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -247,8 +247,8 @@ async def asyncio_detailed(
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
-    missing, and any other value is a category; double quotes make every value a category
-    (`zone=\"17\"`).
+    missing, and any other value is a category or an amount; a value in double quotes is read as a
+    string in JSON (`done=\"true\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -317,8 +317,8 @@ async def asyncio(
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
-    missing, and any other value is a category; double quotes make every value a category
-    (`zone=\"17\"`).
+    missing, and any other value is a category or an amount; a value in double quotes is read as a
+    string in JSON (`done=\"true\"`).
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
