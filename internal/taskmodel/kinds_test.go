@@ -92,9 +92,11 @@ func TestAmountsInTextsAreLearnedAsNumbers(t *testing.T) {
 			return sizing.Features{"size": value(gibs)}, gibs * noise(rng, 0.02)
 		}
 	}
-	numbers, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.NumberValue(gibs) }), 200)
-	amounts, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.TextValue(fmt.Sprintf("%.3fGB", gibs)) }), 200)
-	assert.InDelta(t, numbers, amounts, 0.1*numbers)
+	numbers, _ := grantedPerUsed(t, draw(sizing.NumberValue), 200)
+	for _, format := range []string{"%.3f", "%.3fGB", "%.3f hours"} {
+		amounts, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.TextValue(fmt.Sprintf(format, gibs)) }), 200)
+		assert.InDelta(t, numbers, amounts, 0.1*numbers, format)
+	}
 }
 
 func TestWarningNamesAValueOfAnotherKind(t *testing.T) {

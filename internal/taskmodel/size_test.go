@@ -346,7 +346,7 @@ func TestCPUFollowsUse(t *testing.T) {
 func TestCPUFollowsTheFeatures(t *testing.T) {
 	for name, feature := range map[string]func(workers float64) sizing.Value{
 		"a number":   sizing.NumberValue,
-		"a category": func(workers float64) sizing.Value { return sizing.TextValue(fmt.Sprint(workers)) },
+		"a category": func(workers float64) sizing.Value { return sizing.TextValue(fmt.Sprint(workers, " workers")) },
 	} {
 		k, rng := newTask(t), rand.New(rand.NewPCG(21, 0))
 		predict := func(workers float64) sizing.Cores {
