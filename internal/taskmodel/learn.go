@@ -53,7 +53,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
 	m.learnPeak(t)
-	m.learnRow(&r, t.Seq)
+	m.learnRow(&r, t.Seq, t.At)
 	m.refitEarly(r)
 }
 
@@ -113,13 +113,13 @@ func (m *Model) comparePromise(t *TrainingRow) {
 }
 
 // learnRow learns a measured row: first the experts, from the models' prediction before the row,
-// then the models.
-func (m *Model) learnRow(r *row, seq int64) {
+// then the models. at is the end of the row in Unix seconds.
+func (m *Model) learnRow(r *row, seq, at int64) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
-		m.Experts.Learn(nil, r.Peak, r.Seconds, &m.Share)
+		m.Experts.Learn(nil, r.Peak, r.Seconds, at, &m.Share)
 		m.startColdStart(r)
 		return
 	}
@@ -140,7 +140,7 @@ func (m *Model) learnRow(r *row, seq int64) {
 		m.learnRunTime(r.Seconds, &p)
 	}
 	lowest := m.Experts.LowOutlierBound()
-	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
+	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, at, &m.Share)
 	m.learnColdStart(r, &p, b)
 	m.Models.learn(r, &p, lowest, b)
 	if changed > 0 {

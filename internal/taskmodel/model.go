@@ -21,6 +21,7 @@ import (
 // TrainingRow is one ended try as a Model learns it. A zero field means unknown.
 type TrainingRow struct {
 	Seq       int64
+	At        int64 `cbor:",omitzero"` // the end of the try in Unix seconds, see sizing.HistoryRow
 	Features  sizing.Features
 	Outcome   sizing.Outcome
 	Peak      sizing.Bytes
@@ -41,7 +42,7 @@ type TrainingRow struct {
 func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
 	return TrainingRow{
-		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
+		Seq: r.Seq, At: r.At.Unix(), Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,

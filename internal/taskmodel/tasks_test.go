@@ -70,13 +70,14 @@ type task struct {
 	model   *taskmodel.Model
 	guard   taskmodel.Guard
 	history sizing.History
-	trained int // number of rows at the last training
-	runs    int // number of runs that were sized
+	trained int           // number of rows at the last training
+	runs    int           // number of runs that were sized
+	between time.Duration // from the end of a run to the end of the next one
 }
 
 // newTask returns a task without history.
 func newTask(t *testing.T) *task {
-	return &task{t: t, model: taskmodel.New()}
+	return &task{t: t, model: taskmodel.New(), between: time.Hour}
 }
 
 // question returns a question with a static request of 32 GiB and a cap of 64 GiB.
@@ -95,7 +96,7 @@ func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	k.history.Total++
 	k.history.Schema.Extend(f)
 	r.Seq, r.MapIndex, r.Weight = k.history.LastSeq, sizing.NoMap, max(r.Weight, 1)
-	r.At = time.Unix(k.history.LastSeq*3600, 0).UTC()
+	r.At = time.Unix(0, 0).Add(time.Duration(k.history.LastSeq) * k.between).UTC()
 	if r.RunID == "" {
 		r.RunID = fmt.Sprint("run-", k.history.LastSeq)
 	}

@@ -5,11 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
+
+// sixtyPerDay is the time between runs of which there are sixty a day.
+const sixtyPerDay = 24 * time.Minute
 
 // sized draws runs with a peak of 200 MiB plus 1 MiB per row, times a level.
 func sized(rng *rand.Rand, level float64) (sizing.Features, float64) {
@@ -74,6 +78,7 @@ func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 		for seed := range c.seeds {
 			t.Run(fmt.Sprintf("%s %d then %d at %g, seed %d", c.name, c.before, c.after, c.level, seed), func(t *testing.T) {
 				k, rng := newTask(t), newRand(seed)
+				k.between = sixtyPerDay
 				k.importRuns(rng, c.draw, c.before, 1)
 				before, promisedBefore, usedBefore := k.predictAll(newRand(99), c.draw, 200, 1)
 				k.importRuns(rng, c.draw, c.after, c.level)
@@ -105,11 +110,27 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 	}
 }
 
+// A task that needs a quarter of its old peak for good does not get the old amount for long. Its runs are
+// four hours apart, so that the new level lasts longer than a weekend.
+func TestLastingFallIsLearned(t *testing.T) {
+	for name, draw := range map[string]leveledShape{"sized": sized, "featureless": featureless} {
+		k, rng := newTask(t), newRand(1)
+		k.between = 4 * time.Hour
+		k.importRuns(rng, draw, 200, 1)
+		_, _, usedBefore := k.predictAll(newRand(99), draw, 200, 1)
+		k.importRuns(rng, draw, 45, 0.25)
+		killed, promised, used := k.predictAll(newRand(99), draw, 200, 0.25)
+		assert.Greater(t, used, 0.55*usedBefore, name)
+		assert.LessOrEqual(t, killed, promised+3*math.Sqrt(promised), name)
+	}
+}
+
 // There are sixty runs a day. At weekends their peaks are 0.4 times as large, and no feature shows
 // the weekday.
 func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 	for seed := range uint64(2) {
 		k, rng := newTask(t), newRand(seed)
+		k.between = sixtyPerDay
 		for day := range 28 {
 			level := 1.0
 			if day%7 >= 5 {

@@ -37,7 +37,7 @@ func BenchmarkLearn(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p, peak := s.next()
-		x.Learn(&p, peak, 60, pool)
+		x.Learn(&p, peak, 60, 0, pool)
 	}
 }
 

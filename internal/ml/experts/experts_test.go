@@ -53,10 +53,10 @@ func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Exp
 		p, peak := s.next()
 		pool.RecordCost(peak * 60)
 		if i == 0 {
-			x.Learn(nil, peak, 60, pool)
+			x.Learn(nil, peak, 60, 0, pool)
 			continue
 		}
-		x.Learn(&p, peak, 60, pool)
+		x.Learn(&p, peak, 60, 0, pool)
 	}
 	return x, s, pool
 }
@@ -94,12 +94,12 @@ func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
 	p := pointAt(gb, 0.3, 10)
-	x.Learn(nil, gb, 10, pool)
+	x.Learn(nil, gb, 10, 0, pool)
 	for range 3 {
-		x.Learn(&p, gb, 10, pool)
+		x.Learn(&p, gb, 10, 0, pool)
 	}
 	assert.Zero(t, x.ChargedRows, "there are too few residuals to charge the experts")
-	x.Learn(&p, 2*gb, 10, pool)
+	x.Learn(&p, 2*gb, 10, 0, pool)
 	assert.Equal(t, 5, x.LearnedRows)
 	assert.Equal(t, 2*gb, x.MaxPeak)
 	assert.Equal(t, 1.0, x.ChargedRows)
@@ -113,7 +113,7 @@ func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 		require.InEpsilon(t, math.Ln2*math.Ln2, x.SquaredErrors[k], 1e-9)
 	}
 
-	x.Learn(&p, 0.5*gb, 10, pool) // no kill, only decay
+	x.Learn(&p, 0.5*gb, 10, 0, pool) // no kill, only decay
 	assert.Equal(t, 0.9995, x.Kills[0])
 	assert.Equal(t, 1.9995, x.ChargedRows)
 }
@@ -146,7 +146,7 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 				used += peak
 				pool.RecordCost(peak * 60)
 				pool.RecordOutcome(x.LearnedRows, a.Promised/a.Factor, a.Amount < peak)
-				x.Learn(&p, peak, 60, pool)
+				x.Learn(&p, peak, 60, 0, pool)
 			}
 			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)
 			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "at most three standard deviations above the target")
@@ -179,11 +179,11 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 			}
 			return p, peak * math.Exp(0.05*rng.NormFloat64())
 		}
-		x.Learn(nil, gb, 60, pool)
+		x.Learn(nil, gb, 60, 0, pool)
 		for range 200 {
 			p, peak := row()
 			pool.RecordCost(60 * peak)
-			x.Learn(&p, peak, 60, pool)
+			x.Learn(&p, peak, 60, 0, pool)
 		}
 		var scratch Scratch
 		p, peak := row()
@@ -259,11 +259,11 @@ func TestAnInformativeScaleIsUsed(t *testing.T) {
 			p.Scale[informative] = spread
 			return p, gb * math.Exp(spread*rng.NormFloat64())
 		}
-		x.Learn(nil, gb, 60, pool)
+		x.Learn(nil, gb, 60, 0, pool)
 		for i := range 400 {
 			p, peak := row(i%2 == 0)
 			pool.RecordCost(60 * peak)
-			x.Learn(&p, peak, 60, pool)
+			x.Learn(&p, peak, 60, 0, pool)
 		}
 		var s Scratch
 		quiet, _ := row(false)
@@ -390,8 +390,8 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 			require.Equal(t, x.Answer(&p, target, &scratch), back.Answer(&p, target, &scratch), "%d rows", n)
 			require.Equal(t, x.ExceedanceProb(&p, 2*gb, &scratch), back.ExceedanceProb(&p, 2*gb, &scratch))
 			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
-			x.Learn(&p, peak, 60, pool)
-			back.Learn(&p, peak, 60, pool)
+			x.Learn(&p, peak, 60, 0, pool)
+			back.Learn(&p, peak, 60, 0, pool)
 		}
 		require.Equal(t, x.Cost, back.Cost)
 	}

@@ -9,31 +9,45 @@ type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // rows since Up or Down was zero
 
-	Fell          bool `cbor:",omitzero"`      // the last change was downward
-	RowsSinceFall int  `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	Returns       int  `cbor:",omitzero"`      // downward changes that were followed by an upward change, up to maxReturns
+	Fell          bool  `cbor:",omitzero"`      // the last change was downward
+	DownSince     int64 `cbor:",omitzero"`      // end of the first row of Down, in Unix seconds
+	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
+	Returns       int   `cbor:",omitzero"`      // downward changes that were followed by an upward change, up to maxReturns
 }
 
 const (
 	shiftAllowance    = 1   // standard deviations to subtract from every residual
 	shiftBound        = 40  // sum of standard deviations that shows a change
 	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
-	minRowsKept       = 60  // least number of rows to keep after a change: models that adapt with every row follow it soon
+	minRowsAfterRise  = 60  // least number of rows to keep after a rise: models that adapt with every row follow it soon
 	minShiftResiduals = 40  // residuals needed to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
 	maxReturns        = 3
-	patienceShare     = 2   // a downward change needs 1/patienceShare of the rows of the old level …
-	maxPatience       = 128 // … but no more than these rows
+	patienceShare     = 2                // a downward change needs 1/patienceShare of the rows of the old level …
+	maxPatience       = 128              // … but no more than these rows
+	lastingShare      = 4                // a downward change of minLasting seconds needs 1/lastingShare of the rows …
+	maxLasting        = 32               // … but no more than these rows
+	minLasting        = 4 * 24 * 60 * 60 // longer than a weekend with the days before and after it
 )
 
-// update adds one standardised residual and returns how many rows ago the task changed, or
-// 0. A downward change needs more than patience rows: the end of a temporary low level
-// kills every run that follows, while a permanent one only wastes memory until then.
-func (s *Shift) update(z float64, patience int) int {
+// patience says how long a lower level must last before it replaces the old one: for more than rows rows,
+// or for more than lastingRows rows and seconds.
+type patience struct {
+	rows, lastingRows int
+	seconds           int64
+}
+
+// update adds one standardised residual of a row that ended at a time in Unix seconds, and returns
+// how many rows ago the task changed, or 0. A downward change needs patience: the end of a temporary
+// low level kills every run that follows, while a permanent one only wastes memory until then.
+func (s *Shift) update(z float64, at int64, p patience) int {
 	z = max(-maxShiftResidual, min(maxShiftResidual, z))
 	s.Up, s.UpRows = updateSum(s.Up, s.UpRows, z)
 	s.Down, s.DownRows = updateSum(s.Down, s.DownRows, -z)
 	s.Down = min(s.Down, shiftBound+maxShiftResidual)
+	if s.DownRows == 1 {
+		s.DownSince = at
+	}
 	rows := 0
 	if s.Fell {
 		s.RowsSinceFall++
@@ -44,7 +58,7 @@ func (s *Shift) update(z float64, patience int) int {
 	if s.Up > shiftBound {
 		rows = s.UpRows
 	}
-	if s.Down > shiftBound && s.DownRows > patience {
+	if lasts := s.DownRows > p.lastingRows && at-s.DownSince >= p.seconds; s.Down > shiftBound && (lasts || s.DownRows > p.rows) {
 		rows, s.Fell = s.DownRows, true
 	}
 	if rows > 0 {
@@ -53,10 +67,15 @@ func (s *Shift) update(z float64, patience int) int {
 	return rows
 }
 
-// patience returns how many rows a lower level must last before it replaces the old one.
+// patience returns how long a lower level must last before it replaces the old one.
 // Every return of the old level quadruples it: the low level is then a mode of the task.
-func (x *Experts) patience() int {
-	return min(x.LearnedRows/patienceShare, maxPatience) << (2 * x.Shift.Returns)
+func (x *Experts) patience() patience {
+	returns := 2 * x.Shift.Returns
+	return patience{
+		rows:        min(x.LearnedRows/patienceShare, maxPatience) << returns,
+		lastingRows: min(x.LearnedRows/lastingShare, maxLasting) << returns,
+		seconds:     minLasting << returns,
+	}
 }
 
 // updateSum adds a residual to one CUSUM and counts the rows since the sum was zero.
@@ -67,9 +86,9 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 	return sum, rows + 1
 }
 
-// detectShift adds the newest out-of-sample residual to the change detection and returns
-// how many rows ago the task changed, or 0.
-func (x *Experts) detectShift(residual float64) int {
+// detectShift adds the newest out-of-sample residual, of a row that ended at a time in Unix seconds, to
+// the change detection and returns how many rows ago the task changed, or 0.
+func (x *Experts) detectShift(residual float64, at int64) int {
 	sorted := x.sorted(LineTrees*distributionCount + allRows)
 	n := sorted.len()
 	if n < minShiftResiduals || x.ignoresShifts {
@@ -80,7 +99,7 @@ func (x *Experts) detectShift(residual float64) int {
 	if residual > center && x.RecentlyFell() {
 		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}
-	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), x.patience())
+	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), at, x.patience())
 	if rows > 0 {
 		x.discardBefore(rows)
 	}
@@ -89,14 +108,14 @@ func (x *Experts) detectShift(residual float64) int {
 
 // discardBefore removes all but the newest rows from the residual store and discounts earlier costs.
 // The few remaining residuals give wide margins until there are more. After a fall, the low
-// outliers move to the residual store, because they belong to the new level.
+// outliers move to the residual store, because they belong to the new level, and no row of the old
+// level stays: one such row makes a margin as wide as the fall.
 func (x *Experts) discardBefore(rows int) {
-	rows = max(rows, minRowsKept)
-	newest := make([]Entry, 0, rows)
 	low := x.LowOutliers
 	if !x.Shift.Fell {
-		low = nil
+		rows, low = max(rows, minRowsAfterRise), nil
 	}
+	newest := make([]Entry, 0, rows)
 	for i := max(0, len(x.Rows)+len(low)-rows); i < len(x.Rows); i++ {
 		newest = append(newest, x.Rows[(x.At+i)%len(x.Rows)])
 	}

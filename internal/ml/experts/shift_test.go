@@ -14,14 +14,28 @@ func TestAShiftIsDetectedWithItsFirstRow(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
-			assert.Zero(t, s.update(0, 0), claim)
+			assert.Zero(t, s.update(0, 0, patience{}), claim)
 		}
 		for range int(shiftBound) {
-			assert.Zero(t, s.update(z, 0), claim)
+			assert.Zero(t, s.update(z, 0, patience{}), claim)
 		}
-		assert.Equal(t, int(shiftBound)+1, s.update(z, 0), claim)
+		assert.Equal(t, int(shiftBound)+1, s.update(z, 0, patience{}), claim)
 		assert.Equal(t, Shift{Fell: z < 0}, s, "the sums restart: %s", claim)
 	}
+}
+
+func TestAFallNeedsManyRowsOrAFewRowsAndTime(t *testing.T) {
+	const hour = 60 * 60
+	accepted := func(between int64) (rows int) {
+		s, p := Shift{Returns: 1}, patience{rows: 100, lastingRows: 30, seconds: 48 * hour}
+		for rows = 1; s.update(-3, int64(rows)*between, p) == 0; rows++ {
+			assert.Less(t, rows, 1000)
+		}
+		return rows
+	}
+	assert.Equal(t, 101, accepted(0))
+	assert.Equal(t, 49, accepted(hour))
+	assert.Equal(t, 31, accepted(2*hour))
 }
 
 func TestNoiseAndSingleOutliersAreNotAShift(t *testing.T) {
@@ -32,7 +46,7 @@ func TestNoiseAndSingleOutliersAreNotAShift(t *testing.T) {
 		if i%50 == 0 {
 			z = 1e9
 		}
-		assert.Zero(t, s.update(z, 0))
+		assert.Zero(t, s.update(z, 0, patience{}))
 	}
 }
 
@@ -55,7 +69,7 @@ func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, ki
 				killed++
 			}
 		}
-		if x.Learn(&p, peak, 60, &pool) > 0 {
+		if x.Learn(&p, peak, 60, 0, &pool) > 0 {
 			changes++
 		}
 	}
@@ -110,7 +124,7 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 		if n < 8 {
 			peak = 50 * gb // an error of models that have few rows
 		}
-		x.Learn(&p, peak, 10, pool)
+		x.Learn(&p, peak, 10, 0, pool)
 	}
 	assert.Len(t, x.Rows, 12)
 	sorted := x.sorted(allRows)
@@ -131,6 +145,6 @@ func TestTheStepsOfTheAllowanceDecay(t *testing.T) {
 	}
 	assert.InDelta(t, c.Step*(1-0.015)/4, lowered(4*c.StepRows), 1e-12)
 	x.ChargedRows = 4 * c.StepRows
-	x.discardBefore(minRowsKept)
+	x.discardBefore(minRowsAfterRise)
 	assert.Greater(t, lowered(x.ChargedRows), 2*c.Step/4, "after a change of the task the steps are larger again")
 }
