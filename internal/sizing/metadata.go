@@ -1,0 +1,99 @@
+package sizing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits on the metadata of a request.
+const (
+	MaxMetadata       = 30   // entries
+	MaxMetadataName   = 60   // characters
+	MaxMetadataValue  = 200  // characters
+	MaxMetadataValues = 30   // values of one entry
+	MaxMetadataBytes  = 8192 // all names and values of a request
+)
+
+// Metadata holds static facts about a task, such as its operator, image or owner, by name. An
+// entry may have several values, such as tags.
+type Metadata map[string][]string
+
+// Bounded returns the entries within the limits, and a warning for each other entry. If all
+// entries fit, it returns m itself.
+func (m Metadata) Bounded() (Metadata, []FieldError) {
+	if len(m) <= MaxMetadata && m.fits() {
+		return m, nil
+	}
+	size := 0
+	var warnings []FieldError
+	bounded := make(Metadata, min(len(m), MaxMetadata))
+	for i, name := range m.Names() {
+		switch {
+		case len(bounded) == MaxMetadata:
+			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has %d entries, and %d are allowed: the last %d by name are ignored", len(m), MaxMetadata, len(m)-i)})
+			return bounded, warnings
+		case len(warnings) > MaxMetadata:
+			return bounded, warnings
+		case name == "" || !isMetadataText(name, MaxMetadataName):
+			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has the name %.40q, which is ignored: names are 1 to %d characters without control characters", name, MaxMetadataName)})
+		case !fitsValues(m[name]):
+			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: it must be a string of at most %d characters without control characters, or a list of 1 to %d of them", MaxMetadataValue, MaxMetadataValues)})
+		case size+entrySize(name, m[name]) > MaxMetadataBytes:
+			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: all names and values together may have %d bytes", MaxMetadataBytes)})
+		default:
+			bounded[name] = m[name]
+			size += entrySize(name, m[name])
+		}
+	}
+	return bounded, warnings
+}
+
+// fits reports whether all entries are within the limits, except their number.
+func (m Metadata) fits() bool {
+	size := 0
+	for name, values := range m {
+		if name == "" || !isMetadataText(name, MaxMetadataName) || !fitsValues(values) {
+			return false
+		}
+		size += entrySize(name, values)
+	}
+	return size <= MaxMetadataBytes
+}
+
+// entrySize returns the bytes of a name and its values.
+func entrySize(name string, values []string) int {
+	size := len(name)
+	for _, v := range values {
+		size += len(v)
+	}
+	return size
+}
+
+// fitsValues reports whether the values of one entry are within the limits.
+func fitsValues(values []string) bool {
+	if len(values) == 0 || len(values) > MaxMetadataValues {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v string) bool { return !isMetadataText(v, MaxMetadataValue) })
+}
+
+// isMetadataText reports whether s has at most limit characters and no control characters.
+func isMetadataText(s string, limit int) bool {
+	if isPrintable(s) {
+		return len(s) <= limit
+	}
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// Names returns the names in ascending order.
+func (m Metadata) Names() []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

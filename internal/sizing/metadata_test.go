@@ -1,0 +1,44 @@
+package sizing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestMetadataIsBounded(t *testing.T) {
+	m := Metadata{"owner": {"pricing"}, "tags": {"a", "b"}, "ünïcode": {strings.Repeat("ü", MaxMetadataValue)}}
+	got, warnings := m.Bounded()
+	assert.Equal(t, m, got)
+	assert.Empty(t, warnings)
+
+	hostile := Metadata{"owner": {"pricing"}, "": {"x"}, "empty": {}, "nul": {"a\x00b"}, "utf8": {"\xff"}, "many": make([]string, MaxMetadataValues+1)}
+	for i := range 100_000 {
+		hostile[fmt.Sprintf("z%06d", i)] = []string{"v"}
+	}
+	got, warnings = hostile.Bounded()
+	assert.Len(t, got, MaxMetadata)
+	assert.Equal(t, []string{"pricing"}, got["owner"])
+	assert.LessOrEqual(t, len(warnings), MaxMetadata+1)
+	for _, name := range []string{"", "empty", "nul", "utf8", "many"} {
+		assert.NotContains(t, got, name)
+	}
+
+	long := Metadata{}
+	for i := range MaxMetadata {
+		long[fmt.Sprintf("name%02d", i)] = []string{strings.Repeat("v", MaxMetadataValue)}
+	}
+	got, warnings = long.Bounded()
+	assert.Equal(t, long, got, "thirty long values")
+	assert.Empty(t, warnings)
+	for name := range long {
+		long[name] = slices.Repeat(long[name], MaxMetadataValues)
+	}
+	long["tags"] = []string{"a"}
+	got, warnings = long.Bounded()
+	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "lists of 30 long values")
+	assert.Len(t, warnings, MaxMetadata-1)
+}
