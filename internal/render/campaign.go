@@ -26,7 +26,7 @@ func Campaign(w io.Writer, c *api.Campaign) error {
 	}
 	done := int(c.Progress * progressWidth)
 	fmt.Fprintf(&b, "\n[%s%s] %.0f %% of %d runs profiled, %d in the last hour\n", strings.Repeat("#", done), strings.Repeat(".", progressWidth-done), 100*c.Progress, c.Runs, c.ProfiledLastHour)
-	fmt.Fprintf(&b, "used %d runs%s, %.4g GB·h%s\n", c.Used.Runs, bound(c.Budget.Runs, "%d"), c.Used.Gbh, bound(c.Budget.Gbh, "%.4g"))
+	fmt.Fprintf(&b, "started %d runs%s, allocated %.4g GB·h%s\n", c.Used.Runs, bound(c.Budget.Runs, "%d"), c.Used.Gbh, bound(c.Budget.Gbh, "%.4g"))
 	for _, s := range c.States {
 		if s.Runs > 0 {
 			fmt.Fprintf(&b, "  %2d %-21s %d\n", s.State, s.Name, s.Runs)

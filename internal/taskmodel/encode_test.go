@@ -135,7 +135,7 @@ func TestRareLevelsShareAStatistic(t *testing.T) {
 func TestColumnsAreBounded(t *testing.T) {
 	var rows [][]sizing.Value
 	for i := range 300 {
-		rows = append(rows, []sizing.Value{text(fmt.Sprint(i % 100))})
+		rows = append(rows, []sizing.Value{text(fmt.Sprint("level ", i%100))})
 	}
 	e := encoded(rows)
 	assert.Equal(t, 24+1, e.LineWidth)

@@ -223,7 +223,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		fitted.reduceDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}
-	m.Models, m.Fitted, m.FitKey = fitted, m.Experts.LearnedRows, fitKey(rows)
+	m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, fitKey(rows)
 	m.learnPending()
 	if m.isEarly() {
 		m.EarlyRows = rows

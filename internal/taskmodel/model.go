@@ -20,22 +20,23 @@ import (
 
 // TrainingRow is one ended try as a Model learns it. A zero field means unknown.
 type TrainingRow struct {
-	Seq       int64
-	At        int64 `cbor:",omitzero"` // the end of the try in Unix seconds, see sizing.HistoryRow
-	Features  sizing.Features
-	Outcome   sizing.Outcome
-	Peak      sizing.Bytes
-	Censoring sizing.Censoring
-	CPUMax    sizing.Cores
-	Duration  time.Duration
-	Requested sizing.Resources
-	Allocated sizing.Resources
-	Granted   sizing.Bytes `cbor:",omitzero"` // memory that the service granted; zero: unknown, or the try was not OOM-killed
-	FirstTry  bool
-	Promised  *float64 // promised risk; nil if there was none
-	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of the run
-	Try       int      `cbor:",omitzero"`
-	Amends    bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
+	Seq        int64
+	At         int64 `cbor:",omitzero"` // the end of the try in Unix seconds, see sizing.HistoryRow
+	Features   sizing.Features
+	Outcome    sizing.Outcome
+	Peak       sizing.Bytes
+	Censoring  sizing.Censoring
+	CPUMax     sizing.Cores
+	Duration   time.Duration
+	Requested  sizing.Resources
+	Allocated  sizing.Resources
+	Granted    sizing.Bytes `cbor:",omitzero"` // memory that the service granted; zero: unknown, or the try was not OOM-killed
+	FirstTry   bool
+	Promised   *float64 // promised risk; nil if there was none
+	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
+	Try        int      `cbor:",omitzero"`
+	Reproduced bool     `cbor:",omitzero"` // a campaign reproduced the run
+	Amends     bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
 }
 
 // NewTrainingRow converts a row of a history with the schema of the history.
@@ -45,7 +46,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		Seq: r.Seq, At: r.At.Unix(), Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
-		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,
+		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
 	}
 }
 
@@ -69,6 +70,7 @@ type Model struct {
 	Tries           int   // number of learned tries of any outcome
 	Kills           int
 	Fitted          int              // number of measured rows at the last fit
+	Reproduced      int              // measured rows of reproduced runs since the last fit
 	FitKey          uint64           // identifies the rows of the last fit; zero if Learn fitted
 	Largest         sizing.Bytes     // largest measured peak
 	Smallest        sizing.Bytes     // smallest measured peak; zero in models stored before this field existed

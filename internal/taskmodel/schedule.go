@@ -13,15 +13,16 @@ import (
 // residuals and margins do not depend on the load of the machine.
 
 const (
-	fineFitRows    = 200 // up to so many measured rows, a fit is due after each eighth more
-	fineFitGrowth  = 8
-	minFineFitRows = 2
-	fitEvery       = 25 // above fineFitRows, a fit is due after 25 more rows, or after a fiftieth more if that is more
-	fitGrowth      = 50
-	minCatchUpRows = 100
-	catchUpShare   = 25  // the rules above apply if at most 1/25 of the rows, or minCatchUpRows, are still to be learned
-	bulkGrowth     = 1.5 // with a longer backlog, such as an import: growth in rows between two fits
-	minBulkRows    = 20  // the first fit of such a backlog is due at bulkGrowth times as many rows
+	fineFitRows     = 200 // up to so many measured rows, a fit is due after each eighth more
+	fineFitGrowth   = 8
+	minFineFitRows  = 2
+	fitEvery        = 25 // above fineFitRows, a fit is due after 25 more rows, or after a fiftieth more if that is more
+	fitGrowth       = 50
+	reproducedShare = 128 // a fit is due after a reproduced run, or 1/128 more rows if that is more: a campaign chooses runs that the model lacks
+	minCatchUpRows  = 100
+	catchUpShare    = 25  // the rules above apply if at most 1/25 of the rows, or minCatchUpRows, are still to be learned
+	bulkGrowth      = 1.5 // with a longer backlog, such as an import: growth in rows between two fits
+	minBulkRows     = 20  // the first fit of such a backlog is due at bulkGrowth times as many rows
 )
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
@@ -43,7 +44,7 @@ func (m *Model) isFitDue(unlearned int) bool {
 	case m.isEarly(): // Learn fits
 		return false
 	case unlearned <= max(minCatchUpRows, learned/catchUpShare):
-		return learned >= nextFit(m.Fitted)
+		return learned >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare
 	}
 	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }

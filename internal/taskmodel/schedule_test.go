@@ -1,6 +1,7 @@
 package taskmodel_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -114,4 +115,24 @@ func TestFitsFollowRowCounts(t *testing.T) {
 	assert.Equal(t, []int{20, 22, 24}, fits[:3])
 	assert.Equal(t, 25, fits[len(fits)-1]-fits[len(fits)-2])
 	assert.Less(t, len(fits), 35)
+}
+
+// A campaign chooses runs that the model lacks, so a few of them make a fit due.
+func TestReproducedRunsAreFittedSoon(t *testing.T) {
+	k, rng := newTask(t), newRand(74)
+	for range 400 {
+		f, gibs := growing(rng)
+		k.reportSuccess(f, gibs)
+	}
+	k.fit()
+	for n := range 3 { // 400/128
+		assert.False(t, k.model.IsFitDue(), "%d runs", n)
+		f, gibs := growing(rng)
+		r := measuredRun(4 * gibs)
+		r.RunID = fmt.Sprint(sizing.ReproductionPrefix, n)
+		k.report(f, r)
+	}
+	assert.True(t, k.model.IsFitDue())
+	k.fit()
+	assert.False(t, k.model.IsFitDue())
 }
