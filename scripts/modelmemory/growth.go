@@ -96,6 +96,11 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 		return err
 	}
 	decoded, known := m.misses, m.hits
+	if m.length > 0 {
+		if err := m.soak(ctx); err != nil {
+			return err
+		}
+	}
 	m.hits, m.misses = nil, nil
 	active := order[max(0, len(order)-warmTasks):]
 	for range m.questions {

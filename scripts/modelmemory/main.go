@@ -6,6 +6,7 @@
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
 //	go run ./scripts/modelmemory -replicas 3 -route by-task   # with nginx, which must be in PATH
 //	go run ./scripts/modelmemory -tasks 100 -copies 10000 -registered 100000 -memory 512MiB   # growth: see growth.go
+//	go run ./scripts/modelmemory -tasks 100 -copies 10000 -memory 512MiB -for 30m           # soak: see soak.go
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
 // model was in memory and whose model had to be decoded. The exit code is 1 if a replica's resident memory or
@@ -36,8 +37,9 @@ type options struct {
 	runs         int // per task
 	features     int // per run
 	questions    int
-	copies       int // tasks that get a copy of the models; 0: no growth is measured
-	registered   int // tasks of the last start
+	copies       int           // tasks that get a copy of the models; 0: no growth is measured
+	registered   int           // tasks of the last start
+	length       time.Duration // of the questions to all copies after their first ones
 	replicas     int
 	route        string  // how the proxy before several replicas distributes questions
 	memory       string  // LOADAWARE_MODEL_MEMORY
@@ -54,6 +56,7 @@ func main() {
 	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
 	flag.IntVar(&p.copies, "copies", 0, "copy the trained models under this number of names, and measure starts and predictions")
 	flag.IntVar(&p.registered, "registered", 100_000, "number of tasks of the last start, with -copies")
+	flag.DurationVar(&p.length, "for", 0, "with -copies, ask about all copies in random order for so long, and check that the resident memory does not grow")
 	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; nginx balances several")
 	flag.StringVar(&p.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
