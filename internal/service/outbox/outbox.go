@@ -202,15 +202,18 @@ func (o *Outbox) Flush(ctx context.Context) bool {
 		if b == nil {
 			break
 		}
-		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := o.save(ctx, b.all())
+		writeCtx, cancel := context.WithTimeout(ctx, flushTimeout)
+		err := o.save(writeCtx, b.all())
 		cancel()
 		o.endWrite(err == nil)
-		if err != nil {
+		if err == nil {
+			continue
+		}
+		if ctx.Err() == nil { // at the end of the service, Run writes the batch once more
 			queued, dropped, thinned := o.Stats()
 			o.log.Warn("receipts wait for the database", "queued", queued, "dropped", dropped, "thinned", thinned, "err", err)
-			return false
 		}
+		return false
 	}
 	return true
 }
