@@ -17,11 +17,13 @@ import (
 
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning: the encoding, the order of models, experts or risks.
-const FormatVersion = 4
+const FormatVersion = 5
 
-// unscreenedVersion is the version of models that keep all columns of their encoding. Older
-// releases can read only this version.
-const unscreenedVersion = 3
+// A model has the oldest version that can hold it, so that older releases read as many models as possible.
+const (
+	unscreenedVersion = 3 // all columns of the encoding are kept
+	screenedVersion   = 4 // some columns of the encoding were screened out
+)
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again;
 // until then the last good model answers.
@@ -36,8 +38,12 @@ const (
 
 // Format returns the version of the model's blob.
 func (m *Model) Format() int {
-	if m.Models != nil && (m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil) {
-		return FormatVersion
+	switch {
+	case m.Models == nil:
+	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.WithMonthDay || c.WithHour || c.Numbers.count() > 0 }):
+		return FormatVersion // older releases would give the trees too few inputs
+	case m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil:
+		return screenedVersion
 	}
 	return unscreenedVersion
 }
@@ -80,8 +86,8 @@ func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: header missing", ErrFormat)
 	}
-	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreenedVersion && v != FormatVersion {
-		return nil, fmt.Errorf("%w: version %d, want %d or %d", ErrFormat, v, unscreenedVersion, FormatVersion)
+	if v := binary.BigEndian.Uint16(blob[len(magic):]); v < unscreenedVersion || v > FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d to %d", ErrFormat, v, unscreenedVersion, FormatVersion)
 	}
 	body := blob[headerSize:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {

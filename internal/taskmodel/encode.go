@@ -21,6 +21,7 @@ const (
 //	number      raw, log1p, missing flag                raw
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
+//	its numbers raw, log1p                              raw
 //	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference
 //
@@ -49,12 +50,13 @@ type column struct {
 	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack the feature to learn the effect of its absence
 	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have the feature to learn its effect
 	Levels        map[string]*categoryLevel
-	OneHots       int  `cbor:"Hot"`            // number of levels with a column of their own
-	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
-	LineStatistic bool `cbor:"Wide"`           // the line gets the level statistic
-	MaxLevels     int  `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
-	WithMonthDay  bool `cbor:",omitempty"`     // the trees get the day of the month
-	WithHour      bool `cbor:",omitempty"`     // the trees get the hour
+	OneHots       int         `cbor:"Hot"`            // number of levels with a column of their own
+	TreeStatistic bool        `cbor:"Stat"`           // the trees get the level statistic
+	LineStatistic bool        `cbor:"Wide"`           // the line gets the level statistic
+	MaxLevels     int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
+	WithMonthDay  bool        `cbor:",omitempty"`     // the trees get the day of the month
+	WithHour      bool        `cbor:",omitempty"`     // the trees get the hour
+	Numbers       textNumbers `cbor:",omitzero"`      // of a category whose texts differ only in numbers
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
@@ -136,6 +138,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		c.WithLog = lowest >= 0 && len(distinct) > 2
 	case sizing.Category:
 		c.readLevels(j, rows)
+		c.readTextNumbers(j, rows)
 	}
 	return c
 }
@@ -172,7 +175,7 @@ func (c *column) widths() (line, tree int) {
 	case sizing.Number, sizing.Bool:
 		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
 	case sizing.Category:
-		return c.OneHots + boolToInt(c.LineStatistic), c.OneHots + boolToInt(c.TreeStatistic)
+		return c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
 	case sizing.Date:
 		return 2, 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
 	}
@@ -247,7 +250,7 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	if c.LineStatistic {
 		line = append(line, statistic)
 	}
-	return line, tree
+	return c.Numbers.encode(v, line, tree)
 }
 
 // datePairs appends the difference of every pair of dates in days, such as the length of a sale.

@@ -93,7 +93,7 @@ func TestAmountsInTextsAreLearnedAsNumbers(t *testing.T) {
 		}
 	}
 	numbers, _ := grantedPerUsed(t, draw(sizing.NumberValue), 200)
-	for _, format := range []string{"%.3f", "%.3fGB", "%.3f hours"} {
+	for _, format := range []string{"%.3f", "%.3fGB", "%.3f hours", "%.3f files", "s3://in/size=%.3f/part.parquet"} {
 		amounts, _ := grantedPerUsed(t, draw(func(gibs float64) sizing.Value { return sizing.TextValue(fmt.Sprintf(format, gibs)) }), 200)
 		assert.InDelta(t, numbers, amounts, 0.1*numbers, format)
 	}

@@ -1,0 +1,125 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	maxTextNumbers    = 4  // numbers in the texts of one category
+	maxTextDigits     = 15 // of such a number; a longer one is an id
+	minTextNumberRows = 8  // rows from which the numbers are read
+	rowsPerText       = 3  // a category whose texts recur so often in the mean has levels enough
+)
+
+// textNumbers are the numbers in the texts of a category that differ in nothing else, such as
+// "1920x1080" or "s3://bucket/rows=1253/part.parquet". Nearly each text is new, so that its levels say nothing.
+type textNumbers struct {
+	Between []string  // the text before, between and after the numbers
+	Means   []float64 // of each number and of its log1p, which stand for those of another text in the line
+}
+
+// count returns how many numbers a text has.
+func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
+
+// readTextNumbers reads the numbers of field j if all texts in rows have the same form, and few recur.
+func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
+	var found textNumbers
+	var sums, numbers []float64
+	known := 0.0
+	for _, cells := range rows {
+		v := &cells[j]
+		if v.Kind == sizing.Missing {
+			continue
+		}
+		if known == 0 {
+			found.Between = splitNumbers(v.Text)
+			sums = make([]float64, 2*found.count())
+		}
+		known++
+		var ok bool
+		if numbers, ok = found.read(v.Text, numbers[:0]); !ok {
+			return
+		}
+		for k, x := range numbers {
+			sums[2*k] += x
+			sums[2*k+1] += math.Log1p(x)
+		}
+	}
+	if known < minTextNumberRows || rowsPerText*len(c.Levels) < int(known) {
+		return
+	}
+	for k := range sums {
+		sums[k] /= known
+	}
+	found.Means = sums
+	c.Numbers = found
+}
+
+// splitNumbers returns the parts of a text between its numbers, or nil if it has none or too many.
+func splitNumbers(text string) (between []string) {
+	for {
+		at := strings.IndexFunc(text, isDigit)
+		if at < 0 {
+			break
+		}
+		end := endOfNumber(text, at)
+		if between = append(between, text[:at]); len(between) > maxTextNumbers || end-at > maxTextDigits {
+			return nil
+		}
+		text = text[end:]
+	}
+	if between == nil {
+		return nil
+	}
+	return append(between, text)
+}
+
+// endOfNumber returns the end of the decimal number that begins at a digit of text.
+func endOfNumber(text string, at int) int {
+	end := at
+	for end < len(text) && (isDigit(rune(text[end])) || text[end] == '.' && end+1 < len(text) && isDigit(rune(text[end+1])) && !slices.Contains([]byte(text[at:end]), '.')) {
+		end++
+	}
+	return end
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// read appends the numbers of a text to dst. ok is false if the text has another form.
+func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bool) {
+	for i, part := range n.Between {
+		if i == n.count() {
+			return dst, text == part
+		}
+		if !strings.HasPrefix(text, part) || len(text) == len(part) || !isDigit(rune(text[len(part)])) {
+			return dst, false
+		}
+		text = text[len(part):]
+		end := endOfNumber(text, 0)
+		x, err := strconv.ParseFloat(text[:end], 64)
+		if err != nil || end > maxTextDigits {
+			return dst, false
+		}
+		dst, text = append(dst, x), text[end:]
+	}
+	return dst, false
+}
+
+// encode appends the columns of the numbers.
+func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	var buffer [maxTextNumbers]float64
+	numbers, ok := n.read(v.Text, buffer[:0])
+	for k := range n.count() {
+		if !ok {
+			line, tree = append(line, n.Means[2*k], n.Means[2*k+1]), append(tree, math.NaN())
+			continue
+		}
+		line, tree = append(line, numbers[k], math.Log1p(numbers[k])), append(tree, numbers[k])
+	}
+	return line, tree
+}

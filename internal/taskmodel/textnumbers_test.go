@@ -1,0 +1,65 @@
+package taskmodel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func TestNumbersOfATextAreRead(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"45 files":                        {45},
+		"1920x1080":                       {1920, 1080},
+		"s3://in/rows=1253/part-007.csv":  {3, 1253, 7},
+		"v1.25.3":                         {1.25, 3},
+		"a1b2c3d4":                        {1, 2, 3, 4},
+		"no number":                       nil,
+		"a1b2c3d4e5":                      nil, // too many
+		"id 1234567890123456":             nil, // not exact as a float64
+		"load 2025-01-03T04:05:06 partly": nil,
+	} {
+		n := textNumbers{Between: splitNumbers(text)}
+		assert.Equal(t, len(want), n.count(), text)
+		if want != nil {
+			got, ok := n.read(text, nil)
+			assert.True(t, ok, text)
+			assert.Equal(t, want, got, text)
+		}
+	}
+	n := textNumbers{Between: splitNumbers("45 files")}
+	for _, other := range []string{"", "files", "45", "45 file", "45 files!", "x45 files", "4x5 files", "1234567890123456 files"} {
+		_, ok := n.read(other, nil)
+		assert.False(t, ok, other)
+	}
+}
+
+func TestTextNumbersAreColumns(t *testing.T) {
+	text := func(s string) []sizing.Value { return []sizing.Value{{Kind: sizing.Category, Text: s}} }
+	var rows, recurring, mixed [][]sizing.Value
+	for i := range 30 {
+		digits := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
+		name := "part-" + digits[i/10] + digits[i%10] + ".csv"
+		rows, recurring, mixed = append(rows, text(name)), append(recurring, text("part-"+digits[i%3])), append(mixed, text(name+digits[i%10][:i%2]))
+	}
+	schema := &sizing.Schema{Fields: []sizing.Field{{Name: "file", Kind: sizing.Category}}}
+	y := make([]float64, len(rows))
+	widths := func(rows [][]sizing.Value) (int, int) {
+		e := newEncoder(schema, rows, y)
+		return e.LineWidth, e.TreeWidth
+	}
+	e := newEncoder(schema, rows, y)
+	line, tree := e.encode(text("part-17.csv"), nil, nil)
+	assert.Equal(t, []float64{17, math.Log1p(17)}, line[len(line)-2:])
+	assert.InDelta(t, 17, tree[len(tree)-1], 0)
+	line, tree = e.encode(text("another"), nil, nil)
+	assert.InDelta(t, 14.5, line[len(line)-2], 1e-12, "the mean of the rows")
+	assert.True(t, math.IsNaN(tree[len(tree)-1]))
+
+	lineWidth, treeWidth := widths(mixed)
+	assert.Equal(t, []int{e.LineWidth - 2, e.TreeWidth - 1}, []int{lineWidth, treeWidth}, "texts of different forms have no numbers")
+	lineWidth, treeWidth = widths(recurring)
+	assert.Equal(t, []int{3, 4}, []int{lineWidth, treeWidth}, "three levels and, for the trees, their statistic")
+}
