@@ -1,6 +1,8 @@
 package sizing
 
 import (
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -24,11 +26,20 @@ var units = map[string]float64{
 // maxDigits bounds the digits of an amount. A longer number is an id, which a float64 cannot hold.
 const maxDigits = 15
 
-// parseAmount reads a decimal number without or with a unit, such as "1253", "37.5GB" or "90 min". The
-// result is in bytes, seconds, counts or, for a percentage, as a fraction. A number with leading zeros
+// maxExponent bounds the exponent of a number such as 1e6.
+const maxExponent = 15
+
+// thousands is a number with separators, such as 1,234,567.50.
+var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
+
+// parseAmount reads a decimal number without or with a unit, such as "1253", "1,234,567", "37.5GB" or "90 min".
+// The result is in bytes, seconds, counts or, for a percentage, as a fraction. A number with leading zeros
 // is a code.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
+	if strings.Contains(digits, ",") && thousands.MatchString(digits) {
+		digits = strings.ReplaceAll(digits, ",", "")
+	}
 	end := 0
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {
 		end++
@@ -36,16 +47,26 @@ func parseAmount(s string) (v float64, ok bool) {
 	if end == 0 || end > maxDigits+1 || digits[0] == '.' || end > 1 && digits[0] == '0' && digits[1] != '.' {
 		return 0, false
 	}
-	factor, known := 1.0, true
-	if end < len(digits) {
-		factor, known = units[strings.TrimPrefix(digits[end:], " ")]
-	}
+	factor, known := factorOf(digits[end:])
 	v, err := strconv.ParseFloat(digits[:end], 64)
 	if !known || err != nil {
 		return 0, false
 	}
-	if len(digits) < len(s) {
+	if s[0] == '-' {
 		v = -v
 	}
 	return v * factor, true
+}
+
+// factorOf returns the factor of a unit, which may follow a space, or of an exponent, such as e6.
+func factorOf(suffix string) (factor float64, ok bool) {
+	if suffix == "" {
+		return 1, true
+	}
+	if suffix[0] == 'e' || suffix[0] == 'E' {
+		exponent, err := strconv.Atoi(suffix[1:])
+		return math.Pow(10, float64(exponent)), err == nil && exponent >= -maxExponent && exponent <= maxExponent
+	}
+	factor, ok = units[strings.TrimPrefix(suffix, " ")]
+	return factor, ok
 }

@@ -1,6 +1,7 @@
 package sizing_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,14 +14,14 @@ func TestAmountInATextIsANumber(t *testing.T) {
 	for text, want := range map[string]float64{
 		"37.5GB": 37.5e9, "512 MiB": 512 << 20, "16Gi": 16 << 30, "0B": 0, "1 byte": 1, "10k": 1e4, "3.2M": 3.2e6,
 		"90 min": 5400, "2h": 7200, "250ms": 0.25, "3 days": 259200, "80%": 0.8,
-		"1253": 1253, "0": 0, "0.25": 0.25, "-3": -3, "999999999999999": 999999999999999,
+		"1253": 1253, "1,234,567": 1234567, "-1,234.5": -1234.5, "1e6": 1e6, "2.5E-3": 0.0025, "0": 0, "0.25": 0.25, "-3": -3, "999999999999999": 999999999999999,
 	} {
 		v := sizing.TextValue(text)
 		assert.Equal(t, sizing.Number, v.Kind, text)
 		assert.InEpsilon(t, 1+want, 1+v.Num, 1e-9, text)
 		assert.Equal(t, text, v.Text)
 	}
-	for _, text := range []string{"", "GB", "-", ".5", "007", "1e6", "1.2.3", "1.2.3GB", "+3", "--3", "12345678901234567890", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
+	for _, text := range []string{"", "GB", "-", ".5", "007", "1e99", "1e", "1,23", "12,34,567", "0,123", "1,234x", "1.2.3", "1.2.3GB", "+3", "--3", "12345678901234567890", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
 		assert.Equal(t, sizing.Value{Kind: sizing.Category, Text: text}, sizing.TextValue(text))
 	}
 }
@@ -29,15 +30,34 @@ func TestSchemaStoresAnAmountAsANumber(t *testing.T) {
 	var s sizing.Schema
 	amount := sizing.Features{"size": sizing.TextValue("2GB")}
 	require.True(t, s.Extend(amount))
-	assert.Equal(t, []sizing.Field{{Name: "size", Kind: sizing.Number}}, s.Fields)
-	assert.InDelta(t, 2e9, s.Row(amount, nil)[0], 0)
-
-	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("unknown")}))
-	require.True(t, s.Extend(amount), "a category field keeps the text of an amount")
+	assert.Equal(t, []sizing.Field{{Name: "size", Kind: sizing.Number}, {Name: "size", Kind: sizing.Category, Categories: []string{"2GB"}}}, s.Fields)
 	row := s.Row(amount, nil)
 	assert.InDelta(t, 2e9, row[0], 0)
 	assert.Equal(t, sizing.Features{"size": sizing.TextValue("2GB")}, s.Features(row))
 	assert.False(t, s.Extend(amount))
+	for i := range 1000 {
+		s.Extend(sizing.Features{"size": sizing.TextValue(fmt.Sprint(i))})
+	}
+	assert.Len(t, s.Fields[1].Categories, 256, "so many numbers are a measure")
+	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("unknown")}))
+	assert.Len(t, s.Fields, 2)
+}
+
+func TestTextsOfBoolsAndCompactDates(t *testing.T) {
+	for text, want := range map[string]sizing.Value{
+		"True": {Kind: sizing.Bool, Num: 1, Text: "True"}, "false": {Kind: sizing.Bool, Text: "false"}, "yes": {Kind: sizing.Category, Text: "yes"},
+		"19700102": {Kind: sizing.Date, Num: 1, Text: "19700102"}, "19700101T120000": {Kind: sizing.Date, Num: 0.5, Text: "19700101T120000"},
+		"19700101T120000+0600": {Kind: sizing.Date, Num: 0.25, Text: "19700101T120000+0600"}, "20251301": {Kind: sizing.Number, Num: 20251301, Text: "20251301"},
+	} {
+		assert.Equal(t, want, sizing.TextValue(text))
+	}
+	var s sizing.Schema
+	s.Extend(sizing.Features{"full": {Kind: sizing.Category, Text: "auto"}})
+	require.True(t, s.Extend(sizing.Features{"full": sizing.TextValue("True")}), "a bool gets a field of its own")
+	require.Len(t, s.Fields, 2)
+	assert.Equal(t, []float64{1, 1}, s.Row(sizing.Features{"full": sizing.TextValue("True")}, nil))
+	assert.Equal(t, sizing.BoolValue(true), s.Fields[1].Read(sizing.BoolValue(true)))
+	assert.Equal(t, sizing.TextValue("true"), s.Fields[1].ReadStored(sizing.Value{Kind: sizing.Category, Text: "true"}))
 }
 
 func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {

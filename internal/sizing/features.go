@@ -38,7 +38,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the date or amount as reported
+	Text string  // the category, or the bool, date or amount as it was in a text
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -57,9 +57,16 @@ func BoolValue(v bool) Value {
 	return Value{Kind: Bool}
 }
 
-// TextValue returns a date if s has the form of a date (2020-01-03 or RFC 3339), a number if s is a
-// decimal number (1253) or an amount of bytes or time (37.5GB, 90 min), else a category.
+// TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
+// has the form of a date (2020-01-03, 20200103 or RFC 3339), a number if s is a decimal number (1253) or an
+// amount of bytes or time (37.5GB, 90 min), else a category.
 func TextValue(s string) Value {
+	switch s {
+	case "true", "True", "TRUE":
+		return Value{Kind: Bool, Num: 1, Text: s}
+	case "false", "False", "FALSE":
+		return Value{Kind: Bool, Text: s}
+	}
 	if days, ok := parseDate(s); ok {
 		return Value{Kind: Date, Num: days, Text: s}
 	}
@@ -69,8 +76,19 @@ func TextValue(s string) Value {
 	return Value{Kind: Category, Text: s}
 }
 
-// parseDate reads 2020-01-03 and RFC 3339 times as days since 1970-01-01 UTC.
+// parseDate reads 2020-01-03, RFC 3339 times, and the compact dates 20200103 and 20200103T021500 from 1970 to
+// 2099 (the macros ds_nodash and ts_nodash of Airflow) as days since 1970-01-01 UTC.
 func parseDate(s string) (days float64, ok bool) {
+	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
+		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
+			if len(s) != len(layout) {
+				continue
+			}
+			if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
+				return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
+			}
+		}
+	}
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return 0, false
 	}

@@ -29,6 +29,10 @@ const Unseen = -1
 // with so many values contains ids or free text, from which a model cannot learn.
 const MaxCategories = 5000
 
+// maxNumberCategories bounds the categories of numbers in texts. A feature with more numbers is a measure, not a
+// code, and is learned as a number.
+const maxNumberCategories = 256
+
 // MaxFields bounds a schema. Further names are not stored, because a task with so many names puts
 // ids into its feature names.
 const MaxFields = 1000
@@ -47,8 +51,8 @@ func (s *Schema) Row(f Features, dst []float64) []float64 {
 // Read converts v to the field's kind. The result is missing if it cannot be converted.
 func (f *Field) Read(v Value) Value {
 	switch {
-	case f.Kind == Category && (v.Kind == Category || v.Kind == Date || v.Kind == Number && v.Text != ""):
-		// A date or an amount in a category column is a category that looks like one.
+	case f.Kind == Category && (v.Kind == Category || v.Kind == Date || v.Text != ""):
+		// A bool, a date or an amount in a category column is a category that looks like one.
 		if v.Kind == Date && v.Text == "" { // decoded from a date field
 			return Value{Kind: Category, Text: dateText(v.Num)}
 		}
@@ -91,9 +95,9 @@ func (f *Field) Value(code float64) Value {
 }
 
 // CanStore reports whether the field stores v without losing its kind. A category field keeps only
-// the text of a date or an amount, so these need their own field.
+// the text of a bool, a date or an amount, so these need their own field.
 func (f *Field) CanStore(v Value) bool {
-	return f.Kind == v.Kind || v.Kind != Date && (f.Kind != Category || v.Kind != Number) && f.Read(v).Kind != Missing
+	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }
 
 // Extend appends the fields and categories that f has and the schema lacks. It reports whether it
@@ -105,16 +109,21 @@ func (s *Schema) Extend(f Features) bool {
 		if v.Kind == Missing {
 			continue
 		}
-		hasField := false
+		hasField, hasCategory := false, v.Kind != Number || v.Text == ""
 		for i := range s.Fields {
 			if field := &s.Fields[i]; field.Name == name {
 				hasField = hasField || field.CanStore(v)
+				hasCategory = hasCategory || field.Kind == Category
 				changed = field.addCategory(v) || changed
 			}
 		}
 		if !hasField && len(s.Fields) < MaxFields {
 			s.Fields = append(s.Fields, Field{Name: name, Kind: v.Kind})
 			s.Fields[len(s.Fields)-1].addCategory(v)
+			changed = true
+		}
+		if !hasCategory && len(s.Fields) < MaxFields { // the number may be a code, such as that of a shop
+			s.Fields = append(s.Fields, Field{Name: name, Kind: Category, Categories: []string{v.Text}})
 			changed = true
 		}
 	}
@@ -136,7 +145,11 @@ func (s *Schema) Shape() Schema {
 // addCategory appends v to the dictionary of a category field that lacks v, and reports whether it
 // did.
 func (f *Field) addCategory(v Value) bool {
-	if f.Kind != Category || f.code(v) != Unseen || len(f.Categories) >= MaxCategories {
+	most := MaxCategories
+	if v.Kind == Number {
+		most = maxNumberCategories
+	}
+	if f.Kind != Category || f.code(v) != Unseen || len(f.Categories) >= most {
 		return false
 	}
 	f.Categories = append(f.Categories, f.Read(v).Text)
@@ -163,7 +176,7 @@ func (s *Schema) PreviousSameName() []int {
 // ReadStored converts a value that a field with the same name and another kind has stored, in a row
 // that is older than f.
 func (f *Field) ReadStored(v Value) Value {
-	if (f.Kind == Date || f.Kind == Number) && v.Kind == Category {
+	if f.Kind != Category && v.Kind == Category {
 		v = TextValue(v.Text)
 	}
 	return f.Read(v)
@@ -187,13 +200,13 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value. A date or an amount gets the
-// text of its reading as a category.
+// moreSpecific returns the more specific of two readings of one value, with the text of its reading as a
+// category.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
 	}
-	if (a.Kind == Date || a.Kind == Number) && b.Kind == Category {
+	if b.Kind == Category {
 		a.Text = b.Text
 	}
 	return a

@@ -8,7 +8,8 @@ import (
 
 // chooseKinds chooses the kind of a feature whose values are of several kinds: the most frequent
 // kind, and the earlier one of two equally frequent kinds. The schema has a field for each kind.
-// Fields of the other kinds get no column, so their values count as missing.
+// Fields of the other kinds get no column, so their values count as missing. The texts of numbers stay a category
+// beside the number if they recur, because they may be codes, such as 1012 and A17.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()
 	if previous == nil {
@@ -43,10 +44,27 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 		}
 	}
 	for j, at := range first {
-		if chosen[at] != j {
-			e.Columns[j] = column{Name: e.Columns[j].Name, IsOtherKind: true}
+		c := &e.Columns[j]
+		isCode := c.Kind == sizing.Category && e.Columns[chosen[at]].Kind == sizing.Number && c.recurs()
+		if chosen[at] != j && !isCode {
+			e.Columns[j] = column{Name: c.Name, IsOtherKind: true}
 		}
 	}
+}
+
+// rowsPerCode is the number of rows of a level in the mean from which numbers in texts are codes, too.
+const rowsPerCode = 3
+
+// recurs reports whether the levels of a category, of which there are at least two, recur. It needs the number
+// of rows of each level.
+func (c *column) recurs() bool {
+	rows, levels := 0.0, 0.0
+	for text, l := range c.Levels {
+		if text != "" {
+			rows, levels = rows+l.Rows, levels+1
+		}
+	}
+	return levels > 1 && rows >= rowsPerCode*levels
 }
 
 // isMoreSpecific reports whether kind a takes precedence over b for a value that can be read as

@@ -125,7 +125,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	default:
 		text.WriteString(experts.Name(a.Expert))
 	}
-	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
+	if len(m.Drivers) > 0 && s.Source == sizing.FromModel && !b.noFeatures {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
 	if missing := m.describeMissing(a.Amount, b); missing != "" {

@@ -50,7 +50,7 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 			sums[2*k+1] += math.Log1p(x)
 		}
 	}
-	if known < minTextNumberRows || rowsPerText*len(c.Levels) < int(known) {
+	if known < minTextNumberRows || rowsPerText*len(c.Levels) <= int(known) {
 		return
 	}
 	for k := range sums {

@@ -1,6 +1,9 @@
 package experts
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
 // (Page 1954). Each side sums how far standardised residuals exceed an allowance, and never
@@ -12,17 +15,19 @@ type Shift struct {
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row of Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	Returns       int   `cbor:",omitzero"`      // downward changes that were followed by an upward change, up to maxReturns
+	Returns       int   `cbor:",omitzero"`      // downward changes from which the task returned to a level that had lasted as long, up to maxReturns
+	Rows          int   `cbor:",omitzero"`      // rows since the last change
+	HighRows      int   `cbor:",omitzero"`      // rows between the last downward change and the change before it
 }
 
 const (
 	shiftAllowance    = 1   // standard deviations to subtract from every residual
 	shiftBound        = 40  // sum of standard deviations that shows a change
 	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
-	minRowsAfterRise  = 60  // least number of rows to keep after a rise: models that adapt with every row follow it soon
 	minShiftResiduals = 40  // residuals needed to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
 	maxReturns        = 3
+	minDownRows       = 10               // rows below the centre from which they are left out of it
 	patienceShare     = 2                // a downward change needs 1/patienceShare of the rows of the old level …
 	maxPatience       = 128              // … but no more than these rows
 	lastingShare      = 4                // a downward change of minLasting seconds needs 1/lastingShare of the rows …
@@ -49,20 +54,25 @@ func (s *Shift) update(z float64, at int64, p patience) int {
 		s.DownSince = at
 	}
 	rows := 0
+	s.Rows++
 	if s.Fell {
 		s.RowsSinceFall++
 	}
 	if s.Fell && s.Up > returnBound {
-		s.Fell, s.Returns = false, min(s.Returns+1, maxReturns)
+		if s.Fell = false; s.Rows-s.UpRows > s.HighRows {
+			s.Returns = 0 // the higher level is temporary, not the lower one
+		} else {
+			s.Returns = min(s.Returns+1, maxReturns)
+		}
 	}
 	if s.Up > shiftBound {
 		rows = s.UpRows
 	}
 	if lasts := s.DownRows > p.lastingRows && at-s.DownSince >= p.seconds; s.Down > shiftBound && (lasts || s.DownRows > p.rows) {
-		rows, s.Fell = s.DownRows, true
+		rows, s.Fell, s.HighRows = s.DownRows, true, s.Rows-s.DownRows
 	}
 	if rows > 0 {
-		*s = Shift{Fell: s.Fell, Returns: s.Returns}
+		*s = Shift{Fell: s.Fell, Returns: s.Returns, Rows: rows, HighRows: s.HighRows}
 	}
 	return rows
 }
@@ -94,8 +104,10 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	if n < minShiftResiduals || x.ignoresShifts {
 		return 0
 	}
-	deviation := (sorted.at(n*3/4) - sorted.at(n/4)) / 1.349 // interquartile range of a standard normal
-	center := sorted.at(n / 2)
+	center, deviation := sorted.at(n/2), interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4))
+	if x.Shift.DownRows >= minDownRows {
+		center, deviation = x.residualsBefore(x.Shift.DownRows, center, deviation)
+	}
 	if residual > center && x.RecentlyFell() {
 		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}
@@ -106,6 +118,24 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	return rows
 }
 
+// interquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
+func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
+
+// residualsBefore returns the median and the deviation of the stored residuals without the newest rows: those
+// of a lower level would soon make it look normal. With too few others it returns center and deviation.
+func (x *Experts) residualsBefore(newest int, center, deviation float64) (float64, float64) {
+	n := len(x.Rows) - newest
+	if n < minShiftResiduals {
+		return center, deviation
+	}
+	before := make([]float64, n)
+	for i := range before {
+		before[i] = x.Rows[(x.At+i)%len(x.Rows)].residual()
+	}
+	slices.Sort(before)
+	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
+}
+
 // discardBefore removes all but the newest rows from the residual store and discounts earlier costs.
 // The few remaining residuals give wide margins until there are more. After a fall, the low
 // outliers move to the residual store, because they belong to the new level, and no row of the old
@@ -113,7 +143,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {
-		rows, low = max(rows, minRowsAfterRise), nil
+		low = nil
 	}
 	newest := make([]Entry, 0, rows)
 	for i := max(0, len(x.Rows)+len(low)-rows); i < len(x.Rows); i++ {

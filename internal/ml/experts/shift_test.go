@@ -20,7 +20,11 @@ func TestAShiftIsDetectedWithItsFirstRow(t *testing.T) {
 			assert.Zero(t, s.update(z, 0, patience{}), claim)
 		}
 		assert.Equal(t, int(shiftBound)+1, s.update(z, 0, patience{}), claim)
-		assert.Equal(t, Shift{Fell: z < 0}, s, "the sums restart: %s", claim)
+		want := Shift{Fell: z < 0, Rows: int(shiftBound) + 1}
+		if want.Fell {
+			want.HighRows = 100
+		}
+		assert.Equal(t, want, s, "the sums restart: %s", claim)
 	}
 }
 
@@ -36,6 +40,32 @@ func TestAFallNeedsManyRowsOrAFewRowsAndTime(t *testing.T) {
 	assert.Equal(t, 101, accepted(0))
 	assert.Equal(t, 49, accepted(hour))
 	assert.Equal(t, 31, accepted(2*hour))
+}
+
+// The lower level is a mode of the task if the higher level lasted longer, as at weekends. After a short
+// higher level, such as a backfill, the lower one is the normal level.
+func TestReturnsFromANormalLevelDoNotCount(t *testing.T) {
+	for _, c := range []struct{ high, low, returns int }{{300, 120, 1}, {60, 140, 0}} {
+		s, p := Shift{}, patience{rows: 30}
+		for range c.high {
+			s.update(0, 0, p)
+		}
+		for range c.low {
+			s.update(-3*float64(boolToInt(!s.Fell)), 0, p) // the residuals are normal after the fall is detected
+		}
+		assert.True(t, s.Fell)
+		for s.Fell {
+			s.update(3, 0, p)
+		}
+		assert.Equal(t, c.returns, s.Returns, "%d rows at the higher level", c.high)
+	}
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func TestNoiseAndSingleOutliersAreNotAShift(t *testing.T) {
@@ -145,6 +175,6 @@ func TestTheStepsOfTheAllowanceDecay(t *testing.T) {
 	}
 	assert.InDelta(t, c.Step*(1-0.015)/4, lowered(4*c.StepRows), 1e-12)
 	x.ChargedRows = 4 * c.StepRows
-	x.discardBefore(minRowsAfterRise)
+	x.discardBefore(60)
 	assert.Greater(t, lowered(x.ChargedRows), 2*c.Step/4, "after a change of the task the steps are larger again")
 }
