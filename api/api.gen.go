@@ -877,7 +877,8 @@ type FeatureFieldKind string
 // Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 // boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 // missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-// as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 // missing; a boolean counts as 0 or 1 if the others are numbers.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -993,7 +994,8 @@ type LiftRequest struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
@@ -1177,7 +1179,8 @@ type Observation struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
@@ -1603,7 +1606,8 @@ type PredictRequest struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
@@ -2779,7 +2783,8 @@ type WhatIfRequest struct {
 	// Set Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//

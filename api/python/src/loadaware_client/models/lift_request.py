@@ -36,8 +36,10 @@ class LiftRequest:
             means
             missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`)
             counts
-            as a number; one with leading zeros (`007`) or more than 15 digits is a category. Arrays and objects are
-            invalid. A value whose kind differs from most values of its feature counts as
+            as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string
+            are
+            booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values
+            of its feature counts as
             missing; a boolean counts as 0 or 1 if the others are numbers.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
