@@ -112,8 +112,14 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}
 	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), at, x.patience())
-	if rows > 0 {
-		x.discardBefore(rows)
+	if rows == 0 {
+		return 0
+	}
+	x.discardBefore(rows)
+	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
+		// The models predict the new rows: only the errors at a higher level have ended, not the level of the task.
+		x.Shift.Fell = false
+		return 0
 	}
 	return rows
 }

@@ -120,6 +120,22 @@ func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	assert.Less(t, killed, 15)
 }
 
+// During a backfill the peaks are six times the prediction, which stays. Its errors must not widen the margins for
+// hundreds of rows, and their end is no change of the task.
+func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	x := New(Default(0.015))
+	simulate(x, rng, 300, 0)
+	changes, _, _, _ := simulate(x, rng, 60, 1.8)
+	assert.Equal(t, 1, changes)
+	changes, _, _, _ = simulate(x, rng, 140, 0)
+	assert.Zero(t, changes)
+	assert.False(t, x.Shift.Fell)
+	_, killed, used, granted := simulate(x, rng, 200, 0)
+	assert.Greater(t, used/granted, 0.4, "the margins of the episode would give 0.15")
+	assert.Less(t, killed, 8)
+}
+
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance
