@@ -9,7 +9,8 @@ import (
 // chooseKinds chooses the kind of a feature whose values are of several kinds: the most frequent
 // kind, and the earlier one of two equally frequent kinds. The schema has a field for each kind.
 // Fields of the other kinds get no column, so their values count as missing. The texts of numbers stay a category
-// beside the number if they recur, because they may be codes, such as 1012 and A17.
+// beside the number if they recur, because they may be codes, such as 1012 and A17. So does a text such as ALL
+// among numbers or bools.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()
 	if previous == nil {
@@ -45,18 +46,18 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	}
 	for j, at := range first {
 		c := &e.Columns[j]
-		isCode := c.Kind == sizing.Category && e.Columns[chosen[at]].Kind == sizing.Number && c.recurs()
-		if chosen[at] != j && !isCode {
+		kind := e.Columns[chosen[at]].Kind
+		staysCategory := c.Kind == sizing.Category && (kind == sizing.Number || kind == sizing.Bool) && c.recurs()
+		if chosen[at] != j && !staysCategory {
 			e.Columns[j] = column{Name: c.Name, IsOtherKind: true}
 		}
 	}
 }
 
-// rowsPerCode is the number of rows of a level in the mean from which numbers in texts are codes, too.
+// rowsPerCode is the number of rows of a level, in the mean, from which a category stays beside a number.
 const rowsPerCode = 3
 
-// recurs reports whether the levels of a category, of which there are at least two, recur. It needs the number
-// of rows of each level.
+// recurs reports whether the levels of a category recur. It needs the number of rows of each level.
 func (c *column) recurs() bool {
 	rows, levels := 0.0, 0.0
 	for text, l := range c.Levels {
@@ -64,7 +65,7 @@ func (c *column) recurs() bool {
 			rows, levels = rows+l.Rows, levels+1
 		}
 	}
-	return levels > 1 && rows >= rowsPerCode*levels
+	return levels > 0 && rows >= rowsPerCode*levels
 }
 
 // isMoreSpecific reports whether kind a takes precedence over b for a value that can be read as
