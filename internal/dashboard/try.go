@@ -210,18 +210,10 @@ func newTry(ask *sizing.Ask) *Try {
 
 // featureText formats a feature for people.
 func featureText(v sizing.Value) string {
-	if v.Text != "" {
-		return v.Text
+	if v.Kind == sizing.Missing {
+		return ""
 	}
-	switch v.Kind {
-	case sizing.Number:
-		return strconv.FormatFloat(v.Num, 'g', -1, 64)
-	case sizing.Bool:
-		return strconv.FormatBool(v.Num == 1)
-	case sizing.Date:
-		return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Num)).Format(time.DateOnly)
-	}
-	return ""
+	return fmt.Sprint(v.JSON())
 }
 
 // tryOfReceipt returns the try of a receipt with the explanation of its grant.

@@ -38,7 +38,7 @@ func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) 
 }
 
 // parseFeature infers the kind of a value. Empty text is a missing value, and text in quotes is a
-// string as in JSON; any other text is a boolean, a number, a date or a category.
+// string as in JSON; any other text is a boolean, a number, a date, an amount or a category.
 func parseFeature(text string) (sizing.Value, error) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {

@@ -59,22 +59,9 @@ func askAnswer(a *sizing.Ask) (api.PredictRequest, error) {
 	}
 	values := make(map[string]any, len(a.Features))
 	for name, v := range a.Features {
-		values[name] = jsonValue(v)
+		values[name] = v.JSON()
 	}
 	var err error
 	q.Features, err = json.Marshal(values)
 	return q, err
-}
-
-// jsonValue returns a feature as its sender wrote it.
-func jsonValue(v sizing.Value) any {
-	switch {
-	case v.Text != "" || v.Kind == sizing.Category:
-		return v.Text
-	case v.Kind == sizing.Number:
-		return v.Num
-	case v.Kind == sizing.Bool:
-		return v.Num == 1
-	}
-	return nil
 }

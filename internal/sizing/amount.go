@@ -37,6 +37,9 @@ var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 // is a code.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' { // most texts
+		return 0, false
+	}
 	if strings.Contains(digits, ",") && thousands.MatchString(digits) {
 		digits = strings.ReplaceAll(digits, ",", "")
 	}
@@ -44,7 +47,7 @@ func parseAmount(s string) (v float64, ok bool) {
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {
 		end++
 	}
-	if end == 0 || end > maxDigits+1 || digits[0] == '.' || end > 1 && digits[0] == '0' && digits[1] != '.' {
+	if end > maxDigits+1 || end > 1 && digits[0] == '0' && digits[1] != '.' {
 		return 0, false
 	}
 	factor, known := factorOf(digits[end:])

@@ -43,6 +43,22 @@ func TestSchemaStoresAnAmountAsANumber(t *testing.T) {
 	assert.Len(t, s.Fields, 2)
 }
 
+func TestJSONReturnsAValueAsItWasSent(t *testing.T) {
+	for _, sent := range []any{7.5, true, false, "emea", "", "1253", "True", "2025-01-03", nil} {
+		var v sizing.Value
+		switch sent := sent.(type) {
+		case float64:
+			v = sizing.NumberValue(sent)
+		case bool:
+			v = sizing.BoolValue(sent)
+		case string:
+			v = sizing.TextValue(sent)
+		}
+		assert.Equal(t, sent, v.JSON())
+	}
+	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date has no text")
+}
+
 func TestTextsOfBoolsAndCompactDates(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"True": {Kind: sizing.Bool, Num: 1, Text: "True"}, "false": {Kind: sizing.Bool, Text: "false"}, "yes": {Kind: sizing.Category, Text: "yes"},

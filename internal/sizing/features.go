@@ -110,6 +110,21 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
+// JSON returns v as its sender wrote it in JSON: a number, a bool or a text; nil if it is missing.
+func (v Value) JSON() any {
+	switch {
+	case v.Text != "" || v.Kind == Category:
+		return v.Text
+	case v.Kind == Number:
+		return v.Num
+	case v.Kind == Bool:
+		return v.Num != 0
+	case v.Kind == Date: // decoded from a date field
+		return dateText(v.Num)
+	}
+	return nil
+}
+
 // Features maps names to the values that are known before the launch of a try.
 type Features map[string]Value
 

@@ -2,7 +2,6 @@ package taskmodel
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -81,12 +80,17 @@ func splitNumbers(text string) (between []string) {
 
 // endOfNumber returns the end of the decimal number that begins at a digit of text.
 func endOfNumber(text string, at int) int {
-	end := at
-	for end < len(text) && (isDigit(rune(text[end])) || text[end] == '.' && end+1 < len(text) && isDigit(rune(text[end+1])) && !slices.Contains([]byte(text[at:end]), '.')) {
-		end++
+	end := at + lengthOfDigits(text[at:])
+	if end < len(text) && text[end] == '.' {
+		if decimals := lengthOfDigits(text[end+1:]); decimals > 0 {
+			end += 1 + decimals
+		}
 	}
 	return end
 }
+
+// lengthOfDigits returns the number of digits at the start of text.
+func lengthOfDigits(text string) int { return len(text) - len(strings.TrimLeftFunc(text, isDigit)) }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 

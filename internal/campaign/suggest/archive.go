@@ -85,13 +85,8 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 func confOf(features sizing.Features) json.RawMessage {
 	conf := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(features)) {
-		switch v := features[name]; {
-		case v.Text != "" || v.Kind == sizing.Category:
-			conf[name] = v.Text
-		case v.Kind == sizing.Number:
-			conf[name] = v.Num
-		case v.Kind == sizing.Bool:
-			conf[name] = v.Num != 0
+		if v := features[name]; v.Kind != sizing.Missing {
+			conf[name] = v.JSON()
 		}
 	}
 	text, _ := json.Marshal(conf) // strings, numbers and booleans can be encoded

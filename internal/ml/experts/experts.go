@@ -121,8 +121,9 @@ func (x *Experts) updateTables() {
 
 // Learn charges every expert for a row and stores the row's residuals. p holds the
 // out-of-sample predictions of the row, and is nil for the first row of a task. peak is in
-// bytes or cores, duration in seconds, at the end of the row in Unix seconds. Learn returns how many rows ago the task changed if
-// this row reveals a change, else 0. It charges no expert for an imputed row.
+// bytes or cores, duration in seconds, and at is the time at which the row ended, in Unix seconds.
+// Learn returns how many rows ago the task changed if this row reveals a change, else 0. It
+// charges no expert for an imputed row.
 func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) (changed int) {
 	x.LearnedRows++
 	x.MaxPeak = max(x.MaxPeak, peak)

@@ -32,7 +32,7 @@ const (
 	maxPatience       = 128              // … but no more than these rows
 	lastingShare      = 4                // a downward change of minLasting seconds needs 1/lastingShare of the rows …
 	maxLasting        = 32               // … but no more than these rows
-	minLasting        = 4 * 24 * 60 * 60 // longer than a weekend with the days before and after it
+	minLasting        = 4 * 24 * 60 * 60 // four days: longer than a weekend
 )
 
 // patience says how long a lower level must last before it replaces the old one: for more than rows rows,

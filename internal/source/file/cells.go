@@ -174,27 +174,15 @@ func parseFeature(cell string) sizing.Value {
 }
 
 func formatFeature(v sizing.Value) string {
-	if v.Text != "" {
-		return v.Text
-	}
-	switch v.Kind {
-	case sizing.Number:
-		return strconv.FormatFloat(v.Num, 'f', -1, 64)
-	case sizing.Bool:
-		return strconv.FormatBool(v.Num != 0)
-	case sizing.Date: // a row decoded from the store has the date only as a number
-		return formatDate(v.Num)
+	switch value := v.JSON().(type) {
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(value)
+	case string:
+		return value
 	}
 	return ""
-}
-
-// formatDate formats days since 1970-01-01 UTC as a date, or as a time if they have a fraction.
-func formatDate(days float64) string {
-	t := time.UnixMilli(int64(math.Round(days * 24 * 3600 * 1000))).UTC()
-	if days == math.Trunc(days) {
-		return t.Format(time.DateOnly)
-	}
-	return t.Format(time.RFC3339Nano)
 }
 
 // formatNumber formats 0 as an empty cell, because 0 means "unknown".

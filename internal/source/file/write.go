@@ -141,7 +141,7 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 	}
 	for name, v := range o.Features {
 		if v.Kind != sizing.Missing {
-			b.Features[name] = jsonValue(v)
+			b.Features[name] = v.JSON()
 		}
 	}
 	if s := o.Series; s != nil {
@@ -161,14 +161,4 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 		}
 	}
 	return json.Marshal(b)
-}
-
-func jsonValue(v sizing.Value) any {
-	switch {
-	case v.Text == "" && v.Kind == sizing.Number:
-		return v.Num
-	case v.Kind == sizing.Bool:
-		return v.Num != 0
-	}
-	return formatFeature(v)
 }

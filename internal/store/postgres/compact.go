@@ -150,7 +150,7 @@ func (w *compactWriter) features(f sizing.Features) {
 			w.isLossy = true
 		}
 		signature.WriteString(name)
-		signature.WriteString(string(rune('0'+f[name].Kind)) + fieldEnd)
+		signature.WriteString(string(rune('0'+storedKind(f[name]))) + fieldEnd)
 	}
 	w.text(signature.String())
 	for _, name := range names {
@@ -161,14 +161,22 @@ func (w *compactWriter) features(f sizing.Features) {
 // fieldEnd follows the name and the kind of each feature. Names have no control characters.
 const fieldEnd = "\n"
 
+// storedKind returns the kind in the signature. A bool or a number in a text is stored as the text, like a category.
+func storedKind(v sizing.Value) sizing.ValueKind {
+	if v.Text != "" && (v.Kind == sizing.Number || v.Kind == sizing.Bool) {
+		return sizing.Category
+	}
+	return v.Kind
+}
+
 func (w *compactWriter) value(v sizing.Value) {
-	switch v.Kind {
+	switch storedKind(v) {
 	case sizing.Number, sizing.Bool:
 		w.number(v.Num)
-		w.isLossy = w.isLossy || v.Text != ""
 	case sizing.Category:
 		w.text(v.Text)
-		w.isLossy = w.isLossy || math.Float64bits(v.Num) != 0
+		read := sizing.TextValue(v.Text)
+		w.isLossy = w.isLossy || read != v || math.Float64bits(read.Num) != math.Float64bits(v.Num)
 	case sizing.Date:
 		if sizing.TextValue(v.Text) != v {
 			w.isLossy = true

@@ -27,6 +27,7 @@ func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 			Features: sizing.Features{
 				"products": sizing.NumberValue(float64(r.IntN(5000))), "share": sizing.NumberValue(r.NormFloat64()), "full": sizing.BoolValue(i%2 == 0),
 				"market": sizing.TextValue([]string{"UK", "für", "emea"}[r.IntN(3)]), "day": sizing.TextValue("2020-01-03"), "at": sizing.TextValue("2020-01-03T10:11:12Z"), "none": {},
+				"rows": sizing.TextValue("1253"), "size": sizing.TextValue("37.5GB"), "force": sizing.TextValue("True"),
 			},
 			Requested: sizing.Resources{Memory: 20_000_000_000, CPU: 1.5}, MaxMemory: 128_000_000_000,
 		},

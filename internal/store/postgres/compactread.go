@@ -229,7 +229,7 @@ func (c *compactReader) value(kind sizing.ValueKind) sizing.Value {
 	case sizing.Number, sizing.Bool:
 		return sizing.Value{Kind: kind, Num: c.number()}
 	case sizing.Category:
-		return sizing.Value{Kind: kind, Text: c.text()}
+		return sizing.TextValue(c.text())
 	case sizing.Date:
 		if c.flag() {
 			return sizing.TextValue(dayText(c.int()))
