@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // steadyAsk returns an ask of a task whose runs all need about 2 GiB.
@@ -89,13 +90,7 @@ func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
 	other := steadyAsk("")
 	other.Features = sizing.Features{"region": sizing.TextValue("apac")} // no run with these features was killed
 	initial := r.predict(other).Memory.Limit
-	asks := make([]sizing.Ask, 12)
-	for i := range asks {
-		asks[i] = steadyAsk("burst")
-		asks[i].Try.MapIndex = i
-		killed := r.predict(asks[i]).Memory.Limit
-		r.lift(asks[i], killed)
-	}
+	asks := r.liftBurst()
 	widened := r.predict(other)
 	require.Contains(t, widened.Reason, "widened")
 	require.Greater(t, widened.Memory.Limit, initial)
@@ -117,6 +112,38 @@ func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
 	assert.NotContains(t, released.Reason, "widened")
 	third := joinReplica(t, r.dsn, service.Config{}).start()
 	assert.NotContains(t, third.predict(other).Reason, "widened")
+}
+
+// liftBurst predicts twelve mapped instances and lifts each of them.
+func (r *replica) liftBurst() []sizing.Ask {
+	r.t.Helper()
+	asks := make([]sizing.Ask, 12)
+	for i := range asks {
+		asks[i] = steadyAsk("burst")
+		asks[i].Try.MapIndex = i
+		r.lift(asks[i], r.predict(asks[i]).Memory.Limit)
+	}
+	return asks
+}
+
+// A restarted replica answers from the static request until it knows the open tries.
+func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
+	r := newReplica(t).start()
+	r.reportSteadyRuns("before", 60)
+	r.liftBurst()
+	require.Contains(t, r.predict(steadyAsk("")).Reason, "widened")
+	r.stop()
+
+	restarted := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Millisecond})
+	reading, resume := make(chan struct{}), make(chan struct{})
+	restarted.store.beforeGrantedTries.once(func() { close(reading); <-resume })
+	restarted.start()
+	<-reading // the replica preloads the task
+	early := restarted.predict(steadyAsk(""))
+	assert.Equal(t, sizing.FromRequested, early.Source, early.Reason)
+	close(resume)
+	require.Eventually(t, func() bool { return restarted.predict(steadyAsk("")).Source != sizing.FromRequested }, testwait.Limit, 10*time.Millisecond)
+	assert.Contains(t, restarted.predict(steadyAsk("")).Reason, "widened")
 }
 
 // unschedulable returns the report of an unschedulable allocation.

@@ -23,10 +23,11 @@ import (
 
 const gib = sizing.GiB
 
-// hookedStore is the real store with hooks that run after some of its methods.
+// hookedStore is the real store with hooks that run before or after some of its methods.
 type hookedStore struct {
 	*postgres.Store
 	afterRecord, afterSince, afterListing hook
+	beforeGrantedTries                    hook
 	receiptWrites, listings               atomic.Int64
 	losesNotifications                    atomic.Bool
 }
@@ -52,6 +53,11 @@ func (s *hookedStore) Since(ctx context.Context, task sizing.TaskKey, seq int64,
 	h, err := s.Store.Since(ctx, task, seq, limit)
 	s.afterSince.fire()
 	return h, err
+}
+
+func (s *hookedStore) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
+	s.beforeGrantedTries.fire()
+	return s.Store.GrantedTries(ctx, task, since, limit)
 }
 
 func (s *hookedStore) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {

@@ -168,6 +168,11 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		model = learn(model, taskmodel.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	previousSeq := t.lastSeq // only install writes it, under t.loadMu
+	if previousSeq == 0 {    // before install, because no answer may miss the open tries
+		if err := c.restoreTries(ctx, t, key); err != nil {
+			return err
+		}
+	}
 	t.pool.loadMu.Lock()
 	t.install(model, tail.LastSeq, refOf(&stored), share)
 	t.pool.loadMu.Unlock()

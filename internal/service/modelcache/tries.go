@@ -9,12 +9,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries updates the tries in flight after a refresh. tail are the rows since the row seq of the
-// training, and previousSeq is the newest row that was learned before; 0 if there was none.
+// updateTries ends the tries in flight that a refresh found reported. tail are the rows since the row
+// seq of the training, and previousSeq is the newest row that was learned before; 0 if there was none,
+// and then restoreTries has read the outcomes of all tries.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:
-		return c.restoreTries(ctx, t, key)
+		return nil
 	case previousSeq >= seq:
 		c.endTries(t, key, tail, previousSeq)
 		return nil
