@@ -32,7 +32,7 @@ func TestStoreWithReceiptsAsJSON(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats TestStore with another form of receipts, which is too slow under the race detector")
 	}
-	storetest.Run(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
+	storetest.RunReceipts(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
 }
 
 // openWithCompactFrom opens a store on a migrated database. The store writes receipts in the

@@ -17,50 +17,69 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+// test tests one part of the contract with the stores that open returns.
+type test = func(t *testing.T, open func(t *testing.T) store.Store)
+
+// receiptTests write or read receipts.
+var receiptTests = map[string]test{
+	"Record":           testRecord,
+	"Receipts":         testReceipts,
+	"Realised":         testRealised,
+	"PromisedAtLaunch": testPromisedAtLaunch,
+	"CountUnreported":  testCountUnreported,
+	"Promises":         testPromises,
+	"Audit":            testAudit,
+	"Reconciliation":   testReconciliation,
+	"Tasks":            testTasks,
+	"Rename":           testRename,
+	"Delete":           testDelete,
+	"Retention":        testRetention,
+	"Partitions":       testPartitions,
+	"GrantedTries":     testGrantedTries,
+	"Savings":          testSavings,
+	"RecentTasks":      testRecentTasks,
+	"Campaigns":        testCampaigns,
+	"Reproductions":    testReproductions,
+}
+
+var otherTests = map[string]test{
+	"Amend":             testAmend,
+	"ConcurrentWriters": testConcurrentWriters,
+	"Void":              testVoid,
+	"History":           testHistory,
+	"Since":             testSince,
+	"Tries":             testTries,
+	"Kills":             testKills,
+	"Models":            testModels,
+	"ConcurrentPublish": testConcurrentPublish,
+	"Changes":           testChanges,
+	"TrainingQueue":     testTrainingQueue,
+	"ConcurrentClaims":  testConcurrentClaims,
+	"Runs":              testRuns,
+	"Series":            testSeries,
+	"Context":           testContext,
+	"Cohorts":           testCohorts,
+	"CampaignClaims":    testCampaignClaims,
+	"Shapes":            testShapes,
+	"UsageProfiles":     testUsageProfiles,
+	"Structure":         testStructure,
+	"Plans":             testPlans,
+}
+
 // Run tests the stores that open returns. Each store must be empty. The function open must
 // register a cleanup that closes the store.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
-	for name, test := range map[string]func(*testing.T, func(*testing.T) store.Store){
-		"Record":            testRecord,
-		"Amend":             testAmend,
-		"ConcurrentWriters": testConcurrentWriters,
-		"Void":              testVoid,
-		"History":           testHistory,
-		"Since":             testSince,
-		"Tries":             testTries,
-		"Kills":             testKills,
-		"Receipts":          testReceipts,
-		"Realised":          testRealised,
-		"PromisedAtLaunch":  testPromisedAtLaunch,
-		"CountUnreported":   testCountUnreported,
-		"Models":            testModels,
-		"Promises":          testPromises,
-		"Audit":             testAudit,
-		"Reconciliation":    testReconciliation,
-		"ConcurrentPublish": testConcurrentPublish,
-		"Changes":           testChanges,
-		"Tasks":             testTasks,
-		"Rename":            testRename,
-		"Delete":            testDelete,
-		"TrainingQueue":     testTrainingQueue,
-		"ConcurrentClaims":  testConcurrentClaims,
-		"Runs":              testRuns,
-		"Retention":         testRetention,
-		"Partitions":        testPartitions,
-		"Series":            testSeries,
-		"Context":           testContext,
-		"Cohorts":           testCohorts,
-		"GrantedTries":      testGrantedTries,
-		"Savings":           testSavings,
-		"RecentTasks":       testRecentTasks,
-		"Campaigns":         testCampaigns,
-		"CampaignClaims":    testCampaignClaims,
-		"Reproductions":     testReproductions,
-		"Shapes":            testShapes,
-		"UsageProfiles":     testUsageProfiles,
-		"Structure":         testStructure,
-		"Plans":             testPlans,
-	} {
+	RunReceipts(t, open)
+	run(t, otherTests, open)
+}
+
+// RunReceipts is Run with only the tests that write or read receipts.
+func RunReceipts(t *testing.T, open func(t *testing.T) store.Store) {
+	run(t, receiptTests, open)
+}
+
+func run(t *testing.T, tests map[string]test, open func(t *testing.T) store.Store) {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
 }
