@@ -813,7 +813,7 @@ type Explanation struct {
 	// Shadow The chain of the grant that enforce mode would give; null except in shadow mode.
 	Shadow *ExplanationChain `json:"shadow"`
 
-	// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
 	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
@@ -1707,7 +1707,7 @@ type Prediction struct {
 	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
 	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
@@ -2133,7 +2133,7 @@ type SimilarRun struct {
 	TryNumber int     `json:"try_number"`
 }
 
-// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
 // `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 type Source string
 

@@ -8,7 +8,7 @@ type Source string
 // The sources, from the most to the least specific.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // too few rows to fit: a conservative quantile of the task's own history
+	FromProfile   Source = "profile"   // the task's short history, mostly by a Bayesian average of simple models
 	FromCohort    Source = "cohort"    // similar tasks
 	FromRequested Source = "requested" // no history: the static request, unchanged
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run

@@ -185,15 +185,11 @@ func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 // explainAmount adds the terms between the level and the experts' amount a: the margin, the pool,
 // the headroom above identical runs, and the bound that Model.answer applies last.
 func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
-	name := experts.Name(a.Expert)
-	if m.Experts.IsColdStart() {
-		name = "a cautious quantile of the task's own history"
-	}
 	if p.Imputed && b.noFeatures {
 		c.moveTo(TermMargin, "no feature is known: sized by the peaks of all runs", a.Amount)
 		return
 	}
-	c.moveTo(TermMargin, name, m.Experts.AmountWithoutPoolAndMinimum(p, q.RiskTarget, &b.scratch))
+	c.moveTo(TermMargin, experts.Name(a.Expert), m.Experts.AmountWithoutPoolAndMinimum(p, q.RiskTarget, &b.scratch))
 	c.moveTo(TermPool, "kills of the DAG's tasks at this age", m.Experts.AmountWithoutMinimum(p, q.RiskTarget, &b.scratch))
 	if p.MinAmount > 0 {
 		c.moveTo(TermHeadroom, fmt.Sprintf("the largest of the newest identical runs plus %.0f %%", 100*Headroom), m.Experts.Answer(p, q.RiskTarget, &b.scratch).Amount)

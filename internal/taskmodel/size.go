@@ -120,8 +120,6 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		text.WriteString("the static request, which no run has exceeded so far")
 	case p.MinAmount > 0 && p.MinAmount >= a.Amount:
 		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
-	case s.Source == sizing.FromProfile:
-		text.WriteString("a cautious quantile of the task's own history")
 	default:
 		text.WriteString(experts.Name(a.Expert))
 	}

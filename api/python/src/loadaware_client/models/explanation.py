@@ -37,8 +37,8 @@ class Explanation:
         nearest (list[SimilarRun]): The most similar past runs, nearest first; at most five.
         ladder_bytes (list[int]): The grant, then the lift after each OOM kill.
         risk (Risk):
-        source (Source): `model`: the task's own model. `profile`: a conservative quantile of the task's history.
-            `cohort`: similar tasks.
+        source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
+            average of simple models. `cohort`: similar tasks.
             `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.

@@ -43,8 +43,8 @@ class Prediction:
             upper edge.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
-        source (Source): `model`: the task's own model. `profile`: a conservative quantile of the task's history.
-            `cohort`: similar tasks.
+        source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
+            average of simple models. `cohort`: similar tasks.
             `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
