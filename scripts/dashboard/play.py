@@ -4,8 +4,8 @@ The script also reads pages without JavaScript, on narrow and wide screens, by k
 
 python play.py URL TOKEN CHROMIUM AXE [short | FOLDER]
 
-With `short`, it checks the contrast of the dark colours on one page, and neither the wide screen nor learned phases. With a folder, it only
-writes the pictures of docs/dashboard.md into it.
+With `short`, it checks the contrast of the dark colours on one page only, and skips the wide screen and learned phases. With a folder, it
+only writes the pictures of docs/dashboard.md into it.
 """
 
 import pathlib
@@ -35,8 +35,8 @@ SERIOUS = """result => result.violations
     .map(v => v.id + ': ' + v.nodes[0].html)"""
 
 
-class Person:
-    """A person with a browser and a token."""
+class BrowserUser:
+    """A user with a browser and a token."""
 
     def __init__(self, browser: Browser, base: str, token: str, is_short: bool) -> None:
         self.browser, self.base, self.token, self.is_short = browser, base, token, is_short
@@ -72,22 +72,22 @@ def wait_for_replay(page: Page) -> None:
     expect(page.get_by_text("is running")).to_have_count(0, timeout=120_000)
 
 
-def signs_in(person: Person) -> None:
-    with person.page(signed_in=False) as page:
-        page.goto(f"{person.base}/ui/whatif?dag_id=pricing")  # a link from another person
+def signs_in(user: BrowserUser) -> None:
+    with user.page(signed_in=False) as page:
+        page.goto(f"{user.base}/ui/whatif?dag_id=pricing")  # a link from another person
         page.get_by_label("Token").fill("wrong")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_contain_text("not known")
-        page.get_by_label("Token").fill(person.token)
+        page.get_by_label("Token").fill(user.token)
         page.get_by_role("button", name="Sign in").click()
-        expect(page).to_have_url(f"{person.base}/ui/whatif?dag_id=pricing")
+        expect(page).to_have_url(f"{user.base}/ui/whatif?dag_id=pricing")
         page.get_by_role("button", name="Sign out").click()
-        page.goto(person.base + "/ui/tasks")
+        page.goto(user.base + "/ui/tasks")
         expect(page.get_by_label("Token")).to_be_visible()
 
 
-def sorts_and_filters(person: Person) -> None:
-    with person.page() as page:
+def sorts_and_filters(user: BrowserUser) -> None:
+    with user.page() as page:
         page.get_by_role("link", name="Tasks", exact=True).click()
         names = page.locator("tbody th")
         page.get_by_role("columnheader", name="used").get_by_role("link").click()
@@ -102,8 +102,8 @@ def sorts_and_filters(person: Person) -> None:
         assert "q=sales" in page.url and "sort=used" in page.url, page.url
 
 
-def looks_at_a_killed_try(person: Person) -> None:
-    with person.page() as page:
+def looks_at_a_killed_try(user: BrowserUser) -> None:
+    with user.page() as page:
         page.get_by_role("link", name="pricing/predict_demand").click()
         page.locator(".wide a:has(.cross)").first.click()
         expect(page.get_by_role("heading", name="Why it was killed")).to_be_visible()
@@ -112,9 +112,9 @@ def looks_at_a_killed_try(person: Person) -> None:
         expect(page.locator(".state.success").first).to_be_visible()
 
 
-def changes_a_policy(person: Person) -> None:
-    with person.page() as page:
-        page.goto(f"{person.base}/ui/task?dag_id=pricing&task_id=clean_sales")
+def changes_a_policy(user: BrowserUser) -> None:
+    with user.page() as page:
+        page.goto(f"{user.base}/ui/task?dag_id=pricing&task_id=clean_sales")
         page.get_by_role("combobox", name="Mode").select_option("shadow")
         page.get_by_role("textbox", name="Floor").fill("2 GB of it")
         page.get_by_role("button", name="Preview").click()
@@ -130,16 +130,16 @@ def changes_a_policy(person: Person) -> None:
         expect(page.locator("tbody tr").first).to_contain_text("shadow")
 
 
-def asks_and_forecasts(person: Person) -> None:
-    with person.page() as page:
-        page.goto(f"{person.base}/ui/task?{TASK}")
+def asks_and_forecasts(user: BrowserUser) -> None:
+    with user.page() as page:
+        page.goto(f"{user.base}/ui/task?{TASK}")
         page.get_by_role("link", name="Ask what a run would get").click()
         granted = page.locator(".card", has_text="Granted").locator(".figure")
         before = granted.inner_text()
         page.get_by_label("product_count").fill("9000")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(granted).not_to_have_text(before)
-        page.goto(f"{person.base}/ui/task?{TASK}")
+        page.goto(f"{user.base}/ui/task?{TASK}")
         page.get_by_role("link", name="Run times and timeouts").click()
         expect(page.get_by_role("heading", name="Suggested timeout")).to_be_visible()
         page.get_by_role("link", name="Forecast", exact=True).click()
@@ -151,9 +151,9 @@ def asks_and_forecasts(person: Person) -> None:
         expect(page.get_by_role("button", name="Resume")).to_be_visible()
 
 
-def looks_at_phases(person: Person) -> None:
-    with person.page() as page:
-        page.goto(f"{person.base}/ui/phases?{TASK}")
+def looks_at_phases(user: BrowserUser) -> None:
+    with user.page() as page:
+        page.goto(f"{user.base}/ui/phases?{TASK}")
         until = time.monotonic() + LEARNING_SECONDS
         while page.get_by_role("heading", name="Next plan").count() == 0 and time.monotonic() < until:
             page.wait_for_timeout(3_000)
@@ -165,25 +165,25 @@ def looks_at_phases(person: Person) -> None:
         expect(page.get_by_role("region", name="Phases and what follows them").locator("tbody tr")).not_to_have_count(0)
 
 
-def opens_a_what_if_link(person: Person) -> None:
-    with person.page() as page:
-        page.goto(f"{person.base}/ui/whatif?{TASK}&curve=1&risk_percent=0.5")
+def opens_a_what_if_link(user: BrowserUser) -> None:
+    with user.page() as page:
+        page.goto(f"{user.base}/ui/whatif?{TASK}&curve=1&risk_percent=0.5")
         wait_for_replay(page)
         expect(page.locator(".chart .wide svg")).to_be_visible()
         assert page.locator("tbody tr").count() == 10
 
 
-def reads_without_a_script(person: Person) -> None:
-    with person.page(java_script_enabled=False) as page:
+def reads_without_a_script(user: BrowserUser) -> None:
+    with user.page(java_script_enabled=False) as page:
         for path in ("/", "/tasks?sort=task", f"/task?{TASK}", "/savings?by=task", "/audit", "/whatif", *TOOLS):
-            page.goto(person.base + "/ui" + path)
+            page.goto(user.base + "/ui" + path)
             expect(page.locator("h1")).to_be_visible()
-        page.goto(f"{person.base}/ui/policy?{TASK}&mode=shadow")
+        page.goto(f"{user.base}/ui/policy?{TASK}&mode=shadow")
         expect(page.get_by_role("button", name="Save the policy")).to_be_visible()
 
 
-def works_by_keyboard(person: Person) -> None:
-    with person.page() as page:
+def works_by_keyboard(user: BrowserUser) -> None:
+    with user.page() as page:
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
         for _ in range(40):
@@ -195,57 +195,57 @@ def works_by_keyboard(person: Person) -> None:
         raise AssertionError("the Tab key reaches no task")
 
 
-def fits_every_width(person: Person) -> None:
-    for width in (360,) if person.is_short else (360, 2560):
-        with person.page(viewport={"width": width, "height": 800}, color_scheme="dark") as page:
+def fits_every_width(user: BrowserUser) -> None:
+    for width in (360,) if user.is_short else (360, 2560):
+        with user.page(viewport={"width": width, "height": 800}, color_scheme="dark") as page:
             for path in ("/", "/tasks", f"/task?{TASK}", POLICY, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", *TOOLS):
-                page.goto(person.base + "/ui" + path)
+                page.goto(user.base + "/ui" + path)
                 wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                 assert wider == 0, f"{path} is {wider} pixels wider than {width}"
 
 
-def is_accessible(person: Person, axe: str) -> None:
+def checks_accessibility(user: BrowserUser, axe: str) -> None:
     source = pathlib.Path(axe).read_text()
     for scheme in ("light", "dark"):
-        with person.page(color_scheme=scheme) as page:
-            is_sample = person.is_short and scheme == "dark"
+        with user.page(color_scheme=scheme) as page:
+            is_sample = user.is_short and scheme == "dark"
             for path in (f"/task?{TASK}",) if is_sample else EVERY_PAGE:
-                page.goto(person.base + "/ui" + path)
+                page.goto(user.base + "/ui" + path)
                 wait_for_replay(page)
                 page.evaluate(source)
                 only = "{}" if scheme == "light" else "{runOnly: ['color-contrast']}"  # colours affect no other rule
                 found = page.evaluate(f"axe.run({only}).then({SERIOUS})")
-                person.problems += [f"{scheme} {path}: {violation}" for violation in found]
+                user.problems += [f"{scheme} {path}: {violation}" for violation in found]
 
 
-def makes_pictures(person: Person, folder: str, killed: dict) -> None:
+def makes_pictures(user: BrowserUser, folder: str, killed: dict) -> None:
     """Make the pictures of docs/dashboard.md."""
     try_page = "/try?" + urlencode(killed | {"try_number": 1})
     for name, path, width, height in (("overview", "/", 1200, 740), ("try", try_page, 1000, 540)):
-        with person.page(viewport={"width": width, "height": height}) as page:
-            page.goto(person.base + "/ui" + path)
+        with user.page(viewport={"width": width, "height": height}) as page:
+            page.goto(user.base + "/ui" + path)
             page.screenshot(path=f"{folder}/dashboard-{name}.png")
 
 
-def main(base: str, token: str, chromium: str, axe: str, form: str = "") -> None:
+def main(base: str, token: str, chromium: str, axe: str, mode_or_folder: str = "") -> None:
     killed = [try_ for try_ in fill(base, token) if try_["task_id"] == "predict_demand"]
     assert killed, "no try of predict_demand was killed"
     expect.set_options(timeout=60_000)  # a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        person = Person(browser, base, token, is_short=form == "short")
-        if form not in ("", "short"):
-            makes_pictures(person, form, killed[0])
+        user = BrowserUser(browser, base, token, is_short=mode_or_folder == "short")
+        if mode_or_folder not in ("", "short"):
+            makes_pictures(user, mode_or_folder, killed[0])
             return
         scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
-        if not person.is_short:  # it may wait for a minute
+        if not user.is_short:  # it may wait for LEARNING_SECONDS
             scenarios.append(looks_at_phases)
         scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
         for scenario in scenarios:
-            scenario(person)
+            scenario(user)
             print(re.sub("_", " ", scenario.__name__))
-        is_accessible(person, axe)
-        assert not person.problems, "\n".join(person.problems)
+        checks_accessibility(user, axe)
+        assert not user.problems, "\n".join(user.problems)
         print(f"{len(scenarios) + 1} passed, 0 failed")
 
 

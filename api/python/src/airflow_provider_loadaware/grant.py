@@ -65,9 +65,9 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Kill:
-    """An OOM kill of this run: the killed allocation, and the amount that the server promised for the next try.
+    """An OOM kill of this run: the killed allocation, and the amount that the server announced for the next try.
 
-    If the server answered that more memory does not help, the promised amount equals the killed allocation.
+    If the server answered that more memory does not help, the announced amount equals the killed allocation.
     """
 
     at_bytes: int
@@ -128,10 +128,10 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the grant after an OOM kill without the server: the promised amount, or twice the killed allocation.
+    """Return the grant after an OOM kill without the server: the announced amount, or twice the killed allocation.
 
-    Without a promise, the grant is at least the static request and the static grant, and at most the cap. A kill
-    at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with a static request of 350Gi.
+    Without an announced amount, the grant is at least the static request and the static grant, and at most the cap. A
+    kill at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with a static request of 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)
@@ -142,7 +142,7 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
         cpu_request=None,
         source="local-lift",
         reason=f"OOMKilled at {display_bytes(kill.at_bytes)} in try {kill.try_number}; "
-        + ("as promised by the server" if kill.next_bytes else "lifted without the server"),
+        + ("as announced by the server" if kill.next_bytes else "lifted without the server"),
     )
 
 

@@ -54,7 +54,7 @@ class Resizes:
                     format_amount(in_force.limit),
                     refused,
                 )
-            self.execution.refusal = self._refusal if self._can_hand_over else None
+            self.execution.static_grant_error = self._refusal if self._can_hand_over else None
             return self._can_hand_over
         request = plan.request_of(plan.static_bytes) if plan.resizes_memory else None
         if (request is not None and (wanted.request or 0) < request) or (cpu is not None and wanted.cpu != cpu):

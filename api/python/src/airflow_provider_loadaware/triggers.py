@@ -67,7 +67,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
         resizing = asyncio.ensure_future(self._resize(controller))
         try:
             await asyncio.wait({waiting, resizing}, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done() and execution.refusal is None:
+            if not waiting.done() and execution.static_grant_error is None:
                 await waiting
             if waiting.done():
                 yield _with(await waiting, execution)
@@ -75,7 +75,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
             await _cancel(waiting)
             self._fired_event = True  # Airflow's trigger deletes the pod of a trigger that ends without an event
             event = {"status": NEEDS_WORKER, "name": self.pod_name, "namespace": self.pod_namespace}
-            yield _with(TriggerEvent({**event, "message": execution.refusal}), execution)
+            yield _with(TriggerEvent({**event, "message": execution.static_grant_error}), execution)
         finally:
             resizing.cancel()
             waiting.cancel()
@@ -83,9 +83,9 @@ class ResizingPodTrigger(KubernetesPodTrigger):
     async def _resize(self, controller: Controller) -> None:
         try:
             await self._drive(controller.run())
-        except Exception as error:  # noqa: BLE001 - the pod must not stay small after an error of this program
+        except Exception as error:  # noqa: BLE001 - a bug here must not leave the pod below its static grant
             self.log.warning("loadaware: plan: internal error (%s: %s)", type(error).__name__, error)
-            controller.execution.refusal = f"internal error: {error}"
+            controller.execution.static_grant_error = f"internal error: {error}"
 
     async def _drive(self, requests: Requests) -> None:
         result: Any = None
@@ -133,7 +133,7 @@ async def _first(events: AsyncIterator[TriggerEvent]) -> TriggerEvent | None:
 
 
 async def _cancel(task: asyncio.Future[Any]) -> None:
-    """Cancel a task until it ends: Airflow's trigger ignores a cancellation while it stops watching events."""
+    """Repeat cancel() until the task ends, because Airflow's trigger ignores it while it stops watching events."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=1)

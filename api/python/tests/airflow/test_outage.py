@@ -18,7 +18,7 @@ from harness.loadaware import Loadaware
 from scenarios import GIB, MIB, STATIC, need_of, script_env, training_runs
 
 MAX_DELAY = 2.5  # documented bound of the delay in seconds
-BOTH = ("predict", "observe")  # phases
+BOTH = ("predict", "observe")  # stages
 
 SIDES = {"predict": ("/predict", "/retry-lift"), "observe": ("/observe",)}
 ADDRESSES = {

@@ -95,7 +95,7 @@ def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClien
     assert isinstance(page, TaskPage) and "learned" in {t.task_id for t in page.tasks}
 
 
-def test_the_try_after_a_kill_gets_the_promised_amount(service: Service) -> None:
+def test_the_try_after_a_kill_gets_the_announced_amount(service: Service) -> None:
     first = new_try("killed")
     killed = {**first.body(), "outcome": "oom_killed", "allocated": {"memory_bytes": 2 * GIB}}
     service.observe(killed, Deadline())

@@ -110,7 +110,7 @@ def test_a_kill_does_not_end_shadow_mode() -> None:
     [
         ("twice the killed allocation", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),
         ("the cap is four times the request", Kill(30 * GIB, 1), Bounds(None, 40 * GIB), Static(8 * GIB), 40),
-        ("the promised amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
+        ("the announced amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
         ("at least the static request", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
         ("without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
         ("at least the static grant of a plan", Kill(GIB, 1, static_bytes=9 * GIB), Bounds(), Static(2 * GIB), 9),

@@ -118,7 +118,7 @@ def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
 def test_a_trigger_that_may_not_resize_hands_over() -> None:
     run = Simulation(ramp, follow, refuse=lambda wanted, now: FORBIDDEN, can_hand_over=True)
     done = run.run(LOG)
-    assert done.refusal == "403: Forbidden"
+    assert done.static_grant_error == "403: Forbidden"
     assert run.now < 30
 
 

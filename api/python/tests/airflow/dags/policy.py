@@ -1,4 +1,4 @@
-"""Tasks with Airflow's own operator, which only the policy sizes."""
+"""Tasks with Airflow's own operator, which only Airflow's cluster policy sizes."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
-        # A gated pod without a node cannot end, so its reader waits here: its launch timeout starts at the release.
+        # A gated pod without a node cannot end. Its reader waits here: its launch timeout starts at the release.
         while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_gated(pod):
             time.sleep(_TICK)
         self._answer(self.pods.render(pod))

@@ -1,4 +1,4 @@
-"""Runs the real operator, each launch in its own process: python -m harness.launch.
+"""Runs the real operator, each launch after the first in its own process: python -m harness.launch.
 
 Every input line is a list of cases, each with the fields of launcher.Launch and the connection in "env". The output
 has one line per case, in order: {"error", "started", "seconds"}, with `started` on the monotonic clock. The first
@@ -60,13 +60,13 @@ def launch(case: Json) -> Json:
 
 
 @contextmanager
-def _extend_timeouts(task: Any, phases: list[str]) -> Iterator[None]:
-    """Extend the timeouts in phases without a fault, so that a busy machine does not look like one.
+def _extend_timeouts(task: Any, stages: list[str]) -> Iterator[None]:
+    """Extend the timeouts in stages without a fault, so that a slow answer of a busy machine is not mistaken for one.
 
-    The prediction ends when the pod exists; the report starts later.
+    The stage `predict` lasts until the pod is created; then `observe` begins.
     """
     timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(
-        phases, LONG_TIMEOUT
+        stages, LONG_TIMEOUT
     )
     total, connect = service.TOTAL_SECONDS, service.CONNECT_SECONDS
     create = task.get_or_create_pod
@@ -78,7 +78,7 @@ def _extend_timeouts(task: Any, phases: list[str]) -> Iterator[None]:
 
     task.get_or_create_pod = create_pod
     service.TOTAL_SECONDS = timeouts["predict"]
-    if phases:
+    if stages:
         service.CONNECT_SECONDS = LONG_TIMEOUT
     try:
         yield
