@@ -111,7 +111,7 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,
-		Lifts: max(0, *settings.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
+		Lifts: max(0, *settings.MaxLifts-max(0, q.Try.Number-2)), GuardFactor: l.open.Factor(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
 	}
 	if settings.Cap > 0 {
 		question.Cap, question.CapBy = settings.Cap, taskmodel.CapPolicy

@@ -107,7 +107,7 @@ func (m *Model) encoded() (blob, error) {
 	}
 	b := blob{
 		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
-		Largest: m.Largest, Exceeded: m.Exceeded, Highest: m.Highest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
+		Largest: m.LargestPeak, Exceeded: m.Exceeded, Highest: m.LargestRequest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
 		AnswersFirst: m.answersFirst,
 	}
 	b.setRecent(m.recent)
@@ -153,7 +153,7 @@ func (b *blob) open() (*Model, error) {
 		return nil, fmt.Errorf("decode a cohort: the ratios of peak to request %+v are not valid", b.Ratios)
 	}
 	m := &Model{
-		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
+		LargestPeak: b.Largest, Exceeded: b.Exceeded, LargestRequest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
 		ratios: b.Ratios, recent: b.recent(),
 	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Ratios.Tasks > 0 {

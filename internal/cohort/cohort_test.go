@@ -13,12 +13,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// owners contains the typical peak of the tasks of each owner, in bytes.
-var owners = []float64{1e9, 4e9, 9e9, 30e9}
+// ownerPeaks contains the typical peak of the tasks of each owner, in bytes.
+var ownerPeaks = []float64{1e9, 4e9, 9e9, 30e9}
 
 // task returns the first run of a task. The peak depends on the owner and varies by 20 %.
 func task(i int, r *rand.Rand) Row {
-	owner := r.IntN(len(owners))
+	owner := r.IntN(len(ownerPeaks))
 	return Row{
 		Facts: Facts{
 			Task:      sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)},
@@ -26,7 +26,7 @@ func task(i int, r *rand.Rand) Row {
 			Features:  sizing.Features{"plan": sizing.NumberValue(float64(r.IntN(10)))},
 			Requested: sizing.Resources{Memory: 16e9},
 		},
-		Peak: owners[owner] * math.Exp(0.2*r.NormFloat64()),
+		Peak: ownerPeaks[owner] * math.Exp(0.2*r.NormFloat64()),
 	}
 }
 
@@ -220,8 +220,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 	fitted := Fit(rows)
 	row := task(1000, r)
-	for name, m := range map[string]*Model{"stream": fitted, "most errors": fitted.withErrors(manyErrors(r, MaxRows), NewLearner())} {
-		m.Largest = fitted.Largest
+	for name, m := range map[string]*Model{"fitted": fitted, "max errors": fitted.withErrors(manyErrors(r, MaxRows), NewLearner())} {
+		m.LargestPeak = fitted.LargestPeak
 		for _, target := range []float64{sizing.DefaultRiskTarget, 0.2} {
 			b.Run(fmt.Sprint(name, " ", target), func(b *testing.B) {
 				q := question(&row)

@@ -74,7 +74,7 @@ func (m *Model) explain(q *Question, a *Answer) (e Explanation) {
 	now := math.Log(a.amount)
 	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: now - e.Level})
 	unbounded := math.Log(float64(a.unbounded))
-	if a.isRequests {
+	if a.usesRequest {
 		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which " + m.describeTasks() + " do not exceed", Log: unbounded - now})
 	} else {
 		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - now})

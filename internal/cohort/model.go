@@ -27,23 +27,23 @@ type weightedError struct {
 // concurrent use.
 type Model struct {
 	encoder
-	trees   *gbt.Regressor  // nil while there are too few tasks
-	errors  []weightedError // ascending
-	sums    []prefixSum     // sums[i] is the sum of the first i errors
-	Largest float64         // largest peak, in bytes
+	trees       *gbt.Regressor  // nil while there are too few tasks
+	errors      []weightedError // ascending
+	sums        []prefixSum     // sums[i] is the sum of the first i errors
+	LargestPeak float64         // in bytes
 	// Exceeded is the share of tasks whose first success exceeded its request.
-	Exceeded float64
-	Highest  sizing.Bytes // largest known request
-	Tasks    int          // number of learned tasks
-	Runs     int          // number of learned runs
-	ratios   ratios       // of the peaks to the requests
-	RunTimes *RunTimes    // nil while there are too few tasks with a run time; only a model of Fit has them
-	recent   *recentTasks // nil while the model is not published
-	profiles *Profiles    // nil if the namespace has too few tasks with a usage profile
+	Exceeded       float64
+	LargestRequest sizing.Bytes
+	Tasks          int          // number of learned tasks
+	Runs           int          // number of learned runs
+	ratios         ratios       // of the peaks to the requests
+	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
+	recent         *recentTasks // nil while the model is not published
+	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in such a model
 	ofDAG        bool              // the model knows the tasks of one DAG only
-	answersFirst bool              // a model of a DAG that predicts its tasks better than that of the namespace
+	answersFirst bool              // a DAG's model that predicts its tasks better than the namespace's model
 }
 
 // withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
@@ -51,8 +51,8 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
 	updated.setErrors(errors)
-	updated.Largest, updated.Runs, updated.Tasks = l.largest, l.runs, len(l.order)
-	updated.Highest, updated.ratios = l.highest, l.ratios()
+	updated.LargestPeak, updated.Runs, updated.Tasks = l.largest, l.runs, len(l.order)
+	updated.LargestRequest, updated.ratios = l.highest, l.ratios()
 	updated.Exceeded = 1 // unknown
 	if l.requests > 0 {
 		updated.Exceeded = float64(l.exceeded) / float64(l.requests)
@@ -77,10 +77,10 @@ type Answer struct {
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
-	amount     float64      // by the trees and the margin; 0 if the request sized the task
-	unbounded  sizing.Bytes // before floor, bins and cap
-	isRequests bool         // the request, which known tasks do not exceed, is less than amount
-	ofDAG      bool         // the model of the DAG answered
+	amount      float64      // by the trees and the margin; 0 if the request sized the task
+	unbounded   sizing.Bytes // before floor, bins and cap
+	usesRequest bool         // the request, which known tasks do not exceed, is less than amount
+	ofDAG       bool         // the model of the DAG answered
 }
 
 // The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
@@ -97,7 +97,7 @@ const (
 // isOutside reports whether a task requests clearly more than all known tasks. The trees cannot
 // extrapolate to such a request.
 func (m *Model) isOutside(f *Facts) bool {
-	return m.Highest > 0 && f.Requested.Memory > m.Highest.Times(maxRequestRatio)
+	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
 }
 
 // Question asks for the size of the first run of a task. A zero field means unknown.
@@ -134,9 +134,9 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 	return first.Tasks, first.Runs
 }
 
-// Size answers for a task that the model has not learned: by the model of the task's DAG or of the
-// namespace, and in each by the trees or, if they cannot, by the request. ok is false if none of them
-// can, or if the prediction is not finite.
+// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
+// model of the namespace. Each of them uses its trees, else the request. ok is false if neither can
+// answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
@@ -154,16 +154,16 @@ func (m *Model) size(q *Question) (a Answer, ok bool) {
 	if math.IsNaN(level) || math.IsInf(level, 0) {
 		return Answer{}, false
 	}
-	amount := min(math.Exp(level+m.margin(q.RiskTarget)), maxGrantRatio*m.Largest, float64(sizing.MaxBytes))
+	amount := min(math.Exp(level+m.margin(q.RiskTarget)), maxGrantRatio*m.LargestPeak, float64(sizing.MaxBytes))
 	limit := sizing.Bytes(math.Ceil(amount)).RoundUp(sizing.MiB)
 	if q.Requested.Memory > 0 && limit > q.Requested.Memory && m.Exceeded <= expectedRisk*q.RiskTarget {
 		limit = q.Requested.Memory
-		a.isRequests = true
+		a.usesRequest = true
 	}
 	a.ofDAG, a.amount, a.unbounded = m.ofDAG, amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
-	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
+	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; a margin factor of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
 		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), float64(a.Limit)/float64(max(1, a.Level)), m.Tasks, m.Runs)
 	return a, true
 }

@@ -87,9 +87,9 @@ func (m *Model) learnRun(r *Row, level float64) *Model {
 	}
 	if !r.Killed {
 		updated.recent = m.recent.with(task)
-		updated.Largest = max(m.Largest, r.Peak)
+		updated.LargestPeak = max(m.LargestPeak, r.Peak)
 		if requested := r.Requested.Memory; requested > 0 {
-			updated.Highest = max(m.Highest, requested)
+			updated.LargestRequest = max(m.LargestRequest, requested)
 			known := float64(m.ratios.Tasks) // that have a request
 			updated.Exceeded = (m.Exceeded*known + indicator(r.Peak > float64(requested))) / (known + 1)
 			updated.ratios.add(math.Log(r.Peak / float64(requested)))

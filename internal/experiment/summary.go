@@ -26,8 +26,8 @@ func seedRange(values []float64) SeedRange {
 	return SeedRange{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
-// Summary holds the figures of one family on one task and binning over the seeds. Row explains
-// them.
+// Summary holds the figures of one family on one task and binning over the seeds. Row documents
+// the figures.
 type Summary struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"`
@@ -63,7 +63,7 @@ func summaries(rows []Row) []Summary {
 	return out
 }
 
-// Confusion counts the held-out rows over all seeds with golearn's evaluation.
+// Confusion is the confusion matrix of the held-out rows of all seeds, by golearn's evaluation.
 type Confusion struct {
 	Task         string     `json:"task"`
 	BinsGB       []float64  `json:"bins_gb"`
@@ -84,7 +84,7 @@ func confusion(results []*result) (Confusion, error) {
 	}
 	matrix, err := cart.Evaluation(actual, predicted)
 	if err != nil {
-		return c, fmt.Errorf("confusion of %s: %w", first.Family, err)
+		return c, fmt.Errorf("compute the confusion matrix of %s: %w", first.Family, err)
 	}
 	for a := range c.BinsGB {
 		class := strconv.Itoa(a)
@@ -93,14 +93,14 @@ func confusion(results []*result) (Confusion, error) {
 			counts[p] = matrix[class][strconv.Itoa(p)]
 		}
 		c.Counts = append(c.Counts, counts)
-		c.Precision = append(c.Precision, known(evaluation.GetPrecision(class, matrix)))
-		c.Recall = append(c.Recall, known(evaluation.GetRecall(class, matrix)))
+		c.Precision = append(c.Precision, finiteOrNil(evaluation.GetPrecision(class, matrix)))
+		c.Recall = append(c.Recall, finiteOrNil(evaluation.GetRecall(class, matrix)))
 	}
 	return c, nil
 }
 
-// known returns a pointer to the share, or nil if it is NaN.
-func known(share float64) *float64 {
+// finiteOrNil returns a pointer to the share, or nil if it is not finite.
+func finiteOrNil(share float64) *float64 {
 	if share-share != 0 {
 		return nil
 	}

@@ -107,7 +107,7 @@ func addTaskUsage(t *api.TaskProfile, usage *service.TaskUsage) {
 		return
 	}
 	newest := &usage.Newest[len(usage.Newest)-1]
-	t.Anomaly = &api.UsageAnomaly{Score: newest.Score, ShareAbove: newest.Above, IsOutlier: newest.IsOutlier(), Runs: len(usage.Newest)}
+	t.Anomaly = &api.UsageAnomaly{Score: newest.Score, ShareAbove: newest.TailShare, IsOutlier: newest.IsOutlier(), Runs: len(usage.Newest)}
 	for i := range usage.Newest {
 		t.Anomaly.MeanScore += usage.Newest[i].Score / float64(len(usage.Newest))
 		if usage.Newest[i].IsOutlier() {

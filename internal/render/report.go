@@ -128,12 +128,12 @@ func Static(w io.Writer, r *report.Report) error {
 	}
 	for _, g := range r.Groups {
 		if g.Request == nil {
-			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; %d tasks have too few runs\n", g.Group, g.Without)
+			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; %d tasks have too few runs\n", g.Group, g.TasksWithoutRequest)
 			continue
 		}
 		tasks := strconv.Itoa(g.Tasks)
-		if g.Without > 0 {
-			tasks += fmt.Sprintf("; %d more have too few runs", g.Without)
+		if g.TasksWithoutRequest > 0 {
+			tasks += fmt.Sprintf("; %d more have too few runs", g.TasksWithoutRequest)
 		}
 		fmt.Fprintf(&b, "\n# one request for all %s tasks (%s): risk at most %s %% per run; would save %s GB·h\n", g.Group, tasks, percent(g.Risk), figure(g.SavesGBH))
 		b.WriteString(resourcesArgument(*g.Request))

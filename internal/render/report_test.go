@@ -108,7 +108,7 @@ func TestReportFitsATerminal(t *testing.T) {
 
 func TestStaticRequestsArePython(t *testing.T) {
 	r := reportOfOddTasks()
-	r.Groups = []report.StaticGroup{{Group: "heavy", Tasks: 4, Without: 4, RequestBytes: new(int64(60 << 30)), Request: new("60Gi"), Risk: new(0.0132)}, {Group: "light", Without: 2}}
+	r.Groups = []report.StaticGroup{{Group: "heavy", Tasks: 4, TasksWithoutRequest: 4, RequestBytes: new(int64(60 << 30)), Request: new("60Gi"), Risk: new(0.0132)}, {Group: "light", TasksWithoutRequest: 2}}
 	var text bytes.Buffer
 	require.NoError(t, Static(&text, r))
 	suggested := 0
@@ -122,7 +122,7 @@ func TestStaticRequestsArePython(t *testing.T) {
 	assert.Contains(t, text.String(), "all heavy tasks (4; 4 more have too few runs)")
 	assert.Contains(t, text.String(), "no safe request yet; 2 tasks have too few runs")
 	assert.Contains(t, text.String(), "would save not known GB·h")
-	r.Groups[0].Without = 0
+	r.Groups[0].TasksWithoutRequest = 0
 	text.Reset()
 	require.NoError(t, Static(&text, r))
 	assert.Contains(t, text.String(), "all heavy tasks (4):")

@@ -89,7 +89,7 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
 		Floor: c.policy.Floor, MinGrant: c.minMemory, Timeout: ask.Timeout,
 	}
-	q.Widen, q.Open = c.task.Open.Widen(c.now)
+	q.GuardFactor, q.Open = c.task.Open.GuardFactor(c.now)
 	if above > 0 {
 		q.Requested = c.staticRequest(ask)
 	}

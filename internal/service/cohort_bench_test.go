@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// BenchmarkPredictNeverSeen measures the first run of a task that no report names, in a namespace of 2,000
-// tasks with usage profiles:
+// BenchmarkPredictNeverSeen measures the prediction for the first run of a task without reports, in a
+// namespace of 2,000 tasks with usage profiles:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictNeverSeen -benchtime 5000x ./internal/service
 func BenchmarkPredictNeverSeen(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkPredictNeverSeen(b *testing.B) {
 	require.NoError(b, training.FindProfiles(b.Context(), time.Now()))
 	_, err := svc.Train(b.Context(), task("task1"))
 	require.NoError(b, err)
-	asked := func(i int) sizing.Ask {
+	newAsk := func(i int) sizing.Ask {
 		a := askOwned(fmt.Sprint("never seen ", i), "first", "large")
 		a.Metadata["image"], a.Metadata["tags"] = []string{fmt.Sprint("image ", i%50)}, []string{"all", fmt.Sprint("tag ", i%25)}
 		return a
@@ -44,7 +44,7 @@ func BenchmarkPredictNeverSeen(b *testing.B) {
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
 	require.Eventually(b, func() bool { // the replica has loaded the cohort
-		a := asked(0)
+		a := newAsk(0)
 		p, err := svc.Predict(ctx, &a)
 		return err == nil && p.Cohort != nil && p.Cohort.Confidence > 0 && p.Duration != nil && p.GPUMemory != nil
 	}, testwait.Limit, 10*time.Millisecond)
@@ -52,7 +52,7 @@ func BenchmarkPredictNeverSeen(b *testing.B) {
 	<-ended
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		a := asked(i)
+		a := newAsk(i)
 		if _, err := svc.Predict(b.Context(), &a); err != nil {
 			b.Fatal(err)
 		}

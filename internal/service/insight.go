@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// groupsTTL is the time for which a clustering of all tasks is reused. Groups change over days.
+// groupsTTL is the time for which a clustering of all tasks is reused. It is short beside the days in
+// which groups change.
 const groupsTTL = 15 * time.Second
 
 // taskGroups caches the clustering of all tasks.
@@ -44,16 +45,16 @@ func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by sto
 	return s.store.SavingsSums(ctx, f, by)
 }
 
-// summedTasks is the number of tasks whose months are added up in one transaction. Their reports wait
-// for it for some milliseconds.
-const summedTasks = 10
+// tasksPerTransaction is the number of tasks whose months are added up in one transaction. Reports of
+// these tasks wait some milliseconds for its locks.
+const tasksPerTransaction = 10
 
-// SumSavings keeps the sums of the savings ledger per month up to today, so that reading them does not
-// take longer every day.
+// SumSavings updates the monthly sums of the savings ledger with all days before today, so that the
+// time to read them stays constant.
 func (s *Service) SumSavings(ctx context.Context) error {
 	today := s.cfg.Now().UTC().Truncate(24 * time.Hour)
 	for {
-		tasks, err := s.store.SumMonths(ctx, today, summedTasks)
+		tasks, err := s.store.SumMonths(ctx, today, tasksPerTransaction)
 		if err != nil || tasks == 0 {
 			return err
 		}

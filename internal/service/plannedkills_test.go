@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// planned stores a receipt of an answer to a first try whose memory follows a plan from 1 GiB to a
+// savePlannedReceipt stores a receipt of an answer to a first try whose memory follows a plan from 1 GiB to a
 // static grant of 9 GiB. Another replica gave the answer.
-func (r *replica) planned(run string, mode sizing.PhasesMode) sizing.Ask {
+func (r *replica) savePlannedReceipt(run string, mode sizing.PhasesMode) sizing.Ask {
 	r.t.Helper()
 	a := ask("train", run)
 	a.Requested = sizing.Resources{Memory: 20 * gib}
@@ -47,7 +47,7 @@ func TestALiftAfterAKillOfAPlanIsAtLeastTheStaticGrant(t *testing.T) {
 		{"late", sizing.ResizeMemory, 8 * gib, 24 * gib, 12 * gib},
 		{"only the cpu", sizing.ResizeCPU, gib, 8 * gib, gib + 1},
 	} {
-		a := r.planned(c.run, c.mode)
+		a := r.savePlannedReceipt(c.run, c.mode)
 		lift := r.lift(a, c.killed)
 		require.True(t, lift.Retry, c.run)
 		assert.GreaterOrEqual(t, lift.Memory.Limit, c.atLeast, c.run)
@@ -64,10 +64,10 @@ func TestAKillBelowTheStaticGrantIsNoEvidenceAgainstItsPromise(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("train", 60)
 	for i := range 12 {
-		r.report(killedAt(r.planned(fmt.Sprint("below-", i), sizing.ResizeMemory), gib))
+		r.report(killedAt(r.savePlannedReceipt(fmt.Sprint("below-", i), sizing.ResizeMemory), gib))
 	}
-	r.report(killedAt(r.planned("at the static grant", sizing.ResizeMemory), 9*gib))
-	r.report(killedAt(r.planned("only the cpu", sizing.ResizeCPU), gib))
+	r.report(killedAt(r.savePlannedReceipt("at the static grant", sizing.ResizeMemory), 9*gib))
+	r.report(killedAt(r.savePlannedReceipt("only the cpu", sizing.ResizeCPU), gib))
 
 	compared := map[string]bool{}
 	for _, row := range r.history("train").Rows {

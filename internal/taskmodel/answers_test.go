@@ -30,15 +30,15 @@ func TestAnswersMatchTheReference(t *testing.T) {
 	var out strings.Builder
 	var memo taskmodel.Memo
 	for _, c := range []struct {
-		shape string
-		rows  int
+		generator string
+		rows      int
 	}{{"log-linear in size", 3}, {"two kinds, eightfold", 24}, {"constant", 150}, {"step at fifty thousand", 200}, {"log-linear in size", 400}} {
-		k, rng := trainedTask(t, shapes[c.shape], 5, c.rows)
+		k, rng := trainedTask(t, generators[c.generator], 5, c.rows)
 		for i := range 80 {
-			f, _ := shapes[c.shape](rng)
+			f, _ := generators[c.generator](rng)
 			q := question(f)
 			q.RiskTarget = []float64{target, target, 0.05, 0.001}[i%4]
-			q.Lifts, q.Widen = i%5, 1+float64(i%3)/4
+			q.Lifts, q.GuardFactor = i%5, 1+float64(i%3)/4
 			if i%7 == 3 {
 				q.Above = bytes(0.1 + rng.Float64())
 			}
@@ -48,7 +48,7 @@ func TestAnswersMatchTheReference(t *testing.T) {
 			if i%11 == 5 {
 				q.Edges = sizing.Bins{gib, 4 * gib, 16 * gib}
 			}
-			writeAnswer(t, &memo, &out, fmt.Sprint(c.shape, ", ", c.rows, " runs, ", i), k.model, q)
+			writeAnswer(t, &memo, &out, fmt.Sprint(c.generator, ", ", c.rows, " runs, ", i), k.model, q)
 		}
 	}
 	k := wideHistory()

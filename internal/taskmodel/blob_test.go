@@ -12,6 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// unscreenedVersion is the format of a model that keeps all columns.
+const unscreenedVersion = 3
+
 // blobOf encodes a model.
 func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	t.Helper()
@@ -30,7 +33,7 @@ func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 
 // The decoded model answers and learns in the same way as the original.
 func TestBlobRoundTripIsExact(t *testing.T) {
-	for name, draw := range shapes {
+	for name, draw := range generators {
 		for _, n := range []int{0, 1, 4, 19, 40, 150} {
 			k, rng := trainedTask(t, draw, 21, n)
 			if n > 0 {
@@ -39,7 +42,7 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := reopen(t, blob)
-			require.Equal(t, 3, k.model.Format(), "an earlier release can read it")
+			require.Equal(t, unscreenedVersion, k.model.Format(), "an earlier release can read it")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)
@@ -90,7 +93,7 @@ func TestOpenRejectsATruncatedBlob(t *testing.T) {
 	assert.ErrorIs(t, err, taskmodel.ErrFormat, "one byte more")
 }
 
-// withHeader adds the header of an intact blob to a body.
+// withHeader prepends the magic, FormatVersion and a valid checksum to a body.
 func withHeader(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	blob := binary.BigEndian.AppendUint16([]byte("lawm"), taskmodel.FormatVersion)
@@ -118,7 +121,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// The same history gives the same bytes, on one core and on two.
+// The same history gives the same bytes, with one thread (GOMAXPROCS) and with the default.
 func TestBlobIsDeterministic(t *testing.T) {
 	k, rng := newTask(t), newRand(24)
 	for i := range 300 {

@@ -48,7 +48,7 @@ type rule uint8
 
 const (
 	byModel    rule = iota
-	byGrid          // the policy's bins
+	byBins          // the policy's bins
 	byRequest       // the static request
 	byStreak        // a streak of kills
 	byKill          // a known kill with the same features
@@ -78,10 +78,10 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 			onStep(d)
 		}
 	}
-	widened := a.Amount * max(1, q.Widen)
+	widened := a.Amount * max(1, q.GuardFactor)
 	d.model = sizing.Bytes(min(widened, sizing.MaxBytes)).RoundUp(sizing.MiB)
 	if rounded := roundToGrid(q, widened); rounded > d.model {
-		step(rounded, byGrid)
+		step(rounded, byBins)
 	} else {
 		step(rounded, byModel)
 	}
@@ -144,7 +144,7 @@ func (d *boundedGrant) describe(q Question) string {
 		text = d.streak
 	case byModel:
 		return ""
-	case byGrid:
+	case byBins:
 		text = "rounded up to the next of the policy's bins"
 	case byRequest:
 		text = "the static request, which is within the risk target"

@@ -25,13 +25,13 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 			"the request":   {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapRequest }, "(the static request: the policy grants no more)"},
 			"unschedulable": {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapUnschedulable }, "(a larger request was unschedulable within the last hour)"},
 			"grid":          {func(q *taskmodel.Question) { q.Edges = sizing.Bins{free.Limit * 3} }, "rounded up to the next of the policy's bins"},
-			"guard":         {func(q *taskmodel.Question) { q.Widen = 1.5 }, "widened by 50 %"},
+			"guard":         {func(q *taskmodel.Question) { q.GuardFactor = 1.5 }, "widened by 50 %"},
 		} {
 			q := question(f)
 			c.change(&q)
 			s := k.model.Size(q)
 			assert.Contains(t, s.Reason, c.want, name)
-			if q.Widen == 0 {
+			if q.GuardFactor == 0 {
 				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount", name)
 			}
 		}

@@ -77,7 +77,7 @@ func TestExplainedKillsAreNotFitted(t *testing.T) {
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the grants.
 func TestUnmeasuredSuccessesNeverRaiseTheFit(t *testing.T) {
-	for name, draw := range shapes {
+	for name, draw := range generators {
 		with, rng := trainedTask(t, draw, 3, 80)
 		without, _ := trainedTask(t, draw, 3, 80)
 		for range 12 {

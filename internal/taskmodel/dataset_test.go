@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// newDataset returns n runs of a shape; every tenth is killed before it succeeds.
-func newDataset(t *testing.T, draw shape, n int) *taskmodel.Dataset {
+// newDataset returns n runs of a generator; every tenth is killed before it succeeds.
+func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
 		f, gibs := draw(rng)

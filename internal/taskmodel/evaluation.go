@@ -18,7 +18,7 @@ import (
 // out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant.
 type Evaluation struct {
 	Rows       int      `json:"rows"`       // number of rows in the holdout
-	Before     int      `json:"fitted_on"`  // number of rows before the holdout
+	FittedOn   int      `json:"fitted_on"`  // number of rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
 	Passed     bool     `json:"passed"`
 	Reason     string   `json:"reason"`
@@ -46,14 +46,14 @@ const (
 	minHoldout          = 10
 	maxHoldout          = 200
 	evaluationGrowth    = 2.0  // growth in rows between two evaluations
-	evaluationTolerance = 1.25 // factor of waste up to which the challenger passes: it is fitted without the holdout, and the holdout is small
+	evaluationTolerance = 1.25 // the challenger fails if its waste exceeds another's by this factor; lenient, because the holdout is small and missing from the fit
 	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 
 // isEvaluationDue reports whether the number of rows has doubled since the last evaluation. More
 // frequent evaluations gain little, and each of them fits every family.
 func (m *Model) isEvaluationDue(rows int) bool {
-	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
+	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
 
 // evaluate fits a challenger without the holdout, and compares it with the other candidates. rows
@@ -61,7 +61,7 @@ func (m *Model) isEvaluationDue(rows int) bool {
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
-	e := Evaluation{Rows: holdout, Before: len(before)}
+	e := Evaluation{Rows: holdout, FittedOn: len(before)}
 	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)), m.fits)
 	if err != nil {
 		return e, err
@@ -127,8 +127,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []fl
 	}
 }
 
-// bestConstant returns the constant allocation with the least waste that kills at most twice the
-// risk target of rows.
+// bestConstant returns the constant allocation with the least waste among those that kill at most
+// 2 · DefaultRiskTarget of the rows.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -186,7 +186,7 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: the inputs of the line, then the inputs of the trees.
+// tableOf encodes rows for the classifiers: the inputs of the ridge regression, then the inputs of the trees.
 // The returned function encodes a further row.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))

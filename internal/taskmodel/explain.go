@@ -42,9 +42,9 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	if expert >= 0 && expert < experts.Count {
 		c = startChain("the peak that "+experts.ModelOf(expert)+" expects for this run", params[guardLevels+experts.ModelIndex(expert)])
 	}
-	c.expected = c.now
+	c.expected = c.logAmount
 	c.moveTo(TermMargin, experts.Name(expert), params[guardAmount])
-	c.explainGuard(params[guardWiden])
+	c.explainGuard(params[guardFactor])
 	c.closeAt(recorded.Granted)
 	return c.finish(recorded.Granted), true
 }
@@ -64,7 +64,7 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 		if !matchesGuard(&p, recorded.Guard) {
 			return Explanation{}, false
 		}
-		q.Widen = recorded.Guard.Params[guardWiden]
+		q.GuardFactor = recorded.Guard.Params[guardFactor]
 	}
 	cells := slices.Clone(b.cells)
 	if b.isCleaned {
@@ -80,7 +80,7 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 			answer.Amount = recorded.Guard.Params[guardAmount]
 		}
 		m.explainAmount(c, &p, &q, answer, b)
-		c.explainGuard(q.Widen)
+		c.explainGuard(q.GuardFactor)
 		granted = m.explainBounds(c, &p, q, answer, b)
 	}
 	if recorded != nil && recorded.Granted != granted {
@@ -142,12 +142,12 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	m.addFeatures(c, &a, cells, atEdge)
 	c.add(TermFeature, "same inputs", m.describeIdentical(atEdge), a.identical)
 	c.add(TermFeature, "recent errors of the model", "", a.recent)
-	c.add(TermCeiling, "near the median of the runs", "", a.clipped)
+	c.add(TermCeiling, "kept near the median of the runs", "", a.clipped)
 	if edge.Imputed {
-		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.now)
+		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
 	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
-	c.expected = c.now
+	c.expected = c.logAmount
 	if p.Imputed {
 		widened := 0.0
 		for k, weight := range blend.Model {
@@ -218,16 +218,16 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 		switch d.rule {
 		case byModel:
 			name = "whole MiB"
-		case byGrid:
+		case byBins:
 			name = "the next of the policy's bins"
 		}
 		c.moveTo(ruleTerms[d.rule], name, float64(d.limit))
 	}).limit
 }
 
-// ruleTerms are the kinds of the terms of rules.
+// ruleTerms maps each rule to the kind of its term.
 var ruleTerms = map[rule]TermKind{
-	byModel: TermRounding, byGrid: TermRounding, byRequest: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
+	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 
@@ -252,7 +252,7 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 // recorded, so the term shows only whether a bound raised, lowered or rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
-	now := math.Exp(c.now)
+	now := math.Exp(c.logAmount)
 	switch {
 	case float64(granted) < now*(1-1e-9):
 		kind, name = TermCap, "an upper bound at the time of the answer"
@@ -284,7 +284,7 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Expla
 	if recorded != nil {
 		granted = recorded.Granted
 	}
-	if before := math.Exp(c.now); float64(granted) > before*(1+1e-9) {
+	if before := math.Exp(c.logAmount); float64(granted) > before*(1+1e-9) {
 		name := fmt.Sprintf("the minimum grant of %s", q.MinGrant)
 		if q.Floor > 0 {
 			name = fmt.Sprintf("the policy's floor of %s", q.Floor.Approx())
@@ -296,7 +296,7 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Expla
 	return c.finish(granted), true
 }
 
-// WithTerm returns e with one more term, so that the product is another grant.
+// WithTerm returns e with one more term, so that the product becomes granted.
 func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
 	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
 		return e

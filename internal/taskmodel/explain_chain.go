@@ -45,9 +45,9 @@ type Explanation struct {
 
 // chain collects terms as differences of log bytes.
 type chain struct {
-	base float64
-	name string
-	now  float64 // the log of the amount after the terms so far
+	base      float64
+	name      string
+	logAmount float64 // the log of the amount after the terms so far
 
 	expected float64 // the log of the expected peak; zero: no model predicts
 
@@ -57,7 +57,7 @@ type chain struct {
 
 // startChain starts at base, in log bytes.
 func startChain(name string, base float64) *chain {
-	return &chain{base: base, name: name, now: base}
+	return &chain{base: base, name: name, logAmount: base}
 }
 
 // negligibleLog is the smallest difference worth a term; it is far below one byte of a GiB.
@@ -68,7 +68,7 @@ func (c *chain) add(kind TermKind, name, value string, log float64) {
 	if math.Abs(log) < negligibleLog || math.IsNaN(log) {
 		return
 	}
-	c.now += log
+	c.logAmount += log
 	c.logs = append(c.logs, log)
 	c.terms = append(c.terms, Term{Kind: kind, Name: name, Value: value})
 }
@@ -76,7 +76,7 @@ func (c *chain) add(kind TermKind, name, value string, log float64) {
 // moveTo appends the term after which the chain is at an amount in bytes.
 func (c *chain) moveTo(kind TermKind, name string, amount float64) {
 	if amount > 0 {
-		c.add(kind, name, "", math.Log(amount)-c.now)
+		c.add(kind, name, "", math.Log(amount)-c.logAmount)
 	}
 }
 

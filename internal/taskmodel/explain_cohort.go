@@ -22,7 +22,7 @@ func ExplainCohort(baseName string, base float64, steps []CohortStep, expected f
 	for _, s := range steps {
 		c.add(s.Kind, s.Name, s.Value, s.Log)
 	}
-	switch bound := math.Log(float64(granted)) - c.now; {
+	switch bound := math.Log(float64(granted)) - c.logAmount; {
 	case bound > 1e-9:
 		c.add(TermFloor, "a lower bound of the answer, or the next bin", "", bound)
 	case bound < -1e-9:

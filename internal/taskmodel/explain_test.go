@@ -62,7 +62,7 @@ func anyQuestion(rng *rand.Rand, f sizing.Features) taskmodel.Question {
 		q.Cap = max(q.Floor, bytes(0.1+4*rng.Float64()))
 	}
 	if rng.IntN(4) == 0 {
-		q.Widen = 1 + rng.Float64()
+		q.GuardFactor = 1 + rng.Float64()
 	}
 	if rng.IntN(4) == 0 {
 		q.RiskTarget = []float64{0.001, 0.005, 0.05, 0.2}[rng.IntN(4)]
@@ -77,8 +77,8 @@ func anyQuestion(rng *rand.Rand, f sizing.Features) taskmodel.Question {
 }
 
 func TestFactorsMultiplyToTheGrant(t *testing.T) {
-	draws := map[string]shape{"sales with dates": salesForecast, "sale": sale, "extreme": extreme}
-	for name, draw := range shapes {
+	draws := map[string]generator{"sales with dates": salesForecast, "sale": sale, "extreme": extreme}
+	for name, draw := range generators {
 		draws[name] = draw
 	}
 	for name, draw := range draws {

@@ -33,7 +33,7 @@ func (m *Model) extendStreak(t *TrainingRow) {
 // excess returns the number of runs in the streak beyond streakChance; zero while the guard widens,
 // because the guard already raises the amounts.
 func (u *unresolvedKills) excess(q Question) int {
-	if q.Widen > 1 {
+	if q.GuardFactor > 1 {
 		return 0
 	}
 	return max(0, u.Streak-streakChance)

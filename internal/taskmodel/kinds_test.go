@@ -14,7 +14,7 @@ import (
 
 // grantedPerUsed returns the ratio of granted to used memory after training on runs of draw. odd
 // are the values of the feature "size" in the first runs.
-func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
+func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
 	k = newTask(t)
@@ -38,8 +38,8 @@ func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (pe
 	return limits / used, k
 }
 
-// sizes returns a shape whose runs need one GiB per unit of size.
-func sizes(value func(int) sizing.Value) shape {
+// sizes returns a generator whose runs need one GiB per unit of size.
+func sizes(value func(int) sizing.Value) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + rng.IntN(9)
 		return sizing.Features{"size": value(size), "other": sizing.NumberValue(rng.Float64())}, float64(size) * noise(rng, 0.05)
@@ -105,7 +105,7 @@ func TestTextAmongNumbersIsALevel(t *testing.T) {
 }
 
 func TestAmountsInTextsAreLearnedAsNumbers(t *testing.T) {
-	draw := func(value func(gibs float64) sizing.Value) shape {
+	draw := func(value func(gibs float64) sizing.Value) generator {
 		return func(rng *rand.Rand) (sizing.Features, float64) {
 			gibs := 1 + 99*rng.Float64() // nearly each value is new
 			return sizing.Features{"size": value(gibs)}, gibs * noise(rng, 0.02)

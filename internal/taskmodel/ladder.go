@@ -5,15 +5,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the number of lifts that the experts plan at once. longLadder plans a longer
-// ladder again from every rung, so that it equals the successive lifts.
+// maxPlannedLifts is the number of lifts that the experts plan at once. For more lifts, longLadder
+// plans again at each rung, so that the ladder equals the grants of repeated calls of sizeLift.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of a plan for the remaining lifts.
-func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0; lifts-- {
-		b.rungs = m.Experts.Ladder(p, float64(last), float64(ceiling), lifts, &b.scratch, b.rungs[:0])
+		b.rungs = m.Experts.Ladder(p, float64(last), float64(upperBound), lifts, &b.scratch, b.rungs[:0])
 		if len(b.rungs) == 0 {
 			break
 		}
@@ -24,16 +24,16 @@ func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.By
 	return ladder
 }
 
-// ladder appends the allocations after further OOM kills to ladder: one rung above from for each
-// lift that is left. The last rung is the cap.
+// ladder appends the allocations after further OOM kills to ladder: at most one rung for each lift
+// that is left, all above from. The last rung is the cap or, without a cap, four times max(from, Largest).
 func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
-	ceiling := q.Cap
-	if ceiling == 0 {
-		ceiling = max(from, m.Largest).Times(4)
+	upperBound := q.Cap
+	if upperBound == 0 {
+		upperBound = max(from, m.Largest).Times(4)
 	}
-	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
+	b.rungs = m.Experts.Ladder(p, float64(from), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
 	if q.Lifts > maxPlannedLifts && len(b.rungs) > 1 {
-		return m.longLadder(p, q, from, ceiling, b, ladder)
+		return m.longLadder(p, q, from, upperBound, b, ladder)
 	}
 	last := from
 	for _, rung := range b.rungs {

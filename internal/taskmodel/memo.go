@@ -77,7 +77,7 @@ func (c *Memo) store(added *cachedAnswer, first, second uint64) {
 // matches reports whether c is the answer to a question.
 func (c *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
 	return c.state == state && c.q.Requested == q.Requested && c.q.Floor == q.Floor && c.q.Cap == q.Cap && c.q.MinGrant == q.MinGrant &&
-		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.Widen == q.Widen && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout && c.q.Shape == q.Shape &&
+		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.GuardFactor == q.GuardFactor && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout && c.q.Shape == q.Shape &&
 		slices.Equal(c.q.Edges, q.Edges) && slices.Equal(c.cells, cells)
 }
 

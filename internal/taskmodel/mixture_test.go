@@ -38,7 +38,8 @@ func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	}
 }
 
-// If one feature is missing, the sum of the probabilities is calibrated.
+// If one feature is missing, the summed probability of a peak above the first bin still matches the
+// number of such runs.
 func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 510, 150)
 	expected, actual := 0.0, 0.0

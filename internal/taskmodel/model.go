@@ -159,7 +159,7 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 // of the promises.
 type Pool = experts.Pool
 
-// Guard counts the kills of the open tries of a task and computes Question.Widen. The caller
+// Guard counts the kills of the open tries of a task and computes Question.GuardFactor. The caller
 // stores it, because a Model does not know open tries.
 type Guard = experts.Guard
 

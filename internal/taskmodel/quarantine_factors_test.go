@@ -37,7 +37,7 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 // that report.
 func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 	const runs, after = 60, 12
-	for name, draw := range shapes {
+	for name, draw := range generators {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for n := range 4 * len(unitErrors) {

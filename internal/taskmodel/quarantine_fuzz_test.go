@@ -19,7 +19,7 @@ func FuzzReportsInWrongUnits(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		names := []string{"log-linear in size", "two kinds, eightfold", "constant", "step at fifty thousand"}
-		draw := shapes[names[rng.IntN(len(names))]]
+		draw := generators[names[rng.IntN(len(names))]]
 		runs := 10 + rng.IntN(90)
 		mistakes := map[int]float64{}
 		for k, magnitude := range rng.Perm(3)[:1+rng.IntN(3)] { // different units, because equal ones confirm each other

@@ -39,7 +39,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
 		return false
 	}
-	return q.Widen <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&
+	return q.GuardFactor <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
@@ -47,7 +47,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 // kill rate of the open runs, because the promises of this task fail at present. Above the widened
 // amount the risk decreases by the square of the ratio.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
-	if q.Widen <= 1 {
+	if q.GuardFactor <= 1 {
 		return 0
 	}
 	rate := q.Open.Rate(promised)
@@ -61,7 +61,7 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 // BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
 // compares these kills with the promise. g is the state of a stored receipt.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
-	if len(g.Params) > guardWiden && g.Params[guardWiden] > 1 {
+	if len(g.Params) > guardFactor && g.Params[guardFactor] > 1 {
 		return min(promised, g.Params[guardPromised])
 	}
 	return promised
@@ -71,7 +71,7 @@ func BeforeGuard(promised float64, g sizing.Guard) float64 {
 const (
 	guardAmount   = 0
 	guardPromised = 1
-	guardWiden    = 3
+	guardFactor   = 3
 	guardExpert   = 4
 	guardLevels   = 5 // of the models, then the scales and the duration
 )

@@ -31,7 +31,7 @@ func TestOpenKillsRaiseTheRiskOfWidenedGrants(t *testing.T) {
 			for run := range uint64(12) {
 				f, gibs := lines(rng, factor)
 				q := question(f)
-				q.Widen, q.Open = guard.Widen(launchTime), guard.OpenKills(launchTime)
+				q.GuardFactor, q.Open = guard.Factor(launchTime), guard.OpenKills(launchTime)
 				s := k.model.Size(q)
 				require.NotNil(t, s.Promised)
 				require.Greater(t, *s.Promised, 0.005, "%s", s.Reason)
@@ -120,7 +120,7 @@ func TestMemoDistinguishesOpenKills(t *testing.T) {
 	f, _ := growing(rng)
 	var memo taskmodel.Memo
 	q := question(f)
-	q.Widen = 1.2
+	q.GuardFactor = 1.2
 	for range 3 {
 		for _, q.Open = range []taskmodel.OpenKills{{}, {Killed: 4, Runs: 6}, {Killed: 4, Runs: 9}} {
 			require.Equal(t, *k.model.Size(q).Promised, *memo.Size(k.model, q).Promised)

@@ -42,7 +42,7 @@ func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*ta
 		return
 	}
 	// An evaluation contains the time at which it was due, so models would differ.
-	m.LastEvaluation = taskmodel.Evaluation{Passed: true, Before: 1 << 30}
+	m.LastEvaluation = taskmodel.Evaluation{Passed: true, FittedOn: 1 << 30}
 	s.blob = blobOf(s.t, m)
 }
 
@@ -57,7 +57,7 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 		return append(after, rows)
 	}
 	for _, name := range []string{"log-linear in size", "two kinds, eightfold"} {
-		draw := shapes[name]
+		draw := generators[name]
 		k, rng := newTask(t), newRand(71)
 		for i := range rows - 3 {
 			f, gibs := draw(rng)

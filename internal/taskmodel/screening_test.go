@@ -15,7 +15,7 @@ import (
 )
 
 // categories draws n categorical features with a number of values each; the first drives usage.
-func categories(n, values int) shape {
+func categories(n, values int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0
 		for j := range n {
@@ -30,7 +30,7 @@ func categories(n, values int) shape {
 }
 
 // numbers draws n numeric features, each missing with a probability; the first drives usage.
-func numbers(n int, missing float64) shape {
+func numbers(n int, missing float64) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0.0
 		for j := range n {
@@ -47,7 +47,7 @@ func numbers(n int, missing float64) shape {
 }
 
 // dates draws n dates; the days between the first two drive the peak.
-func dates(n int) shape {
+func dates(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, days := sizing.Features{}, [2]int{}
 		for j := range n {
@@ -62,7 +62,7 @@ func dates(n int) shape {
 }
 
 // ids draws n long, unique identifiers, and a number that drives usage.
-func ids(n int) shape {
+func ids(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + 9*rng.Float64()
 		f := sizing.Features{"size": sizing.NumberValue(size)}
@@ -74,7 +74,7 @@ func ids(n int) shape {
 }
 
 // renamed draws features whose names change with every run, and a number that drives usage.
-func renamed(n int) shape {
+func renamed(n int) generator {
 	run := 0
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		run++
@@ -90,7 +90,7 @@ func renamed(n int) shape {
 // wideHistories have more encoded columns than a model can hold.
 var wideHistories = []struct {
 	name string
-	draw shape
+	draw generator
 	runs int
 
 	format int // version of the blob

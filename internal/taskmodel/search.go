@@ -195,7 +195,7 @@ func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error) {
 	n := len(s.h.Rows)
 	newest := s.outOfSampleRows(champion, s.until, n)
-	e := Evaluation{Rows: len(newest), Before: s.measured - len(newest)}
+	e := Evaluation{Rows: len(newest), FittedOn: s.measured - len(newest)}
 	challenger, err := s.replay(found, s.until, n)
 	if err != nil {
 		return SearchResult{}, err

@@ -29,7 +29,7 @@ func interaction(rng *rand.Rand) (sizing.Features, float64) {
 }
 
 // searchableTask returns a task that was fitted on n runs at once.
-func searchableTask(t *testing.T, draw shape, n int) *task {
+func searchableTask(t *testing.T, draw generator, n int) *task {
 	k, rng := newTask(t), newRand(5)
 	for range n {
 		f, gibs := draw(rng)
@@ -52,7 +52,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	found := k.search()
 	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
 	assert.NotEqual(t, taskmodel.TreeParams{}, found.Trees)
-	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.Before, found.Evaluation.Rows})
+	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.FittedOn, found.Evaluation.Rows})
 	require.Len(t, found.Evaluation.Candidates, 3)
 	for _, other := range found.Evaluation.Candidates[1:] {
 		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*other.Waste, other.Name)
@@ -75,7 +75,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 
 // A line fits all of growing, and constant has no structure.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
-	for name, draw := range map[string]shape{"growing": growing, "constant": constant} {
+	for name, draw := range map[string]generator{"growing": growing, "constant": constant} {
 		found := searchableTask(t, draw, 300).search()
 		assert.False(t, found.Evaluation.Passed, name)
 		assert.Contains(t, found.Evaluation.Reason, "no better trees", name)

@@ -12,19 +12,19 @@ import (
 
 // Question asks a Model to size one try. A zero field means unknown.
 type Question struct {
-	Features   sizing.Features
-	Requested  sizing.Resources
-	Floor, Cap sizing.Bytes  // bounds of the answer; if Cap is zero, there is no cap
-	MinGrant   sizing.Bytes  // smallest amount to grant, unless Floor is set or a lower request has sufficed
-	RiskTarget float64       // share of first tries that may be killed
-	Above      sizing.Bytes  // after a kill: the peak is above this amount
-	Lifts      int           // number of lifts that may follow; the last one grants the cap
-	Widen      float64       // factor from the guard over open tries; a value below 1 has no effect
-	Open       OpenKills     // the open runs that led to Widen
-	Edges      sizing.Bins   // bins to which amounts are rounded up; none: whole MiB
-	CapBy      CapRule       // the rule that set Cap
-	Timeout    time.Duration // execution timeout of the try; zero: none
-	Shape      shape.Given   // prior probabilities of the shapes of run times
+	Features    sizing.Features
+	Requested   sizing.Resources
+	Floor, Cap  sizing.Bytes  // bounds of the answer; if Cap is zero, there is no cap
+	MinGrant    sizing.Bytes  // smallest amount to grant, unless Floor is set or a lower request has sufficed
+	RiskTarget  float64       // share of first tries that may be killed
+	Above       sizing.Bytes  // after a kill: the peak is above this amount
+	Lifts       int           // number of lifts that may follow; the last one grants the cap
+	GuardFactor float64       // factor from the guard over open tries; a value below 1 has no effect
+	Open        OpenKills     // the open runs that led to GuardFactor
+	Edges       sizing.Bins   // bins to which amounts are rounded up; none: whole MiB
+	CapBy       CapRule       // the rule that set Cap
+	Timeout     time.Duration // execution timeout of the try; zero: none
+	Shape       shape.Given   // prior probabilities of the shapes of run times
 }
 
 // Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
@@ -99,7 +99,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 // models' levels, scales and duration.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
-	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
+	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
 }
@@ -132,8 +132,8 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.LearnedRows)
-	if q.Widen > 1 {
-		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.Widen-1))
+	if q.GuardFactor > 1 {
+		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap && d.rule != byCap:

@@ -120,7 +120,7 @@ func randomQuestion(rng *rand.Rand) taskmodel.Question {
 		RiskTarget: math.Exp(math.Log(0.0001) * rng.Float64()), Lifts: rng.IntN(7),
 	}
 	if rng.IntN(3) == 0 {
-		q.Widen = 5 * rng.Float64()
+		q.GuardFactor = 5 * rng.Float64()
 	}
 	if q.Cap > 0 && q.Floor > q.Cap {
 		q.Floor, q.Cap = q.Cap, q.Floor
@@ -296,7 +296,7 @@ func TestGuardWidensAmounts(t *testing.T) {
 		f, _ := growing(rng)
 		q := question(f)
 		before := k.model.Size(q)
-		q.Widen = 1.5
+		q.GuardFactor = 1.5
 		after := k.model.Size(q)
 		assert.InDelta(t, 1.5*float64(before.Limit), float64(after.Limit), 3*float64(sizing.MiB))
 		assert.LessOrEqual(t, *after.Promised, *before.Promised)

@@ -37,7 +37,7 @@ func TestModelWastesLessThanTheLargestPeakPolicy(t *testing.T) {
 	atMost := map[string]float64{ // largest waste, as a multiple of the baseline's
 		"log-linear in size": 0.3, "two kinds, eightfold": 0.35, "constant": 1.2, "step at fifty thousand": 0.5,
 	}
-	for name, draw := range shapes {
+	for name, draw := range generators {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k, rng := newTask(t), rand.New(rand.NewPCG(1, 77))
@@ -131,7 +131,7 @@ func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 	for run := range uint64(100) { // all need four times as much
 		f, gibs := growing(rng)
 		q := question(f)
-		q.Widen = guard.Widen(now)
+		q.GuardFactor = guard.Factor(now)
 		s := k.model.Size(q)
 		guard.Grant(run, *s.Promised, now)
 		if bytes(4*gibs) > s.Limit {

@@ -19,16 +19,16 @@ const (
 	target = sizing.DefaultRiskTarget
 )
 
-// shape draws one run of a task: its features and its peak in GiB.
-type shape func(rng *rand.Rand) (sizing.Features, float64)
+// generator draws one run of a task: its features and its peak in GiB.
+type generator func(rng *rand.Rand) (sizing.Features, float64)
 
 // noise draws a lognormal factor; deviation is the standard deviation of its logarithm.
 func noise(rng *rand.Rand, deviation float64) float64 {
 	return math.Exp(deviation * rng.NormFloat64())
 }
 
-// shapes are tasks whose drivers are obvious to a person.
-var shapes = map[string]shape{
+// generators draw runs of tasks whose drivers are obvious to a person.
+var generators = map[string]generator{
 	"log-linear in size":     growing,
 	"two kinds, eightfold":   kinds,
 	"constant":               constant,
@@ -144,7 +144,7 @@ type runResult struct {
 // launch sizes the first try of a run.
 func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	q := question(f)
-	q.Widen = k.guard.Widen(launchTime)
+	q.GuardFactor = k.guard.Factor(launchTime)
 	sized := k.model.Size(q)
 	if sized.Promised != nil {
 		k.guard.Grant(uint64(run), *sized.Promised, launchTime)
@@ -210,8 +210,8 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask returns a task that was trained on n runs of a shape, and the generator of the runs.
-func trainedTask(t *testing.T, draw shape, seed uint64, n int) (*task, *rand.Rand) {
+// trainedTask returns a task that was trained on n runs of a generator, and the random number generator of the runs.
+func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
 	for range n {
@@ -237,5 +237,5 @@ func (k *task) fork() *task {
 	return f
 }
 
-// newRand returns a seeded generator.
+// newRand returns a seeded random number generator.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 77)) }

@@ -20,7 +20,8 @@ const maxShapeTasks = 2000
 // shapesDelay is the time from the start of a replica until it first learns shapes.
 const shapesDelay = time.Minute
 
-// runShapes learns the shapes of run times every Config.ShapesEvery until ctx ends.
+// runShapes checks four times per Config.ShapesEvery, until ctx ends, which namespaces have older
+// shapes, and learns these again.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
@@ -68,7 +69,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	if err == nil && now.Sub(stored.LearnedAt) < t.cfg.ShapesEvery {
 		return nil
 	}
-	known, ratios, err := t.ratios(ctx, tasks)
+	sampled, ratios, err := t.ratios(ctx, tasks)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 		return err
 	}
 	labels := map[sizing.TaskKey]int{}
-	for i, task := range known {
+	for i, task := range sampled {
 		if label, ok := taskmodel.ShapeOf(shapes, ratios[i]); ok {
 			labels[task] = label
 		}
@@ -102,7 +103,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	return err
 }
 
-// classifyShapes learns which facts lead to which shape, from the newest runs of the tasks with a label;
+// classifyShapes learns which facts predict which shape, from the newest runs of the tasks with a label;
 // nil if the facts do not predict the shape.
 func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
 	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)
@@ -138,9 +139,10 @@ func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, class
 	return content, err
 }
 
-// ratios reads the ratios of run times to predictions from the stored models of tasks, in order, with
-// the tasks. Of more than maxShapeTasks tasks it reads an even sample.
-func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (known []sizing.TaskKey, ratios [][]float64, err error) {
+// ratios reads the ratios of run times to predictions from the stored models of tasks. It returns the
+// tasks with a readable model, and their ratios by the same index. Of more than maxShapeTasks tasks it
+// reads every n-th.
+func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (sampled []sizing.TaskKey, ratios [][]float64, err error) {
 	step := max(1, (len(tasks)+maxShapeTasks-1)/maxShapeTasks)
 	for i := 0; i < len(tasks); i += step {
 		active, err := t.active(ctx, tasks[i])
@@ -154,7 +156,7 @@ func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (known []s
 		if err != nil {
 			continue // the next training replaces a corrupt model
 		}
-		known, ratios = append(known, tasks[i]), append(ratios, r)
+		sampled, ratios = append(sampled, tasks[i]), append(ratios, r)
 	}
-	return known, ratios, nil
+	return sampled, ratios, nil
 }

@@ -61,7 +61,7 @@ func (s *Set) problem() string {
 	if n == 0 || columns == 0 || columns > clustered || len(s.Median) != columns || len(s.Scale) != columns {
 		return fmt.Sprintf("%d runs and %d columns are out of range", n, columns)
 	}
-	if len(s.Points) != n*columns || len(s.Core) != n || len(s.Densest) != n || len(s.Scores) != n || len(s.TaskOf) != n {
+	if len(s.Points) != n*columns || len(s.Core) != n || len(s.MinBranchDistance) != n || len(s.Scores) != n || len(s.TaskOf) != n {
 		return "the lists of runs differ in length"
 	}
 	for _, q := range s.Quantities {

@@ -181,14 +181,14 @@ func sample[T any](list []T, n int) []T {
 // single makes one profile of all runs whose core distance is not far outside the usual range.
 func single(tree *density.Tree) candidate {
 	n := len(tree.Core)
-	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, Densest: make([]float64, n)}
+	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, MinBranchDistance: make([]float64, n)}
 	reach, densest, covered := fence(slices.Clone(tree.Core)), slices.Min(tree.Core), 0
 	for i, core := range tree.Core {
 		if c.Labels[i] = density.Noise; core <= reach {
 			c.Labels[i] = 0
 			covered++
 		}
-		c.Densest[i], c.Outlier[i] = densest, 1-densest/core
+		c.MinBranchDistance[i], c.Outlier[i] = densest, 1-densest/core
 	}
 	c.Clusters = []density.Cluster{{Size: covered, Reach: reach}}
 	return candidate{Quality{Coverage: float64(covered) / float64(n)}, c}

@@ -6,45 +6,46 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// Place is where a run lies among the runs of a set.
+// Place is the profile of a run and how unusual the run is among the runs of a set.
 type Place struct {
-	Profile *Profile
-	Score   float64 // outlier score, 0 (typical) to 1 (GLOSH)
-	Above   float64 // share of the runs of the set that are at least as unusual
-	label   int
+	Profile   *Profile
+	Score     float64 // outlier score, 0 (typical) to 1 (GLOSH)
+	TailShare float64 // share of the runs of the set that are at least as unusual
+	label     int
 }
 
 // IsOutlier reports whether the run has no profile.
 func (p *Place) IsOutlier() bool { return p.label == density.Noise }
 
-// Place places a run without changing the set. The run gets the profile of the run with the smallest
-// mutual reachability, unless this distance exceeds Profile.Reach: then it is an outlier.
+// Place returns the profile and the outlier score of a run. It does not change the set. The run gets
+// the profile of the run with the smallest mutual reachability distance, unless this distance exceeds
+// Profile.MaxReachability: then it is an outlier.
 func (s *Set) Place(v *Vector) Place {
-	nearest, reach := s.nearest(v)
+	nearest, distance := s.nearest(v)
 	place := Place{label: int(s.Labels[nearest])}
-	if place.label != density.Noise && reach > s.Profiles[place.label].Reach {
+	if place.label != density.Noise && distance > s.Profiles[place.label].MaxReachability {
 		place.label = density.Noise
 	}
 	place.Profile = s.profile(place.label)
-	place.Score = max(0, 1-float64(s.Densest[nearest])/reach)
+	place.Score = max(0, 1-float64(s.MinBranchDistance[nearest])/distance)
 	atLeast := 0
 	for _, score := range s.Scores {
 		if float64(score) >= place.Score {
 			atLeast++
 		}
 	}
-	place.Above = float64(atLeast) / float64(len(s.Scores))
+	place.TailShare = float64(atLeast) / float64(len(s.Scores))
 	return place
 }
 
-// nearest returns the run with the smallest mutual reachability, and that distance.
-func (s *Set) nearest(v *Vector) (index int, reach float64) {
+// nearest returns the run with the smallest mutual reachability distance, and that distance.
+func (s *Set) nearest(v *Vector) (index int, reachability float64) {
 	p, columns := s.point(v), len(s.Quantities)
 	var closest [neighbours]float64 // the smallest distances, ascending
 	for i := range closest {
 		closest[i] = math.Inf(1)
 	}
-	index, reach = 0, math.Inf(1)
+	index, reachability = 0, math.Inf(1)
 	for i, core := range s.Core {
 		d := distance(p, s.Points[i*columns:(i+1)*columns])
 		if d < closest[neighbours-1] {
@@ -54,9 +55,9 @@ func (s *Set) nearest(v *Vector) (index int, reach float64) {
 			}
 			closest[at] = d
 		}
-		if d = max(d, float64(core)); d < reach {
-			index, reach = i, d
+		if d = max(d, float64(core)); d < reachability {
+			index, reachability = i, d
 		}
 	}
-	return index, max(reach, closest[neighbours-1], resolution)
+	return index, max(reachability, closest[neighbours-1], resolution)
 }

@@ -173,7 +173,7 @@ func TestNewRunsArePlaced(t *testing.T) {
 	assert.True(t, place.IsOutlier())
 	assert.Zero(t, place.Profile.ID)
 	assert.Greater(t, place.Score, 0.8)
-	assert.Zero(t, place.Above)
+	assert.Zero(t, place.TailShare)
 }
 
 func TestProfilesKeepTheirIDs(t *testing.T) {

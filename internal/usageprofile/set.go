@@ -21,12 +21,12 @@ type Set struct {
 	Predictability *Predictability // nil with few tasks
 
 	// The runs, in order. A new run is placed beside its nearest one.
-	Points  []float32 // scaled, row by row
-	Core    []float32 // distance to the nearest neighbour of rank neighbours
-	Densest []float32 // smallest distance in the branch of the tree of HDBSCAN
-	Scores  []float32 // outlier scores
-	Labels  []int16   // index of Profiles, or density.Noise
-	TaskOf  []int32   // index of Tasks
+	Points            []float32 // scaled, row by row
+	Core              []float32 // distance to the nearest neighbour of rank neighbours
+	MinBranchDistance []float32 `cbor:"Densest"` // smallest distance in the branch of the tree of HDBSCAN
+	Scores            []float32 // outlier scores
+	Labels            []int16   // index of Profiles, or density.Noise
+	TaskOf            []int32   // index of Tasks
 
 	byTask map[Task]int32 // index of Tasks
 }
@@ -39,9 +39,9 @@ type Profile struct {
 	Killed int // runs that were OOM-killed
 	Share  float64
 	// PreviousShare is the share of the same profile in the set before; negative if it is new.
-	PreviousShare float64
-	Spreads       [quantities]Spread
-	Reach         float64 // largest mutual reachability of a run of the profile
+	PreviousShare   float64
+	Spreads         [quantities]Spread
+	MaxReachability float64 `cbor:"Reach"` // largest mutual reachability distance of a run of the profile
 }
 
 // Spread is the distribution of a quantity in a profile, in its unit. Known is the number of runs
@@ -65,14 +65,14 @@ func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *densit
 	s.Profiles = make([]Profile, len(order))
 	for at, i := range order {
 		rank[i] = int16(at)
-		s.Profiles[at].Reach = c.Clusters[i].Reach
+		s.Profiles[at].MaxReachability = c.Clusters[i].Reach
 	}
 	s.byTask = map[Task]int32{}
 	for i, p := range points {
 		for _, v := range p {
 			s.Points = append(s.Points, float32(v))
 		}
-		s.Core, s.Densest, s.Scores = append(s.Core, float32(tree.Core[i])), append(s.Densest, float32(c.Densest[i])), append(s.Scores, float32(c.Outlier[i]))
+		s.Core, s.MinBranchDistance, s.Scores = append(s.Core, float32(tree.Core[i])), append(s.MinBranchDistance, float32(c.MinBranchDistance[i])), append(s.Scores, float32(c.Outlier[i]))
 		label := int16(density.Noise)
 		if c.Labels[i] != density.Noise {
 			label = rank[c.Labels[i]]

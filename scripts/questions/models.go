@@ -162,7 +162,7 @@ func (m *models) questionOf(o *sizing.Observation) taskmodel.Question {
 		question.Cap, question.CapBy = max(question.Cap, question.Floor), taskmodel.CapPolicy
 	}
 	if q.oneIn(4) {
-		question.Widen = 1 + q.random.Float64()
+		question.GuardFactor = 1 + q.random.Float64()
 	}
 	if q.oneIn(4) {
 		question.RiskTarget = []float64{0.001, 0.005, 0.05, 0.2}[q.random.IntN(4)]

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// sampleRows bounds the sample of a task's tries from which a static request is derived.
+// sampleRows bounds the sample of a task's measured successes from which a static request is derived.
 const sampleRows = 4000
 
 // Static is a suggested static request for all runs of a task.
@@ -23,13 +23,13 @@ type Static struct {
 
 // StaticGroup is one suggested request for all tasks of a group.
 type StaticGroup struct {
-	Group        string   `json:"group"`
-	Tasks        int      `json:"tasks"`   // number of tasks with a suggested request
-	Without      int      `json:"without"` // number of tasks with too few runs
-	RequestBytes *int64   `json:"request_bytes"`
-	Request      *string  `json:"request"`
-	Risk         *float64 `json:"risk"` // largest risk of a task
-	SavesGBH     *float64 `json:"saves_gbh"`
+	Group               string   `json:"group"`
+	Tasks               int      `json:"tasks"`   // number of tasks with a suggested request
+	TasksWithoutRequest int      `json:"without"` // number of tasks with too few runs
+	RequestBytes        *int64   `json:"request_bytes"`
+	Request             *string  `json:"request"`
+	Risk                *float64 `json:"risk"` // largest risk of a task
+	SavesGBH            *float64 `json:"saves_gbh"`
 }
 
 // NewStatic chooses the smallest observed peak that the next run exceeds with at most the target
@@ -104,13 +104,13 @@ func newStaticGroups(tasks []Task, samples map[sizing.TaskKey][]store.PeakRow) [
 			switch {
 			case t.Group != g.Group:
 			case t.Static.RequestBytes == nil:
-				g.Without++
+				g.TasksWithoutRequest++
 			default:
 				members = append(members, t)
 				request = max(request, *t.Static.RequestBytes)
 			}
 		}
-		if len(members)+g.Without == 0 {
+		if len(members)+g.TasksWithoutRequest == 0 {
 			continue
 		}
 		if g.Tasks = len(members); g.Tasks > 0 {

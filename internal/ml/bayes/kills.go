@@ -15,8 +15,8 @@ type Kill struct {
 }
 
 const (
-	maxKills = 16 // number of kills to keep: the newest
-	killRows = 32 // number of rows from which kills do not count: kills are then chance, or a change of the task
+	maxKills = 16 // largest number of kills: a further one replaces the oldest
+	killRows = 32 // number of rows from which kills are ignored: they are then chance, or a change of the task
 )
 
 // WithKills returns the average that also counts the kills as rows. The retry of a killed run

@@ -23,8 +23,8 @@ func (m *Mixture) normalise() {
 	}
 }
 
-// negligible is the weight below which exceedance probabilities ignore a component. A mode that is
-// rare has a low weight, too, but the modes together may be the only structure that counts.
+// negligible is the weight below which exceedance probabilities ignore a component. Modes have a lower
+// threshold, because each is rare and together they may dominate.
 const (
 	negligible     = 0.01
 	negligibleMode = 0.001
@@ -79,8 +79,8 @@ func (m *Mixture) MeanLevel() float64 {
 	return mid
 }
 
-// deviation returns the scale of the mixture around mid, from the variances of the components
-// and of their levels.
+// deviation returns the approximate standard deviation of the mixture around mid. It takes the squared
+// scale of a component for its variance.
 func (m *Mixture) deviation(mid float64) float64 {
 	variance := 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -105,7 +105,7 @@ func survival(z, freedom float64) float64 {
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
 }
 
-// maxRisk bounds the risk of a grant. A price alone does not: if a third of the rows need 16 times as much as
+// maxRisk bounds the risk of a grant. The price of a kill alone does not bound it: if a third of the rows need 16 times as much as
 // the others, killing them costs less than granting every row so much.
 const maxRisk = 0.3
 
@@ -113,11 +113,11 @@ const maxRisk = 0.3
 // this risk.
 // The expected cost of an amount is
 //
-//	amount + (kill · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
+//	amount + (retryFactor · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //
 // in units of the peak at MeanLevel. need is the amount that a killed row is expected to need;
-// see exceedanceAndNeed. The retry of a killed row costs kill times this amount, and price.
-func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
+// see exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price.
+func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()
 	unit := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
@@ -128,7 +128,7 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 		if p > maxRisk {
 			return
 		}
-		if cost := math.Exp(y) + (kill*math.Exp(need-mid)+price)*p; cost < best {
+		if cost := math.Exp(y) + (retryFactor*math.Exp(need-mid)+price)*p; cost < best {
 			best, at, risk = cost, z, p
 		}
 	}
@@ -137,7 +137,7 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 		share := float64(i) / (coarse - 1)
 		z := -0.25 + most*share*share
 		if math.Exp(z*unit) > best {
-			break // an amount costs at least itself
+			break // no larger amount can cost less than best
 		}
 		try(z)
 	}

@@ -13,11 +13,11 @@ type Config struct {
 
 // Clustering is the result of Tree.Cluster.
 type Clustering struct {
-	Labels   []int     // of each point: its cluster, 0, 1, …, or Noise
-	Outlier  []float64 // of each point: its GLOSH score, 0 (typical) to 1
-	Clusters []Cluster
-	Exit     []float64 // of each point: the distance at which it leaves its branch of the tree
-	Densest  []float64 // of each point: the smallest distance at which its branch of the tree still has a point
+	Labels            []int     // of each point: its cluster, 0, 1, …, or Noise
+	Outlier           []float64 // of each point: its GLOSH score, 0 (typical) to 1
+	Clusters          []Cluster
+	Exit              []float64 // of each point: the distance at which it leaves its branch of the tree
+	MinBranchDistance []float64 // of each point: the smallest distance at which its branch of the tree still has a point
 }
 
 // Cluster is one cluster.
@@ -37,7 +37,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 		isSelected = c.join(isSelected, cfg.Epsilon)
 	}
 	n := len(c.left)
-	out := &Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: make([]float64, n), Densest: make([]float64, n)}
+	out := &Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: make([]float64, n), MinBranchDistance: make([]float64, n)}
 	label := make([]int, len(c.parent))
 	label[0] = Noise
 	for i := 1; i < len(c.parent); i++ {
@@ -51,7 +51,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 		if out.Labels[i] = label[cluster]; out.Labels[i] != Noise {
 			out.Clusters[out.Labels[i]].Size++
 		}
-		out.Exit[i], out.Densest[i] = 1/c.exit[i], 1/densest[cluster]
+		out.Exit[i], out.MinBranchDistance[i] = 1/c.exit[i], 1/densest[cluster]
 		out.Outlier[i] = 1 - c.exit[i]/densest[cluster]
 	}
 	return out, nil

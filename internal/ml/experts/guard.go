@@ -168,8 +168,8 @@ func (g *Guard) compact() {
 	g.order = tracked
 }
 
-// Widen returns the current factor on the allocations of first tries, at least 1.
-func (g *Guard) Widen(now time.Time) float64 {
+// Factor returns the current factor on the allocations of first tries, at least 1.
+func (g *Guard) Factor(now time.Time) float64 {
 	if g.kills == 0 {
 		return 1
 	}
@@ -211,7 +211,7 @@ func (o OpenKills) Rate(promised float64) float64 {
 // OpenKills returns the counts of the open runs while the guard increases allocations, and
 // zero otherwise.
 func (g *Guard) OpenKills(now time.Time) (o OpenKills) {
-	if g.Widen(now) <= 1 {
+	if g.Factor(now) <= 1 {
 		return o
 	}
 	for _, granted := range g.order {

@@ -22,16 +22,16 @@ func killRuns(g *Guard, first, n uint64) {
 
 func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 	var g Guard
-	assert.Equal(t, 1.0, g.Widen(noon))
+	assert.Equal(t, 1.0, g.Factor(noon))
 	for run := range uint64(10) {
 		g.Grant(run, 0.02, noon) // 10 · 0.02 · 1.5 = 0.3
 	}
 	killRuns(&g, 100, 1)
-	assert.Equal(t, 1.0, g.Widen(noon), "one kill may be chance")
+	assert.Equal(t, 1.0, g.Factor(noon), "one kill may be chance")
 	killRuns(&g, 200, 3) // 4 − 0.3 − 1 = 2.7 kills in excess
-	assert.InDelta(t, math.Exp(0.27), g.Widen(noon), 1e-9)
+	assert.InDelta(t, math.Exp(0.27), g.Factor(noon), 1e-9)
 	killRuns(&g, 300, 100)
-	assert.InDelta(t, math.Exp(1.5), g.Widen(noon), 1e-12, "the factor is bounded")
+	assert.InDelta(t, math.Exp(1.5), g.Factor(noon), 1e-12, "the factor is bounded")
 }
 
 func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
@@ -42,20 +42,20 @@ func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	} {
 		var g Guard
 		killRuns(&g, 0, 30)
-		require.Greater(t, g.Widen(noon), 1.0)
+		require.Greater(t, g.Factor(noon), 1.0)
 		for run := range uint64(30) {
 			release(&g, run)
 		}
-		assert.Equal(t, 1.0, g.Widen(noon), claim)
+		assert.Equal(t, 1.0, g.Factor(noon), claim)
 	}
 	var g Guard
 	killRuns(&g, 0, 30)
-	assert.Equal(t, 1.0, g.Widen(noon.Add(GuardFor+time.Second)), "an unreported run expires")
+	assert.Equal(t, 1.0, g.Factor(noon.Add(GuardFor+time.Second)), "an unreported run expires")
 	killRuns(&g, 100, 30)
 	for run := range uint64(GuardRuns) {
 		g.Grant(1000+run, 0, noon)
 	}
-	assert.Equal(t, 1.0, g.Widen(noon), "many newer runs replace the older runs")
+	assert.Equal(t, 1.0, g.Factor(noon), "many newer runs replace the older runs")
 }
 
 func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
@@ -71,19 +71,19 @@ func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
 		g.Kill(200+run, 2)
 		g.Retry(200+run, 2) // this try has already ended
 	}
-	assert.Equal(t, 1.0, g.Widen(noon))
+	assert.Equal(t, 1.0, g.Factor(noon))
 }
 
 func TestGuardIgnoresDuplicateEvents(t *testing.T) {
 	var g Guard
 	killRuns(&g, 0, 5)
-	before := g.Widen(noon)
+	before := g.Factor(noon)
 	killRuns(&g, 0, 5)
-	assert.Equal(t, before, g.Widen(noon))
+	assert.Equal(t, before, g.Factor(noon))
 	for run := range uint64(5) {
 		g.Kill(run, 1)
 	}
-	assert.Equal(t, before, g.Widen(noon), "the end of an older try has no effect")
+	assert.Equal(t, before, g.Factor(noon), "the end of an older try has no effect")
 }
 
 func FuzzGuardStaysWithinBounds(f *testing.F) {
@@ -106,7 +106,7 @@ func FuzzGuardStaysWithinBounds(f *testing.F) {
 				g.Forget(run)
 			}
 			now = now.Add(time.Duration(i%3) * time.Hour)
-			require.True(t, g.Widen(now) >= 1 && g.Widen(now) <= math.Exp(maxGuard)+1e-12)
+			require.True(t, g.Factor(now) >= 1 && g.Factor(now) <= math.Exp(maxGuard)+1e-12)
 			open := 0
 			for _, r := range g.runs {
 				if r.state == retryOpen {

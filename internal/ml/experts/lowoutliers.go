@@ -4,11 +4,11 @@ import "math"
 
 const (
 	minLowResiduals  = 40   // residuals needed to estimate their deviation
-	rowsAfterFall    = 200  // rows after a downward change in which the residuals mix both levels
+	rowsAfterFall    = 200  // rows after a downward change during which the residuals contain both levels
 	lowDeviations    = 5    // standard deviations below the upper quartile from which a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance of the quantiles 0.75 and 0.95 of a standard normal
-	maxLowOutliers   = 128  // stored low outliers
+	maxLowOutliers   = 128  // low outliers that a trim keeps; the list may exceed this by a quarter
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
@@ -32,10 +32,10 @@ func (x *Experts) LowOutlierBound() float64 {
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
 // MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
-// returns the residuals of LineTrees before and after the move. levels returns the new
-// predictions of the row with a given residual, or nil. After the move, the residuals from before
-// a fall cover a return to the old level, and the later residuals do not lower the answers twice.
-// No level rises. Each change is averaged over neighbouring rows, so that the residuals keep
+// returns the residuals of LineTrees before and after the move. levels maps a residual to the retrained
+// predictions of its row; nil leaves the row unchanged. After the move, the residuals from before a
+// fall are still wide enough for a return to the old level. The later residuals no longer contain the
+// fall, which the retrained models already predict. No level rises. Each change is averaged over neighbouring rows, so that the residuals keep
 // their out-of-sample noise.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)

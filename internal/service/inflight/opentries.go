@@ -28,11 +28,11 @@ type unschedulable struct {
 	at   time.Time
 }
 
-// Widen returns the guard's widening factor and the open kills.
-func (o *OpenTries) Widen(now time.Time) (float64, taskmodel.OpenKills) {
+// GuardFactor returns the guard's widening factor and the open kills.
+func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.guard.Widen(now), o.guard.OpenKills(now)
+	return o.guard.Factor(now), o.guard.OpenKills(now)
 }
 
 // AddGrant records that a first try was granted with a promised risk.

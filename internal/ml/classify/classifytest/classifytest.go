@@ -1,7 +1,7 @@
 // Package classifytest is the conformance suite for families of classifiers. It checks the
 // contracts of classify.Classifier and classify.LevelFamily, and that a family learns.
 //
-// Wrap a classify.Family in classify.Binned to run the suite on it. All data are seeded, so the
+// Wrap a classify.Family in a classify.BinnedFamily to run the suite on it. All data are seeded, so the
 // result is deterministic.
 package classifytest
 
@@ -28,8 +28,8 @@ func Run(t *testing.T, f classify.LevelFamily) {
 // RunContract checks the contract only, for a family that does not learn from features.
 func RunContract(t *testing.T, f classify.LevelFamily) {
 	assert.NotEmpty(t, f.Name())
-	for claim, dataset := range datasets() {
-		t.Run(claim, func(t *testing.T) {
+	for name, dataset := range datasets() {
+		t.Run(name, func(t *testing.T) {
 			c := fit(t, f, dataset.table, dataset.edges, 1)
 			assert.Equal(t, len(dataset.edges), c.Bins())
 			for i := range dataset.table.Rows() {
@@ -57,7 +57,7 @@ type dataset struct {
 	edges []float64
 }
 
-// datasets returns the tables of cold-start and unusual tasks.
+// datasets returns ordinary, small and degenerate datasets.
 func datasets() map[string]dataset {
 	three := []float64{1, 2, 9}
 	sparse := Learnable(60, 5)
@@ -84,7 +84,7 @@ func datasets() map[string]dataset {
 	}
 }
 
-// Learnable returns a seeded table of n rows: level = 1.5·a + (b > ½) + noise/4. A tenth
+// Learnable returns a seeded table of n rows: level (the target, a log peak) = 1.5·a + (b > ½) + noise/4. A tenth
 // of the cells are missing, and c is uninformative.
 func Learnable(n int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -200,7 +200,7 @@ func isConcurrencySafe(t *testing.T, f classify.LevelFamily) {
 	assert.Equal(t, alone, together)
 }
 
-// roundTrips checks that encoding and decoding preserves a storable classifier bit for bit, and
+// roundTrips checks that encoding and decoding preserve a storable classifier bit for bit, and
 // that Decode rejects corrupt bytes.
 func roundTrips(t *testing.T, f classify.LevelFamily) {
 	rows := Learnable(200, 10)
