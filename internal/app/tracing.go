@@ -33,5 +33,5 @@ func queryTracer(tracer trace.Tracer) pgx.QueryTracer {
 	if tracer == nil {
 		return nil
 	}
-	return tracing.Queries{Tracer: tracer}
+	return tracing.QueryTracer{Tracer: tracer}
 }

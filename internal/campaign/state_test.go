@@ -46,8 +46,13 @@ func TestEveryStateLeadsToProfiled(t *testing.T) {
 
 func TestOnlyInactiveRunsAreResetToAnEarlierState(t *testing.T) {
 	for step, want := range map[[2]campaign.State]bool{
-		{15, 0}: true, {35, 0}: true, {35, 17}: true, {55, 37}: true, {55, 17}: true, {57, 0}: true, {37, 17}: true, {0, 0}: true,
-		{15, 17}: false, {35, 37}: false, {0, 17}: false, {31, 17}: false, {10, 0}: false, {35, 15}: false,
+		{campaign.DeployFailed, campaign.Registered}: true, {campaign.RunFailed, campaign.Registered}: true,
+		{campaign.RunFailed, campaign.Deployed}: true, {campaign.ProfileFailed, campaign.RunSucceeded}: true,
+		{campaign.ProfileFailed, campaign.Deployed}: true, {campaign.Profiled, campaign.Registered}: true,
+		{campaign.RunSucceeded, campaign.Deployed}: true, {campaign.Registered, campaign.Registered}: true,
+		{campaign.DeployFailed, campaign.Deployed}: false, {campaign.RunFailed, campaign.RunSucceeded}: false,
+		{campaign.Registered, campaign.Deployed}: false, {campaign.Running, campaign.Deployed}: false,
+		{campaign.DeployTriggered, campaign.Registered}: false, {campaign.RunFailed, campaign.DeployFailed}: false,
 	} {
 		assert.Equal(t, want, campaign.CheckReset(step[0], step[1]) == nil, "%v", step)
 	}

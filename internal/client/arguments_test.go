@@ -24,8 +24,7 @@ func TestParseFeatures(t *testing.T) {
 	assert.Nil(t, none)
 }
 
-// TestPolicyRequestRoundTrip checks that a default policy becomes an empty request.
-func TestPolicyRequestRoundTrip(t *testing.T) {
+func TestNewPolicyRequestOmitsDefaults(t *testing.T) {
 	defaults := sizing.Policy{}.WithDefaults()
 	policy := api.Policy{Mode: api.Mode(defaults.Mode), RiskTarget: defaults.RiskTarget, MaxLifts: *defaults.MaxLifts, LimitRatio: defaults.LimitRatio, Grid: api.Grid(defaults.Grid)}
 	assert.Equal(t, api.PolicyRequest{}, NewPolicyRequest(&policy), "a request omits default values")

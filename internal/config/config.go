@@ -80,7 +80,7 @@ func Defaults() Config {
 }
 
 // defaultModelMemory returns a quarter of the container's memory, because training, requests and
-// the collector's reserve need the rest. Without a limit (0) it returns 1 GiB.
+// the headroom of the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
 func defaultModelMemory(limit int64) MemoryAmount {
 	if limit <= 0 {
 		return MemoryAmount(sizing.GiB)
@@ -108,7 +108,7 @@ func Errorf(format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...)}
 }
 
-// CheckDurations returns an *Error that names the negative durations, or nil.
+// CheckDurations returns a joined error with one *Error per negative duration, or nil.
 func (c *Config) CheckDurations() error {
 	var errs []error
 	for name, d := range map[string]time.Duration{
@@ -122,7 +122,7 @@ func (c *Config) CheckDurations() error {
 	return errors.Join(errs...)
 }
 
-// Location names the place of the data for messages.
+// Location describes the database or the data folder in messages.
 func (c *Config) Location() string {
 	if c.DatabaseURL != "" {
 		return "the database of DATABASE_URL"

@@ -44,7 +44,7 @@ const (
 // Decode implements envconfig.Decoder.
 func (f *LogFormat) Decode(value string) error {
 	if *f = LogFormat(value); *f != logText && *f != logJSON {
-		return fmt.Errorf("LOADAWARE_LOG_FORMAT must be %s or %s", logText, logJSON)
+		return fmt.Errorf("LOADAWARE_LOG_FORMAT %q: unknown format; use %s or %s", value, logText, logJSON)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestPanicOfABackgroundReadEndsOnlyThatRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, got, "the previous value")
 	e, _ := c.entry("key")
-	e.reading <- struct{}{} // until the background has ended
+	e.reading <- struct{}{} // waits until the background read has ended
 	<-e.reading
 	now = now.Add(2 * staleAge)
 	got, err = read(3)
@@ -59,7 +59,7 @@ func TestEmptyListIsReadAgain(t *testing.T) {
 	require.Equal(t, 2, read())
 }
 
-// A page with many days must not wait for their sums after a start.
+// After a start of the server, a page must not wait for the sums of many days.
 func TestFirstReadRunsInTheBackground(t *testing.T) {
 	now := time.Unix(0, 0)
 	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
@@ -79,7 +79,7 @@ func TestFirstReadRunsInTheBackground(t *testing.T) {
 	}
 	close(release)
 	e, _ := c.entry("key")
-	e.reading <- struct{}{} // until the background has ended
+	e.reading <- struct{}{} // waits until the background read has ended
 	<-e.reading
 	got, isRead := read(2)
 	require.True(t, isRead)

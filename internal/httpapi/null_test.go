@@ -14,7 +14,7 @@ import (
 )
 
 // TestMissingAndNullValuesAreRejected removes each value of the example requests or replaces it by
-// null. The decoder reads both as the zero value, so an operation could take them for a zero, an
+// null. The decoder reads both as the zero value, so an operation could accept them as a zero, an
 // empty text or an empty object that the client never sent.
 func TestMissingAndNullValuesAreRejected(t *testing.T) {
 	e := newTestEnv(t, noAuth)
@@ -89,7 +89,7 @@ func TestOptionalFieldsOfRequestsMayBeNull(t *testing.T) {
 		}
 		visited[s] = true
 		for name, property := range s.Properties {
-			optional := !slices.Contains(s.Required, name) && name != "bins" // released without nullable, and also part of answers
+			optional := !slices.Contains(s.Required, name) && name != "bins" // its released schema is not nullable and is also used in answers
 			assert.False(t, optional && !property.Value.Nullable, "%s.%s: optional but not nullable", path, name)
 			visit(path+"."+name, property.Value)
 		}

@@ -30,7 +30,8 @@ func (s *server) servePages(next http.Handler) http.Handler {
 		infoOf(r.Context()).route = pagesRoute
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
-		if !s.shedder.Admit(true) {
+		const lowPriority = true
+		if !s.shedder.Admit(lowPriority) {
 			s.reject(w, r, admission.ErrOverloaded)
 			return
 		}

@@ -27,7 +27,7 @@ type Config struct {
 	// AdminOptional makes a failure to listen on AdminAddr a logged warning.
 	AdminOptional bool
 	MaxConns      int  // maximum connections of callers
-	HasTokens     bool // required if other machines can reach an address
+	HasTokens     bool // tokens are configured; must be true if other machines can reach an address
 
 	TLSCert, TLSKey, TLSClientCA string // files; plain HTTP if empty
 }
@@ -144,7 +144,7 @@ func (s *Server) publicAddr() string {
 	return ""
 }
 
-// Close closes the listeners of a server that never served.
+// Close closes the listeners. It has no effect after Serve.
 func (s *Server) Close() {
 	_ = s.main.Close() // already closed if Serve ran
 	if s.admin != nil {
@@ -163,18 +163,18 @@ const (
 	// requestTimeout limits requests in flight during a shutdown.
 	requestTimeout = 10 * time.Second
 
-	// drainPeriod is how long the server accepts requests after SIGTERM. Load balancers
-	// and Kubernetes are notified of the shutdown at the same time as the server, or read
-	// it from /readyz, and send requests until then.
+	// drainPeriod is how long the server accepts requests after SIGTERM. Kubernetes and load
+	// balancers stop sending requests a little later, because a notification takes time or
+	// because they learn of the shutdown from their next probe of /readyz.
 	drainPeriod = 3 * time.Second
 )
 
-// ErrTerminated is the cause of a context that SIGTERM ended. Serve drains only after SIGTERM: a
-// person who presses Ctrl-C waits for no load balancer.
+// ErrTerminated is the cause of a context that SIGTERM ended. Serve drains only after SIGTERM:
+// after Ctrl-C there is no load balancer to wait for.
 var ErrTerminated = errors.New("SIGTERM")
 
-// Serve accepts requests until ctx ends or a listener fails. Then it drains, finishes the
-// requests in flight, and stops the background work last, because requests need it.
+// Serve accepts requests until ctx ends or a listener fails. After SIGTERM it accepts them
+// for drainPeriod more. Then it finishes the requests in flight, and stops the background work last, because requests need it.
 func (s *Server) Serve(ctx context.Context, app App) error {
 	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -220,8 +220,8 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer creates a server with timeouts against slow clients. WriteTimeout permits a
-// requested training, which may take a minute.
+// newHTTPServer creates a server with timeouts against slow clients. Package httpapi replaces
+// WriteTimeout for operations that take longer, such as a requested training.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -235,7 +235,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 }
 
 // drainHandler forwards requests to next. While it drains, /readyz returns 503, and every
-// response closes its connection, so that no connection closes during a request.
+// response closes its connection, so that clients do not reuse a connection that Shutdown closes.
 type drainHandler struct {
 	next       http.Handler
 	isDraining atomic.Bool

@@ -20,13 +20,13 @@ type Model struct {
 	TrainedAt    time.Time
 	Evaluation   []byte // JSON: the evaluation that selected the model
 	Active       bool
-	PinnedBy     string // who activated the version by hand; empty if it is not pinned
+	PinnedBy     string // who pinned the version, or Watchdog after a rollback; empty if it is not pinned
 	Withdrawn    bool   // by RollBack
 }
 
 // Models stores the model versions of each task. At most one version of a task is active.
 type Models interface {
-	// Publish stores m as the next version and activates it if the active version is still
+	// Publish stores m as the next version and activates it if the active version still equals
 	// expected (0: none) and no person pinned it. Otherwise it returns Conflict and changes
 	// nothing. It removes a pin of the watchdog, notifies Changes, and deletes old versions
 	// except the newest KeepVersions and KeepMilestones milestones.
@@ -37,8 +37,8 @@ type Models interface {
 	// Unpin lets Publish replace the active version again. It returns NotFound if the task is
 	// unknown; there is no error if nothing is pinned.
 	Unpin(ctx context.Context, task sizing.TaskKey) error
-	// RollBack activates an older version after the active version broke its promises, and pins
-	// the older version for the watchdog. It returns Conflict if r.From is not active, and
+	// RollBack activates an older version, because significantly more tries of the active version
+	// were killed than promised, and pins the older version for the watchdog. It returns Conflict if r.From is not active, and
 	// NotFound if r.To is not stored. An error changes nothing.
 	RollBack(ctx context.Context, r Rollback) error
 	// Model returns a stored version with its blob, or NotFound if it is not stored.

@@ -14,22 +14,23 @@
 //	observe        report a try: outcome= (default success) peak= duration= cpu= at=, the allocation
 //	oom            the same with outcome=oom_killed
 //	unschedulable  the same with outcome=unschedulable
-//	predict        request a prediction; without run= it belongs to no run
+//	predict        request a prediction; without run= the request names no run
 //	lift           request a lift after a kill with reason= (default oom_killed) at the allocation at=
 //	train          train the task now
 //	policy         set the policy: mode= floor= cap= risk= lifts= never_above= (defaults if missing)
 //	void           delete the report of a try
-//	task           read the profile of the task
+//	task           read the details of the task
 //	wait 2h        advance the clock
 //	restart        start a new process on the same database
 //
 // For all verbs, run= map= try= identify the try (observe creates a new run if run= is missing),
 // requested= is the static request, cap= is the caller's cap, and every other key is a feature. xN
 // repeats the step N times. A key with a range lo..hi then takes values between lo and hi in a fixed
-// mixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
+// permutation. It is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
-// An expectation is a word of the answer or a comparison. The words are the source, the mode, the
-// verdict, the kind of an error, and new, duplicate, amended, published, unpublished. The
+// An expectation is a word of the answer or a comparison. The words are the source and the mode of a
+// prediction, the verdict of a lift and retry, the group of a task, the kind of an error, and new,
+// duplicate, amended, published, unpublished, set, voided, later (wait), ready (restart). The
 // comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory; promised<=0.02 checks another number
 // of the answer. An unexpected error fails the story. A # starts a comment.
 package stories

@@ -10,14 +10,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Queries creates spans for the SQL statements of traced requests. Statements of background loops,
+// QueryTracer creates spans for the SQL statements of traced requests. Statements of background loops,
 // several per second, get no spans. A span has the text of the statement, but not its arguments.
-type Queries struct{ Tracer trace.Tracer }
+type QueryTracer struct{ Tracer trace.Tracer }
 
-var _ pgx.QueryTracer = Queries{}
+var _ pgx.QueryTracer = QueryTracer{}
 
 // TraceQueryStart implements pgx.QueryTracer.
-func (q Queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+func (q QueryTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx
 	}
@@ -33,7 +33,7 @@ func (q Queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 type spanKey struct{}
 
 // TraceQueryEnd implements pgx.QueryTracer.
-func (q Queries) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+func (q QueryTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	if ctx.Value(spanKey{}) == nil {
 		return
 	}

@@ -37,7 +37,7 @@ func TestSpansReachTheCollector(t *testing.T) {
 	require.NoError(t, err)
 
 	ctx, request := tracer.Start(t.Context(), "POST /observe")
-	queries := tracing.Queries{Tracer: tracer}
+	queries := tracing.QueryTracer{Tracer: tracer}
 	sent := queries.TraceQueryStart(ctx, nil, pgx.TraceQueryStartData{SQL: "\n\tSELECT 1\n\t FROM task", Args: []any{"secret"}})
 	queries.TraceQueryEnd(sent, nil, pgx.TraceQueryEndData{})
 	request.End()

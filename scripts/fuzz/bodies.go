@@ -77,7 +77,7 @@ func clone(tree any) any {
 	return tree
 }
 
-// position is the position of a value in a tree.
+// position locates a value in its parent, a map or a list.
 type position struct {
 	in  any    // map[string]any or []any
 	key string // of the member, in a map
@@ -222,8 +222,8 @@ func mutateBytes(random *rand.Rand, text []byte) []byte {
 	case 5:
 		return append(slices.Clone(text), invalidJSON[random.IntN(len(invalidJSON))]...)
 	case 6: // repeats the first member
-		if name, _, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("{")), []byte(",")); ok {
-			return []byte("{" + string(name) + "," + strings.TrimPrefix(string(text), "{"))
+		if member, _, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("{")), []byte(",")); ok {
+			return []byte("{" + string(member) + "," + strings.TrimPrefix(string(text), "{"))
 		}
 		return text
 	default:

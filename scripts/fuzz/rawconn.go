@@ -15,7 +15,7 @@ type answer struct {
 	header   http.Header
 	body     []byte
 	took     time.Duration // from the first byte sent to the last byte read
-	noAnswer bool          // the connection ended without an answer
+	noAnswer bool          // there is no complete answer
 	err      error         // why there is no answer
 }
 

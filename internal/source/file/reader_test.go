@@ -74,7 +74,7 @@ func TestReaderAcceptsAllFormats(t *testing.T) {
 		require.NoError(t, err)
 		asJSON.Write(append(text, '\n'))
 	}
-	for claim, text := range map[string]string{
+	for name, text := range map[string]string{
 		"plain":                             twoRows,
 		"gzip":                              gzipped(t, twoRows),
 		"gzip in two members":               gzipped(t, twoRows[:100]) + gzipped(t, twoRows[100:]),
@@ -86,7 +86,7 @@ func TestReaderAcceptsAllFormats(t *testing.T) {
 		"JSON lines":                        "\n" + asJSON.String(),
 		"JSON lines in gzip":                gzipped(t, "\n"+asJSON.String()),
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			rows, messages := readAll(t, strings.NewReader(text))
 			assert.Empty(t, messages)
 			assert.Equal(t, expectedRows(), rows)

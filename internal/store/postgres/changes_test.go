@@ -53,7 +53,7 @@ func TestChangedSinceListsEachKindOfChange(t *testing.T) {
 	require.NoError(t, st.SetPolicy(ctx, key("b"), sizing.Policy{Floor: 7}))
 	require.Equal(t, map[string]string{"a": "0 0", "b": "0 7"}, changed())
 
-	o.Try.RunID = "another, which changes the schema only"
+	o.Try.RunID = "another" // it changes only the schema
 	o.Features = sizing.Features{"new": sizing.NumberValue(1)}
 	_, err = st.Record(ctx, []sizing.Observation{o})
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestChangedSinceListsEachKindOfChange(t *testing.T) {
 	require.Empty(t, changed())
 }
 
-// ChangedSince lists a transaction that began before the previous call and committed after it.
+// A transaction that began before the previous call may commit after it.
 func TestChangedSinceListsTransactionsThatCommitLate(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, lateConn := open(t, dsn), connect(t, dsn)

@@ -1,17 +1,17 @@
 // Package postgres implements package store in PostgreSQL 15 or newer.
 //
-// It knows SQL and the types of package sizing, and nothing of learning: a model is an opaque
+// It knows SQL and the types of package sizing, but nothing about learning: a model is an opaque
 // blob. Package migrations creates the tables; comments there describe each column. SQL is
 // next to the method that sends it; long statements are embedded .sql files.
 //
 // Each transaction that writes observations of a task first locks the task's row in table tally:
 //
-//	Record  ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
-//	repeat  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
-//	Void    ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
-//	Claim   ── lock lease, skipping locked rows ── take due_at from tally ──────────── commit
+//	Record, new try     ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
+//	Record, stored try  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
+//	Void                ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
+//	Claim               ── lock lease, skipping locked rows ── take due_at from tally ──────────── commit
 //
-// Therefore seq is the order of commit within a task, Since misses nothing, and writers wait for
+// Therefore seq is the order of commit within a task, Since misses no row, and writers wait for
 // each other instead of deadlocking. Batches lock tasks in the order of their ids. Rename and
 // DeleteTask wait for the share locks.
 package postgres

@@ -30,8 +30,8 @@ func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	return id
 }
 
-// A long read of all partitions blocks changes of partitions. These give up after a second, because
-// other writers wait for them.
+// A long read of all partitions blocks changes of partitions. Such a change gives up after a second,
+// because other writers wait for it.
 func TestPartitionChangesGiveUpDuringALongRead(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, reader := open(t, dsn), connect(t, dsn)
@@ -61,7 +61,7 @@ func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
 	owner := open(t, dsn)
 	require.NoError(t, owner.MakeWeeks(t.Context(), monday, monday))
 	admin := connect(t, dsn)
-	role := pgx.Identifier{"tenant_" + fmt.Sprint(time.Now().UnixNano())}.Sanitize()
+	role := pgx.Identifier{"non_owner_" + fmt.Sprint(time.Now().UnixNano())}.Sanitize()
 	for _, sql := range []string{
 		"CREATE ROLE " + role, "GRANT SELECT, INSERT, UPDATE, DELETE ON receipt, receipt_compact, receipt_name, receipt_word, receipt_format TO " + role,
 	} {
@@ -80,15 +80,15 @@ func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
 	q := u.Query()
 	q.Set("role", role[1:len(role)-1])
 	u.RawQuery = q.Encode()
-	tenant := reopen(t, u.String())
+	nonOwner := reopen(t, u.String())
 
-	requireUnavailable(t, tenant.MakeWeeks(t.Context(), monday, monday.Add(week)), "lacks a privilege")
-	old, partly := saveReceipt(t, tenant, monday), saveReceipt(t, tenant, monday.Add(week))
+	requireUnavailable(t, nonOwner.MakeWeeks(t.Context(), monday, monday.Add(week)), "lacks a privilege")
+	old, recent := saveReceipt(t, nonOwner, monday), saveReceipt(t, nonOwner, monday.Add(week))
 	n := 0
-	require.NoError(t, tenant.RemoveReceipts(t.Context(), store.FirstID(monday.Add(week)), func(rows int) error { n += rows; return nil }))
+	require.NoError(t, nonOwner.RemoveReceipts(t.Context(), store.FirstID(monday.Add(week)), func(rows int) error { n += rows; return nil }))
 	require.Equal(t, 1, n)
 	_, err = owner.Receipt(t.Context(), old)
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
-	_, err = owner.Receipt(t.Context(), partly)
+	_, err = owner.Receipt(t.Context(), recent)
 	require.NoError(t, err)
 }

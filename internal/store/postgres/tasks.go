@@ -94,7 +94,7 @@ func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizin
 
 const deleteTaskSQL = `
 	DELETE FROM task
-	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and by cascade all rows that refer to the task
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // ON DELETE CASCADE removes the rows that refer to the task
 
 const deleteReceiptsSQL = `
 	DELETE FROM receipt
