@@ -24,7 +24,7 @@ func datedHistory(runs int, step time.Duration, peakGiB func(at time.Time) float
 }
 
 // A task that needs either little or much, for no known reason, gets enough for both after few kills.
-func TestYoungTaskOfTwoModesIsSeldomKilled(t *testing.T) {
+func TestColdStartOfTwoModesIsSeldomKilled(t *testing.T) {
 	kills, wasted, best := 0, 0.0, 0.0
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -33,7 +33,7 @@ OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}
 HEAD = """# Licences of dependencies
 
 This page lists the modules and packages in a release and their licences. `make dist` writes it from the component lists and
-fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the texts (`THIRD_PARTY_NOTICES`, compressed in images); the wheel
+fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`, compressed in images); the wheel
 contains no dependency. `loadaware` itself is under [Apache-2.0](../LICENSE), Go and its standard library under BSD-3-Clause.
 
 **One module is replaced because of its licence.** golearn imports `github.com/rocketlaunchr/dataframe-go`, whose licence forbids military use and is therefore

@@ -62,7 +62,7 @@ class RejectedError(Exception):
 
 
 class Deadline:
-    """The time budget that all calls of one phase of a try share; TOTAL_SECONDS by default."""
+    """The time budget that all calls of one step of a try (launch or report) share; TOTAL_SECONDS by default."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = time.monotonic() + (TOTAL_SECONDS if seconds is None else seconds)
