@@ -174,7 +174,7 @@ func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
 		b.donor = e.DonorRows.row(i, b.donor[:0])
-		dst = append(dst, neighbour{i, e.distance(cells, b.donor)})
+		dst = append(dst, neighbour{i, e.distance(cells, b.donor, missingDonorDistance)})
 	}
 	spaced := func(i int) uint32 { return uint32(i+1) * 2654435769 } // Fibonacci hashing (Knuth 1973)
 	slices.SortFunc(dst, func(a, b neighbour) int {
@@ -186,8 +186,9 @@ func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour
 // missingDonorDistance is added for a donor that lacks a feature to impute, so that it comes last.
 const missingDonorDistance = 1e6
 
-// distance returns the Gower distance between a row and a donor.
-func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
+// distance returns the Gower distance between a row and a donor. It adds bothMissing for each rarely
+// missing feature that both lack.
+func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (sum float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
 		v, d := &cells[j], &donor[j]
@@ -195,7 +196,7 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 		case c.Kind == sizing.Missing:
 		case v.Kind == sizing.Missing:
 			if d.Kind == sizing.Missing && c.RarelyMissing {
-				sum += missingDonorDistance
+				sum += bothMissing
 			}
 		case d.Kind == sizing.Missing:
 			sum += c.ExplainedShare

@@ -10,7 +10,7 @@ import (
 // Neighbour is a past run with its distance to a question.
 type Neighbour struct {
 	Row      *sizing.HistoryRow
-	Distance float64 // Gower's distance, weighted by relevance: 0 is identical, 1 is one standard deviation in every relevant feature
+	Distance float64 // Gower's distance in the features of the question, weighted by relevance: 0 is identical, 1 is one standard deviation in every relevant feature
 }
 
 // Nearest returns the n runs of a history that are most similar to f and have a measured peak or
@@ -34,7 +34,7 @@ func (m *Model) Nearest(f sizing.Features, h *sizing.History, n int) []Neighbour
 		}
 		near := Neighbour{Row: row}
 		if e != nil && total > 0 {
-			near.Distance = e.distance(cells, e.donorOf(m.cells(h.Schema.Features(row.Features), nil))) / total
+			near.Distance = e.distance(cells, e.donorOf(m.cells(h.Schema.Features(row.Features), nil)), 0) / total
 		}
 		found = append(found, near)
 	}

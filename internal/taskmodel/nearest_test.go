@@ -1,0 +1,22 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// product_count is present in all trained runs. Then one run lacks it, and the question is about an
+// identical run.
+func TestNearestFindsAnIdenticalRunWithoutAFeature(t *testing.T) {
+	k, rng := trainedTask(t, salesForecast, 93, 60)
+	f, gibs := salesForecast(rng)
+	f = without(f, "product_count")
+	k.reportSuccess(f, gibs)
+	identical := k.history.LastSeq
+	found := k.model.Nearest(f, &k.history, 3)
+	require.Len(t, found, 3)
+	assert.Equal(t, identical, found[0].Row.Seq)
+	assert.Zero(t, found[0].Distance)
+}
