@@ -67,7 +67,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", task)
 	}
-	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds with two successes", task)
+	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds for at least two successes that had a prediction", task)
 }
 
 // readExpectation holds the lock of the task for the predictions.

@@ -65,7 +65,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", ask.Task)
 	default:
-		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds with two successes", ask.Task)
+		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds for at least two successes that had a prediction", ask.Task)
 	}
 	a := &RunTimeAnswer{Profile: profile, Timeout: cmp.Or(ask.Timeout, task.Timeout())}
 	a.describe(ask, times)

@@ -15,8 +15,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Columns lists the columns of a file of series. They may have any order. cpu_cores may be empty.
+// Columns lists the columns of a file of series. They may have any order. cpu_cores may be empty or
+// missing.
 var Columns = []string{"dag_id", "task_id", "run_id", "seconds", "memory_bytes", "cpu_cores"}
+
+// required are the columns without which a file cannot be read.
+var required = Columns[:5]
 
 // Run is the usage of one run over time.
 type Run struct {
@@ -58,7 +62,7 @@ func Read(name string, from io.Reader) ([]*Run, error) {
 	rows.ReuseRecord = true
 	header, err := rows.Read()
 	if err != nil {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: read the header: %v; it needs the columns %s", name, err, strings.Join(Columns, ", "))
+		return nil, sizing.Errorf(sizing.Invalid, "%s: read the header: %v; it needs the columns %s", name, err, strings.Join(required, ", "))
 	}
 	columns, err := columnsOf(header)
 	if err != nil {
@@ -98,8 +102,8 @@ func columnsOf(header []string) ([]int, error) {
 	at := make([]int, len(Columns))
 	for i, name := range Columns {
 		at[i] = slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(strings.TrimPrefix(h, "\ufeff")) == name })
-		if at[i] < 0 && name != "cpu_cores" {
-			return nil, fmt.Errorf("column %s is missing; the header needs %s", name, strings.Join(Columns, ", "))
+		if at[i] < 0 && i < len(required) {
+			return nil, fmt.Errorf("column %s is missing; the header needs %s", name, strings.Join(required, ", "))
 		}
 	}
 	return at, nil
@@ -159,8 +163,11 @@ func number(column, text string) (float64, error) {
 		return math.NaN(), nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) || column == "memory_bytes" && v > float64(sizing.MaxBytes) {
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%s %q is not a usable number; give 0 or more", column, text)
+	}
+	if column == "memory_bytes" && v > float64(sizing.MaxBytes) {
+		return 0, fmt.Errorf("%s %q is too large; give at most %d (8 PiB)", column, text, int64(sizing.MaxBytes))
 	}
 	return v, nil
 }

@@ -30,7 +30,7 @@ func TestReadNamesTheInvalidLine(t *testing.T) {
 		header:                                "no rows",
 		header + "d,t,r,x,1,1\n":              `line 2: seconds "x" is not a usable number`,
 		header + "d,t,r,1,-1,1\n":             `memory_bytes "-1"`,
-		header + "d,t,r,1,1e300,1\n":          `memory_bytes "1e300"`,
+		header + "d,t,r,1,1e300,1\n":          `memory_bytes "1e300" is too large; give at most 9007199254740992`,
 		header + "d,t,r,1,1,NaN\n":            `cpu_cores "NaN"`,
 		header + ",t,r,1,1,1\n":               "dag_id: is required",
 		header + "d,t,,1,1,1\n":               "run_id: is required",

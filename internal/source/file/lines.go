@@ -86,7 +86,11 @@ func (l *lines) scan() (_ string, tooLong bool, _ error) {
 			continue
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return "", false, sizing.Errorf(sizing.Invalid, "read after line %d: the file is truncated: %w", l.number, err)
+			cause := ""
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				cause = "the file is truncated: "
+			}
+			return "", false, sizing.Errorf(sizing.Invalid, "read after line %d: %s%w", l.number, cause, err)
 		}
 		if err != nil && len(text) == 0 && !tooLong {
 			return "", false, io.EOF

@@ -1,6 +1,6 @@
 // Package file reads and writes history files: one row for each try of a task.
 //
-//	CSV    the columns of Columns, then feature.<name>
+//	CSV    the columns of Columns, in any order
 //	JSONL  one body of POST /observe on each line
 //
 // Files may be gzipped. Reading makes one pass in constant memory and detects the format

@@ -326,3 +326,15 @@ func TestJSONPreservesSeries(t *testing.T) {
 	_, messages = readAll(t, strings.NewReader(strings.Replace(string(text), "0.8", "0", 1)))
 	assert.Contains(t, fmt.Sprint(messages), "usage_series.step_seconds")
 }
+
+func TestReadErrorNamesItsCause(t *testing.T) {
+	whole := gzipped(t, twoRows)
+	_, messages := readAll(t, strings.NewReader(whole[:len(whole)-8]))
+	require.NotEmpty(t, messages)
+	assert.Contains(t, messages[len(messages)-1], "the file is truncated: unexpected EOF")
+
+	_, messages = readAll(t, strings.NewReader(whole[:len(whole)-8]+"checksum"))
+	require.NotEmpty(t, messages)
+	assert.Contains(t, messages[len(messages)-1], "invalid checksum")
+	assert.NotContains(t, messages[len(messages)-1], "truncated")
+}
