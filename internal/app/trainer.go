@@ -16,8 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
-// trainConns is enough for a training, a parameter search, their leases, and requested
-// trainings.
+// trainConns bounds the connections to PostgreSQL of the background loops (trainings, parameter
+// searches, shapes, usage profiles, plans), the renewals of leases, and requested trainings. Each
+// takes a connection only for a query or a transaction, so they share six.
 const trainConns = 6
 
 // Trainer configures the trainer process.
@@ -29,7 +30,8 @@ type Trainer struct {
 	Err     io.Writer // log
 }
 
-// Run trains due tasks, and the tasks that In names, until In ends.
+// Run trains the tasks that In names and, if Background is set, does all background learning, until
+// In ends.
 func (t *Trainer) Run(ctx context.Context) error {
 	log := t.Logger(t.Err)
 	tracer, endTracing, err := startTracing(ctx, t.Config, t.Version, log)
@@ -49,7 +51,7 @@ func (t *Trainer) Run(ctx context.Context) error {
 	defer st.Close()
 	pipe := subprocess.NewPipe(t.In, t.Out)
 	return pipe.Serve(ctx, trainer.New(st, trainer.Config{
-		SearchEvery: t.SearchEvery, ShapesEvery: shapesEvery, ProfilesEvery: profilesEvery, PlansEvery: plansEvery, OnlyOrders: !t.Background, NoCohorts: !t.Similar, Ended: pipe.Ended,
+		SearchEvery: t.SearchEvery, ShapesEvery: shapesEvery, ProfilesEvery: profilesEvery, PlansEvery: plansEvery, OnlyRequested: !t.Background, NoCohorts: !t.Similar, Ended: pipe.Ended,
 	}, log))
 }
 

@@ -26,9 +26,9 @@ type DurationReport struct {
 		Promised float64 `json:"promised"` // expected number
 		Seen     int     `json:"seen"`     // actual number
 	} `json:"outliers"` // runs of more than three times the predicted median
-	Point []PointError  `json:"point_errors"` // by predictor
-	KS    []DistanceRow `json:"distances"`    // by number of runs
-	Short []ShortTasks  `json:"short_tasks"`  // tasks with no and with few earlier runs
+	Point []PointError        `json:"point_errors"` // by predictor
+	KS    []DistanceRow       `json:"distances"`    // by number of runs
+	Short []RunTimesByHistory `json:"short_tasks"`  // first runs of tasks, and later runs
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.
@@ -62,7 +62,7 @@ type durationReplay struct {
 	means      map[sizing.TaskKey]*runningMean
 	errors     [2][]float64 // relative errors of loadaware and of the running mean, where both predict
 	checks     checkpoints
-	short      shortTasks
+	byHistory  historyReplay
 	nextShapes int // row at which the replay learns the shapes next
 }
 
@@ -72,7 +72,7 @@ func Durations(ctx context.Context, t *Trace, cfg Config) (*DurationReport, erro
 	r := &durationReplay{
 		trace: t, policy: newLoadawarePolicy(cfg), report: &DurationReport{Trace: t.Name, Rows: len(t.rows)},
 		means: map[sizing.TaskKey]*runningMean{}, checks: checkpoints{tasks: map[sizing.TaskKey]*taskCheck{}}, nextShapes: firstShapes,
-		short: newShortTasks(cfg.SimilarBy),
+		byHistory: newHistoryReplay(cfg.SimilarBy),
 	}
 	for i := range t.rows {
 		if i%progressEvery == 0 {
@@ -110,7 +110,7 @@ func (r *durationReplay) row(i int, cfg Config) error {
 	if d := sized.Duration; d != nil {
 		r.score(d, seconds, mean.value())
 	}
-	r.short.add(&q, sized.Duration, seconds, mean)
+	r.byHistory.add(&q, sized.Duration, seconds, mean)
 	mean.add(seconds)
 	if err := r.policy.Learn(o); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (r *durationReplay) finish() (*DurationReport, error) {
 	for k, name := range []string{"loadaware", "running mean of the task"} {
 		report.Point = append(report.Point, pointError(name, r.errors[k]))
 	}
-	report.Short = r.short.report()
+	report.Short = r.byHistory.report()
 	var err error
 	report.KS, err = r.checks.distances()
 	return report, err

@@ -9,14 +9,14 @@ import (
 const (
 	ponderOffset     = float64(128 * sizing.MiB) // minimum safety margin
 	ponderCold       = 5                         // number of rows below which simple rules apply
-	ponderRelated    = 0.3                       // Pearson's r above which x predicts the peak
+	ponderRelated    = 0.3                       // Pearson's r above which x (the first numeric feature) predicts the peak
 	ponderOver       = 0.02                      // weight of an over-estimate; an under-estimate weighs 1
 	ponderDeviations = 2                         // safety margin in standard deviations
 )
 
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
 // Requirements for Scientific Workflows". It fits a line through the upper part of the
-// points if x predicts the peak and uses the largest peak otherwise, each with a safety
+// points if x, the first numeric feature, predicts the peak, and uses the largest peak otherwise, each with a safety
 // margin. It never exceeds the request.
 type ponder struct {
 	points          []point

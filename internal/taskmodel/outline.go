@@ -11,9 +11,9 @@ import (
 // Outline is the part of an evicted model that stays in memory. It suffices for the bounds of an
 // answer, for a conservative answer, and for lists of tasks.
 type Outline struct {
-	runs                              int
-	largest, smallest, bound, started sizing.Bytes
-	requested                         sizing.Resources
+	runs                                             int
+	largest, smallest, largestKilled, largestStarted sizing.Bytes
+	requested                                        sizing.Resources
 
 	bins       sizing.Bins
 	ambiguity  string
@@ -23,8 +23,8 @@ type Outline struct {
 // Outline returns the outline of m. It does not refer to m.
 func (m *Model) Outline() *Outline {
 	o := &Outline{
-		runs: m.Experts.LearnedRows, largest: m.Largest, smallest: m.Smallest, bound: m.Bound, started: m.Started, requested: m.Requested,
-		bins: slices.Clone(m.Bins), ambiguity: m.Ambiguity, quarantine: slices.Clone(m.Quarantine),
+		runs: m.Experts.LearnedRows, largest: m.Largest, smallest: m.Smallest, largestKilled: m.Bound, largestStarted: m.Started,
+		requested: m.Requested, bins: slices.Clone(m.Bins), ambiguity: m.Ambiguity, quarantine: slices.Clone(m.Quarantine),
 	}
 	for i := range o.quarantine {
 		o.quarantine[i].Features = nil
@@ -39,7 +39,7 @@ var outlineExperts = experts.New(expertConfig)
 func (o *Outline) Model() *Model {
 	return &Model{
 		Experts: outlineExperts, state: states.Add(1), outline: o,
-		Largest: o.largest, Smallest: o.smallest, Bound: o.bound, Started: o.started, Requested: o.requested,
+		Largest: o.largest, Smallest: o.smallest, Bound: o.largestKilled, Started: o.largestStarted, Requested: o.requested,
 		Bins: o.bins, Ambiguity: o.ambiguity, Quarantine: o.quarantine,
 	}
 }
@@ -47,7 +47,8 @@ func (o *Outline) Model() *Model {
 const outlineMargin = 1.25 // factor on the largest peak, because the answer ignores the features of the run
 
 // sizeFromOutline answers while the model is not in memory: the request if it is above all kills of
-// the task, else an amount above the largest peak and all kills. It states no risk.
+// the task, else an amount above the largest peak and all kills. A lift is at least the request, the
+// largest peak with a margin, and twice the killed allocation. It states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
 	killed := max(q.Above, m.Bound)

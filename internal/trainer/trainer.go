@@ -36,10 +36,10 @@ type Config struct {
 	Retry time.Duration       // delay after a failure; 1 min if zero
 	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
-	SearchEvery time.Duration // interval between parameter searches; no searches if zero
-	ShapesEvery time.Duration // interval between learning the shapes of run times; never if zero
-	OnlyOrders  bool          // whether Run does nothing, so that only TrainNow trains
-	NoCohorts   bool          // whether no cohorts are trained
+	SearchEvery   time.Duration // interval between parameter searches; no searches if zero
+	ShapesEvery   time.Duration // interval between learning the shapes of run times; never if zero
+	OnlyRequested bool          // whether Run does nothing, so that only TrainNow trains
+	NoCohorts     bool          // whether no cohorts are trained
 
 	ProfilesEvery time.Duration // interval between searches for usage profiles; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
@@ -92,9 +92,9 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 
 // Run trains due tasks, searches every Config.SearchEvery, learns shapes every Config.ShapesEvery and
 // plans every Config.PlansEvery, and finds usage profiles every Config.ProfilesEvery, until ctx ends.
-// With Config.OnlyOrders it only waits.
+// With Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
-	if t.cfg.OnlyOrders {
+	if t.cfg.OnlyRequested {
 		<-ctx.Done()
 		return
 	}

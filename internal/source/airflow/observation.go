@@ -8,13 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// PodOperators are globs of the operators that launch a pod: KubernetesPodOperator, its
-// variants for EKS and GKE, and the decorated operators of Kubernetes.
-var PodOperators = []string{"*PodOperator", "*Kubernetes*DecoratedOperator"}
-
-// LaunchesPod reports whether the instance's operator matches one of the globs.
-func (i *Instance) LaunchesPod(operators []string) bool { return matchesAny(operators, i.Operator) }
-
 // Observation returns the outcome, the times and, if Airflow still has it, the request of
 // the try. Airflow does not know peaks and reports an OOM kill as a failure. If the try
 // cannot become an observation, reason says why.

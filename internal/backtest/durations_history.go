@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ShortTasks rates the run times that were predicted for tasks with no or few earlier runs, beside a
-// running mean. Both predict the same rows.
-type ShortTasks struct {
+// RunTimesByHistory rates the predicted run times of all runs of one kind, beside a running mean. Both
+// predict the same rows.
+type RunTimesByHistory struct {
 	Kind  string       `json:"kind"`
 	Rows  int          `json:"rows"`
 	P95   Share        `json:"p95_covered"`
@@ -21,27 +21,27 @@ type ShortTasks struct {
 	Point []PointError `json:"point_errors"` // of loadaware and of the running mean
 }
 
-// The kinds of rows of ShortTasks.
+// The kinds of rows of RunTimesByHistory.
 const (
 	neverSeen = iota // the first run of a task
 	recurring        // any later run
 	kindCount
 )
 
-// shortTasks predicts the run times of tasks without a duration of their own model from the other
-// tasks of the namespace.
-type shortTasks struct {
+// historyReplay rates first runs apart from later ones. It predicts from the other tasks of the
+// namespace while a task has few runs or its own model predicts no duration.
+type historyReplay struct {
 	similarBy []string // names of metadata
 	learners  map[string]*cohort.RunTimeLearner
 	similar   map[string]*runningMean // by the values of similarBy
 	all       runningMean
 	logs      map[sizing.TaskKey]*runningMean // of the log seconds
-	kinds     [kindCount]ShortTasks
+	kinds     [kindCount]RunTimesByHistory
 	errors    [kindCount][2][]float64 // of loadaware and of the running mean
 }
 
-func newShortTasks(similarBy []string) shortTasks {
-	s := shortTasks{similarBy: similarBy, learners: map[string]*cohort.RunTimeLearner{}, similar: map[string]*runningMean{}, logs: map[sizing.TaskKey]*runningMean{}}
+func newHistoryReplay(similarBy []string) historyReplay {
+	s := historyReplay{similarBy: similarBy, learners: map[string]*cohort.RunTimeLearner{}, similar: map[string]*runningMean{}, logs: map[sizing.TaskKey]*runningMean{}}
 	names := strings.Join(similarBy, ", ")
 	if names == "" {
 		names = "all tasks"
@@ -52,7 +52,7 @@ func newShortTasks(similarBy []string) shortTasks {
 
 // add rates the prediction of one row, if there is one, and learns the row. known is the prediction
 // of the task's own model, and mean the running mean of the task.
-func (s *shortTasks) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
+func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)
 	if mean.n == 0 {
@@ -84,7 +84,7 @@ func (s *shortTasks) add(q *Question, known *sizing.Duration, seconds float64, m
 }
 
 // similarTo returns the running mean of the runs with the same values of similarBy.
-func (s *shortTasks) similarTo(q *Question) *runningMean {
+func (s *historyReplay) similarTo(q *Question) *runningMean {
 	key := q.Try.Namespace
 	for _, name := range s.similarBy {
 		key += "\x00" + strings.Join(q.Metadata[name], "\x01")
@@ -96,7 +96,7 @@ func (s *shortTasks) similarTo(q *Question) *runningMean {
 }
 
 // score compares one prediction with the run time and the baseline.
-func (s *shortTasks) score(kind int, median, p95, p99, seconds, baseline float64) {
+func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline float64) {
 	k := &s.kinds[kind]
 	k.Rows++
 	if seconds <= p95 {
@@ -110,7 +110,7 @@ func (s *shortTasks) score(kind int, median, p95, p99, seconds, baseline float64
 }
 
 // report returns the figures of the kinds with rows.
-func (s *shortTasks) report() (kinds []ShortTasks) {
+func (s *historyReplay) report() (kinds []RunTimesByHistory) {
 	for i := range s.kinds {
 		k := &s.kinds[i]
 		if k.Rows == 0 {
@@ -126,7 +126,7 @@ func (s *shortTasks) report() (kinds []ShortTasks) {
 }
 
 // write writes the figures of one kind.
-func (k *ShortTasks) write(w io.Writer, write func(table) error) error {
+func (k *RunTimesByHistory) write(w io.Writer, write func(table) error) error {
 	fmt.Fprintf(w, "\n%s: %d rows; p95 covers %s, p99 covers %s\n\n", k.Kind, k.Rows, percentOf(k.P95.Share), percentOf(k.P99.Share))
 	points := table{header: []string{"point prediction", "rows", "median error", "within 5 %", "within 20 %"}}
 	for _, p := range k.Point {

@@ -1,0 +1,8 @@
+package airflow
+
+// PodOperators are globs of the operators that launch a pod: KubernetesPodOperator, its
+// variants for EKS and GKE, and the decorated operators of Kubernetes.
+var PodOperators = []string{"*PodOperator", "*Kubernetes*DecoratedOperator"}
+
+// LaunchesPod reports whether the instance's operator matches one of the globs.
+func (i *Instance) LaunchesPod(operators []string) bool { return matchesAny(operators, i.Operator) }
