@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// An earlier version reads the JSON of receipts that this version stored in the compact form. After
-// the next upgrade this version reads both forms.
+// RevertMigrations stores compact receipts as JSON, which an earlier version reads. After the next
+// upgrade this version reads both forms.
 func TestRevertMigrationsKeepsReceiptsReadable(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	newest, err := migrations.Newest()
@@ -59,5 +59,5 @@ func TestRevertMigrationsKeepsReceiptsReadable(t *testing.T) {
 	defer again.Close()
 	saved.Allocation.PredictionID = "01a205f4-8ef6-7ea6-a692-68408648643c"
 	require.NoError(t, again.SaveReceipts(t.Context(), []sizing.Receipt{saved}))
-	require.ErrorContains(t, migrations.Down(t.Context(), dsn, steps), "loadaware migrate down", "the step alone would lose receipts")
+	require.ErrorContains(t, migrations.Down(t.Context(), dsn, steps), "loadaware migrate down", "migrations.Down does not convert receipts, so it must fail")
 }

@@ -1,7 +1,8 @@
 // Package client sends requests to a running loadaware server.
 //
 // It converts between the types of sizing and the JSON of the API, and retries while a
-// server is unavailable. It does not depend on the command line.
+// server is unavailable. It does not import package cli; its errors name the flags
+// of the command.
 package client
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ErrInvalidURL means that the URL of the server cannot be parsed.
+// ErrInvalidURL means that the URL of the server is not an http or https URL with a host.
 var ErrInvalidURL = errors.New("invalid server URL")
 
 // Client sends requests to one server.

@@ -14,7 +14,7 @@ const capDACOverride = 1
 // privilegedIdentities returns the identities to try if the ordinary user id cannot reach the data.
 func privilegedIdentities(id identity) []identity {
 	namespace := identity{
-		name: "root in a user namespace", // the user id inside the namespace, root outside
+		name: "host root mapped to the user id in a user namespace",
 		attr: syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: id.uid, HostID: 0, Size: 1}},

@@ -90,7 +90,7 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	}
 	q := s.questionOf(ctx, task, r)
 	ok := false
-	if len(recorded.Guard.Params) > 0 {
+	if len(recorded.Guard.Params) > 0 { // the receipt has the state of the margins, which reproduces the answer
 		if e.Factors, ok = explainCurrent(task, version, q, recorded); !ok {
 			model, err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version)
 			if err != nil {

@@ -15,7 +15,7 @@ const (
 	PolicyChanged   Action = "policy changed"
 	ModelActivated  Action = "model activated"   // by a training or by a person
 	ModelRolledBack Action = "model rolled back" // an older version is active again
-	ModelWithdrawn  Action = "model withdrawn"   // excluded from automatic rollback
+	ModelWithdrawn  Action = "model withdrawn"   // excluded from later rollbacks, until a person activates it
 	ModelUnpinned   Action = "model unpinned"
 	TaskDeleted     Action = "task deleted"
 	TaskRenamed     Action = "task renamed"
@@ -32,7 +32,7 @@ const (
 const (
 	Anonymous = "anonymous"
 	Trainer   = "trainer"
-	Watchdog  = "watchdog"
+	Watchdog  = "watchdog" // the check that rolls back a model whose grants are killed too often
 )
 
 // AuditEntry records one change. The transaction that makes the change also writes its entry.

@@ -83,8 +83,8 @@ func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// ladderOf returns a function that returns the amount of fitted with the task's margins for a row,
-// as a ladder of one rung.
+// ladderOf returns a function that returns what the task's experts grant a row from the predictions
+// of fitted, as a ladder of one rung.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
@@ -207,7 +207,7 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 }
 
 // judge sets Passed and Reason: the challenger passes unless another candidate wastes clearly less
-// without more kills.
+// without clearly more kills, which sizing.DefaultRiskTarget bounds.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true

@@ -52,7 +52,7 @@ func TestMissingFeatureRaisesTheGrantByItsRelevance(t *testing.T) {
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},
-			{[]string{"execution_date"}, 1.3}, // with ten runs, the line derives the days of a sale from it
+			{[]string{"execution_date"}, 1.3}, // with ten runs, the linear model derives the days of a sale from it
 			{[]string{"store_count", "execution_date"}, 1.3},
 			{[]string{"product_count"}, 2},
 			{[]string{"sale_end"}, 2},
@@ -114,10 +114,10 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 					missing += float64(alone.model.Size(question(f)).Limit)
 					both += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 				}
-				about := fmt.Sprintf("%d runs, %d of them since without %s", runs, reported, lost)
+				about := fmt.Sprintf("%d runs, then %d without %s", runs, reported, lost)
 				assert.InDelta(t, 1, both/missing, 0.2, about)
 				if reported < 8 {
-					assert.InDelta(t, 1, beside/whole, 0.1, "%s, beside all others", about)
+					assert.InDelta(t, 1, beside/whole, 0.1, "%s; sized with all features and the new one", about)
 				}
 			}
 		}
@@ -167,7 +167,7 @@ func TestImputationDoesNotAllocate(t *testing.T) {
 	f, _ := salesForecast(rng)
 	all, incomplete := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "all except its reason")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation allocates only for its part of the reason")
 }
 
 // BenchmarkSizeWithMissingFeatures sizes a question without its most relevant feature.

@@ -169,7 +169,8 @@ func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 }
 
 // hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction
-// by at least about a tenth of ratio. Then such rows are normal for the task.
+// by a factor of at least about a tenth of this row's factor (ratio, or 1/ratio below 1). Then such
+// rows are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)

@@ -20,8 +20,8 @@ const maxShapeTasks = 2000
 // shapesDelay is the time from the start of a replica until it first learns shapes.
 const shapesDelay = time.Minute
 
-// runShapes checks four times per Config.ShapesEvery, until ctx ends, which namespaces have older
-// shapes, and learns these again.
+// runShapes checks four times per Config.ShapesEvery, until ctx ends, which namespaces have no
+// shapes, or shapes older than Config.ShapesEvery, and learns these.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
@@ -38,8 +38,8 @@ func (t *Trainer) runShapes(ctx context.Context) {
 	}
 }
 
-// LearnShapes learns the shapes of every namespace whose shapes are older than Config.ShapesEvery,
-// from the stored models of its tasks, at the lowest priority.
+// LearnShapes learns the shapes of every namespace that has none, or older ones than
+// Config.ShapesEvery, from the stored models of its tasks, at the lowest priority.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
 	if err != nil {

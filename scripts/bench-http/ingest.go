@@ -35,7 +35,7 @@ VALUES (%d, 'pgbench-' || nextval('bench_run'), -1, 1, 1, false, now(), now() - 
 // copyRows is the number of rows of one batch and of one file for COPY.
 const copyRows = 500
 
-// benchIngest measures row 3: reports acknowledged after commit against INSERT of the same row by
+// benchIngest measures row 3 of bench.table: reports acknowledged after commit against INSERT of the same row by
 // pgbench with as many connections, and batches of reports against COPY from files on the server.
 func (b *bench) benchIngest(ctx context.Context) error {
 	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of this row

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// benchSteady measures row 2: the latency at half of the maximum rate while the service also
+// benchSteady measures row 2 of bench.table: the latency at half of the maximum rate while the service also
 // receives reports and trains. It measures the echo server during the same background work. Both
 // servers use all cores, as in a pod, and share them with the load generator.
 func (b *bench) benchSteady(ctx context.Context) error {

@@ -44,8 +44,8 @@ const (
 	noticeableShare = 0.01
 )
 
-// Task is one task of a report. Bytes are means over the run time of the tries, and GB·h are sums
-// over the window.
+// Task is one task of a report. GrantedBytes and UsedBytes are means over the run time of the
+// successes for which they are known, and GB·h are sums over the window.
 type Task struct {
 	Namespace string   `json:"namespace"`
 	DagID     string   `json:"dag_id"`
@@ -55,7 +55,7 @@ type Task struct {
 	Tries     int      `json:"tries"`
 	Kills     int      `json:"kills"`
 
-	RequestedBytes *int64 `json:"requested_bytes"` // baseline
+	RequestedBytes *int64 `json:"requested_bytes"` // baseline: the first static request
 	GrantedBytes   *int64 `json:"granted_bytes"`
 	UsedBytes      *int64 `json:"used_bytes"`
 

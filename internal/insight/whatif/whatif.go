@@ -175,8 +175,8 @@ func run(ctx context.Context, svc *service.Service, q *Question, progress func(f
 	return report, nil
 }
 
-// busyWith returns a function that reports whether the service has received a question within the
-// last second. While it has, a replay leaves half of the CPUs to predictions.
+// busyWith returns a function that reports whether the service has received a request for a
+// prediction within the last second. While it has, a replay leaves half of the CPUs to predictions.
 func busyWith(svc *service.Service) func() bool {
 	seen, at := svc.Predictions(), time.Time{}
 	return func() bool {

@@ -109,13 +109,13 @@ func survival(z, freedom float64) float64 {
 // the others, killing them costs less than granting every row so much.
 const maxRisk = 0.3
 
-// Grant returns the log amount with the least expected cost whose risk P(peak > amount) is at most maxRisk, and
-// this risk.
-// The expected cost of an amount is
+// Grant returns the log amount with the least expected cost among those whose risk is at most maxRisk, and
+// its risk. The expected cost of an amount is
 //
 //	amount + (retryFactor · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //
-// in units of the peak at MeanLevel. need is the amount that a killed row is expected to need;
+// in units of the peak at MeanLevel. factor is 1, or more if such grants have been
+// killed more often than the mixture promised. need is the amount that a killed row is expected to need;
 // see exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price.
 func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()

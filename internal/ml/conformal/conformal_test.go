@@ -38,7 +38,7 @@ func TestQuantileByHand(t *testing.T) {
 		scores99[i] = float64(i + 1)
 	}
 	assert.Equal(t, 55.0, conformal.Quantile(scores99, nil, 0.55), ".55·100 is slightly above 55 in binary")
-	assert.True(t, math.IsInf(conformal.Quantile(nil, nil, 0.5), 1), "no scores give no margin")
+	assert.True(t, math.IsInf(conformal.Quantile(nil, nil, 0.5), 1), "without scores the quantile is infinite")
 }
 
 // oracle reads the reference results of testdata/oracle/conformal/make.py.

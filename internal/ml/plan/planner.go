@@ -3,10 +3,13 @@ package plan
 // Planner plans the runs of one task. It does not change, and is safe for concurrent use as long as
 // the learner does not learn.
 type Planner struct {
-	known  *envelope
-	rule   *rule
-	risk   float64
-	ascent []forecast // at the end of each step of a run that uses the largest memory of the earlier runs
+	known *envelope
+	rule  *rule
+	risk  float64
+
+	// ascent has a forecast for the end of each step, for a run that at each time has the largest memory
+	// of all earlier runs.
+	ascent []forecast
 }
 
 // NewPlanner chooses the rule for the next runs of a task.
@@ -19,7 +22,8 @@ func NewPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	return p
 }
 
-// newPlanner returns a planner without ascent, for plans whose steps are not needed.
+// newPlanner returns a planner without precomputed ascent. A plan then computes it when its steps are
+// read.
 func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	p := &Planner{rule: &rules[0], known: newEnvelope(l.Curves, t.withDefaults())}
 	if len(l.Curves) == 0 {

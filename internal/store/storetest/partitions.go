@@ -73,7 +73,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int{many + 3}, removeReceipts(t, st, monday.Add(2*week-second)))
 		requireStored(t, st, false, idAt(monday.Add(week-second), 2))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
-		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "weeks end to the millisecond")
+		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "a week ends exactly at Monday 00:00 UTC")
 		requireStored(t, st, true, idAt(monday.Add(2*week), 0))
 	})
 
@@ -114,7 +114,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(2*week)))
 	})
 
-	t.Run("a promise is found in a receipt of any time before the end", func(t *testing.T) {
+	t.Run("a promise is found in a receipt of any time before the end, or up to 24 hours after it", func(t *testing.T) {
 		st, monday := open(t), time.Date(2010, 1, 4, 0, 0, 0, 0, time.UTC) // in the past, like the end of a try
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday.Add(20*week)))
 		for i, delay := range []time.Duration{-12 * week, -8 * 24 * time.Hour, -7 * 24 * time.Hour, -time.Hour, 23 * time.Hour, 2 * week} {

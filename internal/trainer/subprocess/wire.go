@@ -4,7 +4,7 @@
 //	Supervisor (parent)                    Pipe (child)
 //	  TrainNow ── request ─── stdin ─────▶  trainer.TrainNow
 //	           ◀── result ──── stdout ────  report or error
-//	  ended    ◀── result ──── stdout ────  every training that ended
+//	  ended    ◀── result ──── stdout ────  every training or search that ended
 //
 // The child reads histories from the store and publishes to it. Only requests and results
 // pass between the processes, as JSON lines. The child ends when its standard input is
