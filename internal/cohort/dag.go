@@ -78,7 +78,9 @@ func (l *Learner) fitDAGs() map[uint64]*Model {
 	maps.DeleteFunc(tasks, func(_ string, n int) bool { return n < minRatioTasks })
 	models := map[uint64]*Model{}
 	for _, dag := range mostFrequent(tasks, maxDAGs) {
-		models[hashOfDAG(dag)] = l.fitDAG(dag)
+		if m := l.fitDAG(dag); m.canAnswer() { // earlier releases cannot open another one
+			models[hashOfDAG(dag)] = m
+		}
 	}
 	return models
 }
@@ -103,6 +105,9 @@ func (l *Learner) fitDAG(dag string) *Model {
 	m.ofDAG, m.answersFirst = true, isBetter
 	return m
 }
+
+// canAnswer reports whether the model has trees or enough requests to compare with.
+func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
 // isBetter reports whether the squared errors of a DAG's model are smaller than those of the
 // namespace's model on the newer half of the tasks. The namespace's model had learned less when the

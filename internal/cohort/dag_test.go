@@ -133,3 +133,34 @@ func TestStoredModelsOfDAGsGiveTheSameAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A training must not publish what no replica can open: tasks without requests, too few for trees.
+func TestModelsOfTasksWithoutRequestsAreStored(t *testing.T) {
+	rows := twoDAGs(6)
+	for i := range rows {
+		if rows[i].Task.DAG == "measured" {
+			rows[i].Requested = sizing.Resources{}
+		}
+	}
+	for name, rows := range map[string][]Row{"beside another DAG": rows, "alone": sixRunsEach(rows[300:])} {
+		m := Fit(rows)
+		require.NotNil(t, m, name)
+		data, err := m.MarshalBinary()
+		require.NoError(t, err, name)
+		opened, err := Open(data)
+		require.NoError(t, err, name)
+		asked := habitual(1000, rand.New(rand.NewPCG(9, 3)))
+		before, ok := m.Size(question(&asked))
+		after, okAfter := opened.Size(question(&asked))
+		require.Equal(t, ok, okAfter, name)
+		require.Equal(t, before, after, name)
+	}
+}
+
+// sixRunsEach repeats rows.
+func sixRunsEach(rows []Row) (repeated []Row) {
+	for range 6 {
+		repeated = append(repeated, rows...)
+	}
+	return repeated
+}

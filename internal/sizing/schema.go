@@ -142,14 +142,19 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// addCategory appends v to the dictionary of a category field that lacks v, and reports whether it
-// did.
-func (f *Field) addCategory(v Value) bool {
+// CanAddCategory reports whether the dictionary of a category field lacks v and has room for it.
+func (f *Field) CanAddCategory(v Value) bool {
 	most := MaxCategories
 	if v.Kind == Number {
 		most = maxNumberCategories
 	}
-	if f.Kind != Category || f.code(v) != Unseen || len(f.Categories) >= most {
+	return f.Kind == Category && f.code(v) == Unseen && len(f.Categories) < most
+}
+
+// addCategory appends v to the dictionary of a category field that lacks v, and reports whether it
+// did.
+func (f *Field) addCategory(v Value) bool {
+	if !f.CanAddCategory(v) {
 		return false
 	}
 	f.Categories = append(f.Categories, f.Read(v).Text)

@@ -42,7 +42,7 @@ func (k *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 		hasField := false
 		for _, i := range k.fields[name] {
 			hasField = hasField || k.schema.Fields[i].CanStore(v)
-			if row[i] == sizing.Unseen && k.canAddCategory(i) {
+			if row[i] == sizing.Unseen && k.schema.Fields[i].CanAddCategory(v) {
 				return nil, false
 			}
 		}
@@ -51,11 +51,6 @@ func (k *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 		}
 	}
 	return row, true
-}
-
-func (k *cachedTask) canAddCategory(i int) bool {
-	field := &k.schema.Fields[i]
-	return field.Kind == sizing.Category && len(field.Categories) < sizing.MaxCategories
 }
 
 // schemaCache caches tasks, so that Record usually reads no task. An entry may be stale without

@@ -175,6 +175,24 @@ func testFeatures(t *testing.T, st store.Store) {
 		require.Equal(t, sizing.MaxCategories, seen)
 	})
 
+	t.Run("every number in a text is stored, also if there are too many for categories", func(t *testing.T) {
+		key := task("measures")
+		obs := runs(key, 600)
+		for i := range obs {
+			obs[i].Features = sizing.Features{"size": sizing.TextValue(fmt.Sprint(1000 + i))}
+		}
+		for _, part := range [][]sizing.Observation{obs[:1], obs[1:300], obs[300:301], obs[301:]} {
+			recordNew(t, st, part...)
+		}
+		h := history(t, st, key)
+		require.Len(t, h.Rows, len(obs))
+		for i, row := range h.Rows {
+			size := h.Schema.Features(row.Features)["size"]
+			require.Equal(t, sizing.Number, size.Kind, row.RunID)
+			require.InDelta(t, 1000+i, size.Num, 0, row.RunID)
+		}
+	})
+
 	t.Run("omitted features come from the newest receipt of the try", func(t *testing.T) {
 		key := task("receipt")
 		newReceipt := func(id string, try sizing.TryKey, n float64, at time.Time) sizing.Receipt {
