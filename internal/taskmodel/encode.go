@@ -24,6 +24,7 @@ const (
 //	its numbers raw, log1p                              raw
 //	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference
+//	number pair difference, raw and log                 difference
 //
 // A level is a value of a category. Its statistic is the mean log peak of earlier rows with this
 // value (ordered target statistics, Prokhorenkova et al. 2018). Every row updates the statistics,
@@ -35,7 +36,7 @@ type encoder struct {
 	LineWidth int        // columns of the line
 	TreeWidth int        // columns of the trees
 
-	Pairs    [][2]int // pairs of dates whose difference is encoded, as indices in the schema
+	Pairs    [][2]int // pairs of dates or numbers whose difference is encoded, as indices in the schema
 	KeepLine []int    `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
 	KeepTree []int    `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
 	Retired  int      `cbor:",omitempty"` // number of features that are not encoded because there are too many
@@ -82,7 +83,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.boundLevels()
 	e.chooseCycles(rows, y)
 	e.resetStatistics() // learn counts the levels again, in the order of the rows
-	e.Pairs = e.allPairs()
+	e.Pairs = append(e.datePairsOf(), e.numberPairs(rows)...)
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
 	}
@@ -99,8 +100,8 @@ func (e *encoder) countColumns() {
 	}
 }
 
-// allPairs returns all pairs of encoded dates.
-func (e *encoder) allPairs() (pairs [][2]int) {
+// datePairsOf returns all pairs of encoded dates.
+func (e *encoder) datePairsOf() (pairs [][2]int) {
 	for i := range e.Columns {
 		for j := i + 1; j < len(e.Columns); j++ {
 			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
@@ -208,7 +209,7 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 			line, tree = c.date(v, line, tree)
 		}
 	}
-	line, tree = e.datePairs(cells, line, tree)
+	line, tree = e.differences(cells, line, tree)
 	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
 }
 
@@ -253,8 +254,9 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return c.Numbers.encode(v, line, tree)
 }
 
-// datePairs appends the difference of every pair of dates in days, such as the length of a sale.
-func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+// differences appends the difference of every pair: of dates in days, such as the length of a sale, and of
+// numbers, such as the rows between two offsets.
+func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]
 		if from.Kind == sizing.Missing || to.Kind == sizing.Missing {

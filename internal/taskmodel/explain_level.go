@@ -24,7 +24,7 @@ import (
 // A player is a feature or a date pair, with all of its columns.
 type attribution struct {
 	base      float64
-	phi       []float64 // by player: first the fields of the schema, then the date pairs
+	phi       []float64 // by player: first the fields of the schema, then the pairs
 	identical float64   // effect of identical runs
 	recent    float64   // effect of the models' recent errors
 	clipped   float64   // effect of the bound that keeps the stack near the median
@@ -262,7 +262,7 @@ func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Val
 	}
 }
 
-// playerName returns a player's name and its value in a row. The value of a date pair is the
+// playerName returns a player's name and its value in a row. The value of a pair is the
 // difference.
 func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	e := m.Models.Enc
@@ -273,10 +273,13 @@ func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	pair := e.Pairs[i-first]
 	name = e.Columns[pair[1]].Name + "-" + e.Columns[pair[0]].Name
 	from, to := cells[pair[0]], cells[pair[1]]
-	if from.Kind != sizing.Date || to.Kind != sizing.Date {
-		return name, "missing"
+	switch {
+	case from.Kind == sizing.Date && to.Kind == sizing.Date:
+		return name, formatNumber(to.Num-from.Num) + " days"
+	case from.Kind == sizing.Number && to.Kind == sizing.Number:
+		return name, formatNumber(to.Num - from.Num)
 	}
-	return name, formatNumber(to.Num-from.Num) + " days"
+	return name, "missing"
 }
 
 // formatValue formats a feature's value for people.

@@ -153,8 +153,10 @@ func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Val
 		dst = append(dst, v)
 	}
 	for k := range m.PeakTrend.Pairs {
+		pair := &m.PeakTrend.Pairs[k]
+		pair.keepDifference(cells, dst)
 		if m.PeakTrend.distance(^k, dst) != 0 && !slices.Contains(free, ^k) {
-			m.PeakTrend.Pairs[k].moveToRange(dst)
+			pair.moveToRange(dst)
 		}
 	}
 	return dst

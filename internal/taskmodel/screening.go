@@ -16,7 +16,7 @@ const (
 	maxFeatures       = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
 	maxColumns        = 256    // columns of the line, and columns of the trees
 	maxOneHotColumns  = 1024   // one-hot columns before screening
-	maxDatePairs      = 64     // date pairs before screening
+	maxPairs          = 64     // pairs of dates or numbers before screening
 	maxCategoryLevels = 20_000 // levels of all categories together
 	maxScreenRows     = 4000   // newest rows on which columns are scored
 	minHashedBytes    = 40     // length from which a category value is stored as its hash
@@ -53,7 +53,7 @@ func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 }
 
 // screenColumns reduces an encoding that exceeds maxColumns. It limits the one-hot columns and the
-// date pairs, then keeps only the columns with the largest absolute correlation with the log peak
+// pairs, then keeps only the columns with the largest absolute correlation with the log peak
 // (sure independence screening, Fan & Lv 2008). Of columns with equal values, such as the
 // indicators of features that are missing together, it keeps one.
 func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
@@ -74,10 +74,10 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// screenPairs returns the date pairs whose difference correlates most with the log peak.
+// screenPairs returns the pairs whose difference correlates most with the log peak.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
-	if len(pairs) <= maxDatePairs {
+	if len(pairs) <= maxPairs {
 		return pairs
 	}
 	s := newScreen(len(pairs), y)
@@ -92,14 +92,14 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 		s.add(days, y[i])
 	}
 	var best [][2]int
-	for _, k := range s.best(maxDatePairs) {
+	for _, k := range s.best(maxPairs) {
 		best = append(best, pairs[k])
 	}
 	return best
 }
 
 // keepColumns reduces the output of encode to the given columns, ascending indices. It drops a
-// feature without any of these columns, unless a date pair needs it.
+// feature without any of these columns, unless a pair needs it.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -226,7 +226,7 @@ func gather[T any](written []T, start int, keep []int) []T {
 // listing them and stored long category values unhashed.
 func (e *encoder) migrate() error {
 	if e.Pairs == nil {
-		e.Pairs = e.allPairs()
+		e.Pairs = e.datePairsOf()
 	}
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -262,7 +262,7 @@ func (e *encoder) check() error {
 	}
 	for _, pair := range e.Pairs {
 		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
-			return fmt.Errorf("encoder: date pair %v is out of range for %d features", pair, columns)
+			return fmt.Errorf("encoder: pair %v is out of range for %d features", pair, columns)
 		}
 	}
 	return nil

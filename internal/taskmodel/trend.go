@@ -27,7 +27,7 @@ type trend struct {
 
 	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope of the log peak over the trend among the rows with the largest predictions; at most 1: not convex
 
-	Pairs []datePair `cbor:",omitempty"` // encoded date pairs
+	Pairs []inputPair `cbor:",omitempty"` // encoded pairs
 }
 
 // interval is the range of an input so far.
@@ -70,8 +70,8 @@ func (t *trend) observe(cells []sizing.Value) {
 		}
 	}
 	for k := range t.Pairs {
-		if days, known := t.Pairs[k].days(cells); known {
-			t.Pairs[k].Range.include(days)
+		if d, known := t.Pairs[k].difference(cells); known {
+			t.Pairs[k].Range.include(d)
 		}
 	}
 }

@@ -6,45 +6,59 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// datePair is the difference of two dates in days, as an input of the trend.
-type datePair struct {
+// inputPair is the difference of two dates in days, or of two numbers, as an input of the trend.
+type inputPair struct {
 	_        struct{} `cbor:",toarray"`
 	From, To int      // indices in the schema
 	Range    interval
 }
 
-// duplicateShare is the squared correlation from which a date pair duplicates a number.
+// duplicateShare is the squared correlation from which a pair duplicates a number.
 const duplicateShare = 0.98
 
-// addPairs adds the encoded date pairs as inputs.
+// addPairs adds the encoded pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
 	for _, pair := range pairs {
-		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
+		t.Pairs = append(t.Pairs, inputPair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
 	}
 }
 
-// days returns the difference of the two dates in days; known is false if a date is missing.
-func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
+// difference returns the difference of the two values; known is false if one is missing.
+func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	from, to := &cells[p.From], &cells[p.To]
-	if from.Kind != sizing.Date || to.Kind != sizing.Date {
+	if from.Kind != to.Kind || from.Kind != sizing.Date && from.Kind != sizing.Number {
 		return 0, false
 	}
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the later date so that the difference is at the nearer edge of its range. It
-// keeps the weekday of the moved date if the range is wide enough.
-func (p *datePair) moveToRange(cells []sizing.Value) {
-	days, _ := p.days(cells)
-	edge := p.Range.edge(days)
+// moveToRange moves the larger value so that the difference is at the nearer edge of its range. It
+// keeps the weekday of a moved date if the range is wide enough.
+func (p *inputPair) moveToRange(cells []sizing.Value) {
+	d, _ := p.difference(cells)
+	edge := p.Range.edge(d)
 	const week = 7
-	if weeks := days + week*math.Copysign(math.Ceil(math.Abs(edge-days)/week), edge-days); p.Range.edge(weeks) == weeks {
+	if weeks := d + week*math.Copysign(math.Ceil(math.Abs(edge-d)/week), edge-d); cells[p.To].Kind == sizing.Date && p.Range.edge(weeks) == weeks {
 		edge = weeks
 	}
-	if days >= 0 {
+	if d >= 0 {
 		cells[p.To].Num = cells[p.From].Num + edge
 	} else {
 		cells[p.From].Num = cells[p.To].Num - edge
+	}
+}
+
+// keepDifference gives two numbers that were moved into their ranges the difference that they had before:
+// offsets and times grow with every run, and only their difference says how much a run reads.
+func (p *inputPair) keepDifference(before, moved []sizing.Value) {
+	d, known := p.difference(before)
+	from, to := &moved[p.From], &moved[p.To]
+	switch {
+	case !known:
+	case from.Num != before[p.From].Num:
+		to.Num = from.Num + d
+	case to.Num != before[p.To].Num:
+		from.Num = to.Num - d
 	}
 }
 
@@ -59,7 +73,7 @@ func (t *trend) rangeOf(j int) *interval {
 // value returns an input of a row; known is false if the row lacks the input.
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	if j < 0 {
-		return t.Pairs[^j].days(cells)
+		return t.Pairs[^j].difference(cells)
 	}
 	return cells[j].Num, cells[j].Kind == sizing.Number
 }
@@ -106,7 +120,7 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// dropDuplicates removes the date pairs that are collinear with a strong number or with stronger
+// dropDuplicates removes the pairs that are collinear with a strong number or with stronger
 // pairs.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	if len(t.Pairs) == 0 {
@@ -120,7 +134,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			numbers = append(numbers, x)
 		}
 	}
-	group := map[int]int{} // union-find: the dates of a pair are in one group
+	group := map[int]int{} // union-find: the features of a pair are in one group
 	groupOf := func(date int) int {
 		for next, joined := group[date]; joined; next, joined = group[date] {
 			date = next

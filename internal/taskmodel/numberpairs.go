@@ -1,0 +1,69 @@
+package taskmodel
+
+import (
+	"cmp"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	maxPairedNumbers   = 64   // number features whose differences are considered
+	maxNumberPairs     = 8    // of them, those with the smallest variance relative to the numbers
+	minPairRows        = 16   // rows with both numbers
+	maxDifferenceShare = 0.25 // variance of a difference, relative to the smaller variance of the two numbers
+)
+
+// numberPairs returns the pairs of numbers that differ little compared with how much they vary, such as
+// the first and the last id of a partition: the linear models find so small a difference only after many
+// runs, and the trees not at all.
+func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
+	rows = rows[max(0, len(rows)-maxScreenRows):]
+	var numbers []int
+	for j := range e.Columns {
+		if e.Columns[j].Kind == sizing.Number && len(numbers) < maxPairedNumbers {
+			numbers = append(numbers, j)
+		}
+	}
+	type scored struct {
+		pair  [2]int
+		share float64
+	}
+	var found []scored
+	for k, i := range numbers {
+		for _, j := range numbers[k+1:] {
+			mean, share, ok := smallDifference(rows, i, j)
+			switch {
+			case ok && mean < 0:
+				found = append(found, scored{[2]int{j, i}, share})
+			case ok:
+				found = append(found, scored{[2]int{i, j}, share})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.share, b.share) })
+	for _, s := range found[:min(len(found), maxNumberPairs)] {
+		pairs = append(pairs, s.pair)
+	}
+	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return pairs
+}
+
+// smallDifference returns the mean of number j minus number i, and its variance relative to the smaller
+// variance of the two. ok is false if the difference is constant or not small.
+func smallDifference(rows [][]sizing.Value, i, j int) (mean, share float64, ok bool) {
+	var x, y, d []float64
+	for _, cells := range rows {
+		if a, b := &cells[i], &cells[j]; a.Kind == sizing.Number && b.Kind == sizing.Number {
+			x, y, d = append(x, a.Num), append(y, b.Num), append(d, b.Num-a.Num)
+		}
+	}
+	if len(d) < max(minPairRows, len(rows)/2) {
+		return 0, 0, false
+	}
+	mean, variance := stat.MeanVariance(d, nil)
+	share = variance / min(stat.Variance(x, nil), stat.Variance(y, nil))
+	return mean, share, share > 0 && share <= maxDifferenceShare
+}

@@ -1,0 +1,39 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// offsets returns features of a run that reads n rows from an offset on.
+func offsets(from, n float64) sizing.Features {
+	return sizing.Features{"first": sizing.NumberValue(from), "next": sizing.NumberValue(from + n)}
+}
+
+// Only the difference of two offsets says how much a run reads, whether they grow with every run, so
+// that each run is outside of their range, or not.
+func TestDifferenceOfOffsetsIsLearned(t *testing.T) {
+	for name, start := range map[string]func(rng *rand.Rand, last float64) float64{
+		"consecutive": func(_ *rand.Rand, last float64) float64 { return last },
+		"any":         func(rng *rand.Rand, _ float64) float64 { return 1e9 + math.Round(1e9*rng.Float64()) },
+	} {
+		k, rng := newTask(t), rand.New(rand.NewPCG(3, 9))
+		from := 1e9
+		for range 300 {
+			n := math.Round(math.Exp(6 + 7*rng.Float64()))
+			k.reportSuccess(offsets(from, n), (0.4+n/40_000)*noise(rng, 0.04))
+			from = start(rng, from+n)
+		}
+		k.train()
+		for _, n := range []float64{1000, 20_000, 100_000, 300_000} {
+			needed, granted := 0.4+n/40_000, k.model.Size(question(offsets(from, n)))
+			assert.Greater(t, granted.Limit, bytes(needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
+			assert.Less(t, granted.Limit, bytes(2*needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
+		}
+	}
+}
