@@ -214,7 +214,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fit := m.winsorise(rows)
+	fit := m.winsorise(withoutIsolated(rows)) // a raised peak would hide an isolated number
 	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)

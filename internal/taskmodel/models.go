@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
@@ -86,11 +87,13 @@ type row struct {
 	Granted  float64 `cbor:"Answered"` // what would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the peak is censored, and Peak is imputed
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
+	Isolated bool    `cbor:"-"`         // see withoutIsolated
 }
 
 // fitModels fits the point predictors on rows, oldest first. It takes the parts that survive a fit
 // (groups, stack, drift) from prev unless prev is nil. fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
+	rows = withoutIsolated(rows)
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
@@ -101,12 +104,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	}
 	m.summariseCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
-	m.PeakTrend.addPairs(m.Enc.Pairs)
-	for i := range rows {
-		m.PeakTrend.observe(rows[i].Cells)
-	}
-	m.PeakTrend.fit(rows, y)
-	m.RunTimeInputs = m.PeakTrend.runTimeInputs(rows)
+	m.fitTrend(rows, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
@@ -128,6 +126,25 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return nil, err
 	}
 	return m, m.fitTrees(t, rows, trees.config(len(rows), seed), fits)
+}
+
+// fitTrend fits the trend on the rows without an isolated number.
+func (m *models) fitTrend(rows []row, y []float64) {
+	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
+		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
+		for i := range rows {
+			if !rows[i].Isolated {
+				whole, logs = append(whole, rows[i]), append(logs, y[i])
+			}
+		}
+		rows, y = whole, logs
+	}
+	m.PeakTrend.addPairs(m.Enc.Pairs)
+	for i := range rows {
+		m.PeakTrend.observe(rows[i].Cells)
+	}
+	m.PeakTrend.fit(rows, y)
+	m.RunTimeInputs = m.PeakTrend.runTimeInputs(rows)
 }
 
 // fitLine fits the ridge and encodes the rows for the trees. It processes the rows in order, so
@@ -238,7 +255,11 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		r, y = &clipped, raised
 	}
 	m.Recent.Add(y, maxRecentRows)
-	m.PeakTrend.observe(r.Cells)
+	if b.isCleaned && y <= m.High {
+		m.PeakTrend.observe(b.cleaned) // see withoutIsolated
+	} else {
+		m.PeakTrend.observe(r.Cells)
+	}
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}

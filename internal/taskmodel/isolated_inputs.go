@@ -1,0 +1,67 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	minIsolatedRows = 32  // rows with a number from which one of them may be isolated
+	isolatedShare   = 64  // for so many rows one more number may be isolated
+	maxIsolated     = 8   // numbers of a feature that may be isolated
+	nextRows        = 5   // rows with the next largest numbers
+	smallerFactor   = 0.8 // of their median peak, up to which a peak is clearly smaller
+)
+
+// withoutIsolated returns rows without the numbers that are more than ten times all others, although
+// the peak is smaller than that of the next largest numbers: a typo or another unit. They would widen
+// the range of the input, within which nothing is extrapolated, and tilt the line. It does not modify
+// rows.
+func withoutIsolated(rows []row) []row {
+	copied := false
+	for j := range rows[0].Cells {
+		for _, i := range isolatedNumbers(rows, j) {
+			if !copied {
+				rows, copied = slices.Clone(rows), true
+			}
+			rows[i].Cells = slices.Clone(rows[i].Cells)
+			rows[i].Cells[j], rows[i].Isolated = sizing.Value{}, true
+		}
+	}
+	return rows
+}
+
+// isolatedNumbers returns the rows with an isolated number in field j.
+func isolatedNumbers(rows []row, j int) []int {
+	var order []int // by value, largest first
+	for i := range rows {
+		if v := &rows[i].Cells[j]; v.Kind == sizing.Number && v.Num >= 0 {
+			order = append(order, i)
+		}
+	}
+	if len(order) < minIsolatedRows {
+		return nil
+	}
+	value := func(k int) float64 { return math.Log1p(rows[order[k]].Cells[j].Num) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rows[b].Cells[j].Num, rows[a].Cells[j].Num) })
+	for k := min(maxIsolated, 1+len(order)/isolatedShare); k > 0; k-- {
+		if value(k-1)-value(k) > math.Log1p(implausibleFactor) && areSmaller(rows, order[:k], order[k:k+nextRows]) {
+			return order[:k]
+		}
+	}
+	return nil
+}
+
+// areSmaller reports whether the peaks of some rows are all clearly below the median of the next rows. If
+// the peak saturates, they are not.
+func areSmaller(rows []row, some, next []int) bool {
+	var peaks []float64
+	for _, i := range next {
+		peaks = append(peaks, rows[i].Peak)
+	}
+	slices.Sort(peaks)
+	return !slices.ContainsFunc(some, func(i int) bool { return rows[i].Peak > smallerFactor*peaks[len(peaks)/2] })
+}

@@ -1,0 +1,28 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A typo must not widen the range within which nothing is extrapolated.
+func TestInputsWithATypoDoNotWidenTheRange(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(5, 21))
+	for i := range 300 {
+		x := math.Round(1000 * math.Exp(4*rng.Float64()))
+		typed := x
+		if i == 60 || i == 250 {
+			x, typed = 2000+1000*rng.Float64(), x*1000
+		}
+		k.reportSuccess(withRows(typed), (0.5+x/10_000)*noise(rng, 0.04))
+	}
+	k.train()
+	for _, x := range []float64{120_000, 2_000_000} { // twice and 40 times the largest correct input
+		granted := k.model.Size(question(withRows(x)))
+		assert.Contains(t, granted.Reason, "outside the known range", "%v rows", x)
+		assert.Nil(t, granted.Promised, "%v rows: %s", x, granted.Reason)
+	}
+}
