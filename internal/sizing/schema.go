@@ -142,7 +142,7 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// CanAddCategory reports whether the dictionary of a category field lacks v and has room for it.
+// CanAddCategory reports whether the dictionary of a category field lacks v and is not full.
 func (f *Field) CanAddCategory(v Value) bool {
 	most := MaxCategories
 	if v.Kind == Number {

@@ -61,6 +61,10 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
+// followedShare is the share of the newest peaks down to which the next one is expected to follow the last
+// ones if there is no feature: the end of a lower level that is rarer kills every run that follows.
+const followedShare = 0.1
+
 // predictInRange is predict for a row whose inputs are within the range.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
@@ -79,8 +83,13 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
 	b.signals = [signalCount]float64{}
-	if m.ridges == nil {
-		p.MinAmount = m.Groups.find(groupKey(m.Enc.Columns, cells), &b.groupValue).minGrant()
+	if m.ridges == nil { // no feature: only earlier runs predict the next one
+		m.predictGroup(cells, p, b)
+		m.predictStack(p, median, b)
+		low := m.Recent.Quantile(followedShare)
+		for _, k := range [...]int{experts.Same, experts.Fresh, experts.Stack} {
+			p.Level[k] = max(p.Level[k], low)
+		}
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])

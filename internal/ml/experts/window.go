@@ -44,6 +44,14 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
+// Quantile returns the value below which a share of the values lies. It returns 0 for an empty window.
+func (w *Window) Quantile(share float64) float64 {
+	if len(w.Sorted) == 0 {
+		return 0
+	}
+	return w.Sorted[int(share*float64(len(w.Sorted)))]
+}
+
 // UpperQuantile returns the value that the next draw exceeds with probability risk.
 func (w *Window) UpperQuantile(risk float64) float64 {
 	sorted := ascending{values: w.Sorted}
