@@ -58,6 +58,17 @@ func TestALiftUsesTheReportedRequestOfItsTask(t *testing.T) {
 	assert.Greater(t, lift.Memory.Limit, 150*gib)
 }
 
+func TestKillsBelowALiftAreNotAtTheCap(t *testing.T) {
+	r := newReplica(t)
+	for number, failed := range []sizing.Bytes{2 * gib, 4 * gib, 8 * gib} {
+		ask := nthTry(askJob("uncapped", 0), number+1)
+		require.True(t, r.lift(ask, failed).Retry)
+	}
+	capped := askJob("capped", 0)
+	capped.MaxMemory = 2 * gib
+	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped, 2*gib).Verdict)
+}
+
 func TestAKillRaisesADerivedCapOnce(t *testing.T) {
 	r := newReplica(t)
 	lift := r.lift(askJob("first", 5*gib), 20*gib)

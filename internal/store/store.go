@@ -110,7 +110,7 @@ type Observations interface {
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap counts the OOM kills of the task since its last success that had at least
-	// ceiling allocated.
+	// ceiling allocated and whose run got no larger allocation later.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 

@@ -33,12 +33,17 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 	return kills, wrapError("list kills", err)
 }
 
+// A kill was not at a cap if a later try of its run got more memory.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 		AND outcome IN (2, 3) AND allocated_memory >= $4` + notReproduced + `
+		AND NOT EXISTS (
+			SELECT FROM observation AS later
+			WHERE later.task = task.id AND later.run_id = observation.run_id AND later.map_index = observation.map_index
+				AND later.try_number > observation.try_number AND later.allocated_memory > observation.allocated_memory)
 		AND at > coalesce((
 			SELECT success.at FROM observation AS success
 			WHERE success.task = task.id AND success.outcome = 1
