@@ -252,7 +252,11 @@ func daysFigure(rows []savings.Row) chart.Figure {
 	for i, k := range kills {
 		if k > 0 {
 			killedX, killedY = append(killedX, x[i]), append(killedY, killed[i])
-			titles = append(titles, fmt.Sprintf("%s: %s, %s GB·h", names[i], plural(k, "kill"), amount(killed[i])))
+			lost := "GB·h not known"
+			if killed[i] > 0 {
+				lost = amount(killed[i]) + " GB·h"
+			}
+			titles = append(titles, fmt.Sprintf("%s: %s, %s", names[i], plural(k, "kill"), lost))
 		}
 	}
 	every := "per day"

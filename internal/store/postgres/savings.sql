@@ -7,7 +7,7 @@
 -- $9         whether there is one sum per key and calendar month; its day is the first of the month
 --
 -- The owner of a task is the owner in the newest metadata with an owner. The amounts of tries that are
--- not accounted or not measured are zero, so that only the counts decide whether a sum is null.
+-- not accounted or not measured are zero.
 --
 -- A year of a thousand tasks has 365,000 days. Therefore sums over several days read the kept months in
 -- [months_from, months_to), and the days before and after them; see migration 0020. OFFSET 0 keeps the
@@ -72,15 +72,18 @@ sums AS (
 	WHERE d.tries > 0
 	GROUP BY 1, 2, 3, 4, 5)
 SELECT by_day, by_namespace, by_dag, by_task, by_owner, first_day, last_day, tries, successes, kills, unaccounted, unmeasured,
-	CASE WHEN accounted THEN (success_us / 3.6e9)::float8 END,
-	(requested / 3.6e18)::float8,
-	CASE WHEN accounted THEN (granted / 3.6e18)::float8 END,
+	CASE WHEN granted_known THEN (success_us / 3.6e9)::float8 END,
+	CASE WHEN granted_known THEN (requested / 3.6e18)::float8 END,
+	CASE WHEN granted_known THEN (granted / 3.6e18)::float8 END,
 	CASE WHEN measured THEN (used / 3.6e18)::float8 END,
 	CASE WHEN measured THEN (used_us / 3.6e9)::float8 END,
-	CASE WHEN accounted THEN (killed / 3.6e18)::float8 END,
+	CASE WHEN killed_known THEN (killed / 3.6e18)::float8 END,
 	CASE WHEN accounted THEN ((unused + killed) / 3.6e18)::float8 END,
 	((requested - (granted + killed - no_request)) / 3.6e18)::float8,
 	(no_request / 3.6e18)::float8,
 	(saved_cpu / 3.6e9)::float8
-FROM sums, LATERAL (SELECT successes + kills > unaccounted AS accounted, successes > unmeasured AS measured) AS known
+FROM sums,
+	LATERAL (SELECT successes + kills > unaccounted AS accounted, successes > unmeasured AS measured) AS known,
+	-- The ledger counts unaccounted successes and kills together: all successes, or all kills, are unaccounted if their sum is zero.
+	LATERAL (SELECT accounted AND (successes = 0 OR granted > 0) AS granted_known, accounted AND (kills = 0 OR killed > 0) AS killed_known) AS amounts
 ORDER BY by_day, by_namespace, by_dag, by_task, by_owner

@@ -23,6 +23,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
 	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
+	t.Run("kills without a duration have no known amount", func(t *testing.T) { testUnknownKilled(t, open(t)) })
 	t.Run("kept months", func(t *testing.T) { testSumMonths(t, open(t)) })
 	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
 }
@@ -74,7 +75,13 @@ func (r recount) sum(request sizing.Bytes, isSelected func(*sizing.Observation) 
 	}
 	if s.Successes+s.Kills > s.Unaccounted {
 		wasted, saved := unused+killed, requested-granted-killed
-		s.Hours, s.Requested, s.Granted, s.Killed, s.Wasted, s.Saved = &hours, &requested, &granted, &killed, &wasted, &saved
+		s.Wasted, s.Saved = &wasted, &saved
+		if s.Successes == 0 || granted > 0 {
+			s.Hours, s.Requested, s.Granted = &hours, &requested, &granted
+		}
+		if s.Kills == 0 || killed > 0 {
+			s.Killed = &killed
+		}
 	}
 	if s.Successes > s.Unmeasured {
 		s.Used, s.UsedHours = &used, &usedHours
@@ -221,6 +228,27 @@ func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizin
 		}
 	}
 	return to
+}
+
+// testUnknownKilled reports kills without a duration and successes, and the reverse.
+func testUnknownKilled(t *testing.T, st store.Store) {
+	ended := func(o sizing.Observation, after time.Duration) sizing.Observation {
+		o.Allocated.Memory, o.Duration = 2*sizing.GiB, after
+		return o
+	}
+	key := task("untimed_kills")
+	recordNew(t, st, ended(success(firstTry(key, "0"), sizing.GiB, 0), time.Hour), ended(kill(firstTry(key, "1"), 0), 0))
+	sum := savings(t, st, store.ByTask)[0]
+	require.Nil(t, sum.Killed, "no kill has a duration")
+	require.NotNil(t, sum.Granted)
+
+	key = task("untimed_successes")
+	recordNew(t, st, ended(success(firstTry(key, "0"), sizing.GiB, 0), 0), ended(kill(firstTry(key, "1"), 0), time.Hour))
+	sum = savings(t, st, store.ByTask)[1]
+	require.NotNil(t, sum.Killed)
+	require.Nil(t, sum.Granted, "no success has a duration")
+	require.Nil(t, sum.Requested)
+	require.Nil(t, sum.Hours)
 }
 
 func testSavingsFilter(t *testing.T, st store.Store) {
