@@ -62,6 +62,10 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	if c.policy.CPUUnmanaged || a.CPU == 0 {
 		a.CPU = ask.Requested.CPU
 	}
+	if sized.HasMissing {
+		a.Warnings = append(a.Warnings, c.model.AskWarnings(ask.Features)...)
+		a.Reason += c.model.UnreadableFeatures(ask.Features)
+	}
 	a.Model = c.task.Ref()
 	c.describeCohort(ask, &q, a)
 	if c.policy.Mode != sizing.Enforce {

@@ -128,6 +128,16 @@ func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	return false
 }
 
+// hasMissing reports whether a row lacks an encoded feature.
+func (e *encoder) hasMissing(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.Columns[j].Kind != sizing.Missing && cells[j].Kind == sizing.Missing {
+			return true
+		}
+	}
+	return false
+}
+
 // lacksFeature reports whether the j-th feature is rarely missing and the row lacks it.
 func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	c := &e.Columns[j]

@@ -2,6 +2,8 @@ package taskmodel
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -74,12 +76,16 @@ func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
 
-// Warnings lists the features of a question or a report that the model does not use as sent: a
-// value of another kind, or a feature that is not encoded. It uses the kinds of the last training.
+// Warnings lists the features of a report that the model does not use as sent: a value of another
+// kind, or a feature that is not stored or not encoded. It uses the kinds of the last training.
 func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
-	warnings := m.Schema.Warnings(f)
+	return append(m.Schema.Warnings(f), m.unusedFeatures(f)...)
+}
+
+// unusedFeatures lists the features of f that are not encoded, or whose value is of another kind.
+func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError) {
 	if m.Models == nil {
-		return warnings
+		return nil
 	}
 	for j := range m.Models.Enc.Columns {
 		c := &m.Models.Enc.Columns[j]
@@ -88,12 +94,91 @@ func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 		case v.Kind == sizing.Missing || c.IsOtherKind:
 		case c.Retired:
 			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "not used: " + m.describeRetired()})
-		case field.Read(v).Kind == sizing.Missing:
-			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name,
-				Detail: fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)})
+		case field.Read(v).Kind == sizing.Missing && m.isUnreadable(c.Name, v):
+			if !slices.ContainsFunc(warnings, func(w sizing.FieldError) bool { return w.Field == "features."+c.Name }) {
+				warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name,
+					Detail: fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)})
+			}
 		}
 	}
 	return warnings
+}
+
+// isUnreadable reports whether no column of a feature can read a value.
+func (m *Model) isUnreadable(name string, v sizing.Value) bool {
+	for j := range m.Models.Enc.Columns {
+		if c := &m.Models.Enc.Columns[j]; c.Name == name && !c.IsOtherKind && m.Schema.Fields[j].Read(v).Kind != sizing.Missing {
+			return false
+		}
+	}
+	return true
+}
+
+// AskWarnings lists the features of a question with missing features that the model does not use
+// as sent: a value of another kind, a feature that is not encoded, or a name that no learned run has,
+// such as a misspelled one.
+func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
+	warnings := m.unusedFeatures(f)
+	if m.Models == nil {
+		return warnings
+	}
+	known := make(map[string]bool, len(m.Schema.Fields))
+	for j := range m.Schema.Fields {
+		known[m.Schema.Fields[j].Name] = true
+	}
+	var unknown []string
+	for name, v := range f {
+		if v.Kind != sizing.Missing && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return warnings
+	}
+	slices.Sort(unknown)
+	detail := "is not used: no learned run of this task has a feature of this name"
+	if missing := m.missingFeatures(f); missing != "" {
+		detail += "; missing: " + missing
+	}
+	for _, name := range unknown {
+		warnings = append(warnings, sizing.FieldError{Field: "features." + name, Detail: detail})
+	}
+	return warnings
+}
+
+// maxNamedMissing bounds the missing features that a warning names.
+const maxNamedMissing = 10
+
+// missingFeatures names the encoded features that f lacks, separated by commas.
+func (m *Model) missingFeatures(f sizing.Features) string {
+	var names []string
+	for j := range m.Models.Enc.Columns {
+		c := &m.Models.Enc.Columns[j]
+		if c.Kind == sizing.Missing || f[c.Name].Kind != sizing.Missing || slices.Contains(names, c.Name) {
+			continue
+		}
+		if len(names) == maxNamedMissing {
+			return strings.Join(names, ", ") + ", …"
+		}
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// UnreadableFeatures describes the features of a question whose value is of another kind, for the
+// reason; "" if there are none. It does not quote values, because receipts store each new text of a reason.
+func (m *Model) UnreadableFeatures(f sizing.Features) string {
+	if m.Models == nil {
+		return ""
+	}
+	var text strings.Builder
+	for j := range m.Models.Enc.Columns {
+		c := &m.Models.Enc.Columns[j]
+		if v := f[c.Name]; c.Kind != sizing.Missing && v.Kind != sizing.Missing && m.Schema.Fields[j].Read(v).Kind == sizing.Missing && m.isUnreadable(c.Name, v) {
+			fmt.Fprintf(&text, "; %s was sent as a %v, and is a %v", c.Name, v.Kind, c.Kind)
+		}
+	}
+	return text.String()
 }
 
 // describeValue formats a value as its sender wrote it.

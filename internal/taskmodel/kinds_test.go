@@ -145,3 +145,21 @@ func TestWarningNamesUnusedFeatures(t *testing.T) {
 	assert.Empty(t, model.Warnings(last))
 	assert.Len(t, model.Warnings(first), len(first)-1, "all but the feature that every run has")
 }
+
+func TestAValueThatOneColumnOfItsFeatureReadsGetsNoWarning(t *testing.T) {
+	k, rng := newTask(t), newRand(97)
+	for i := range 120 {
+		size := sizing.NumberValue(float64(1 + rng.IntN(9)))
+		if i%4 == 0 {
+			size = sizing.TextValue("ALL")
+		}
+		k.reportSuccess(sizing.Features{"size": size, "other": sizing.NumberValue(rng.Float64())}, 1+rng.Float64())
+	}
+	k.fit()
+	for _, size := range []sizing.Value{sizing.TextValue("ALL"), sizing.NumberValue(5)} {
+		f := sizing.Features{"size": size, "other": sizing.NumberValue(1)}
+		assert.Empty(t, k.model.Warnings(f))
+		assert.Empty(t, k.model.AskWarnings(f))
+		assert.Empty(t, k.model.UnreadableFeatures(f))
+	}
+}

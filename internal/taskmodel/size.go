@@ -40,7 +40,8 @@ type Answer struct {
 	Reason   string
 	Guard    sizing.Guard
 
-	TooLittle sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
+	TooLittle  sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
+	HasMissing bool         // the question lacks an encoded feature; see AskWarnings
 }
 
 // Size answers a question.
@@ -85,6 +86,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
 	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q)
+	s.HasMissing = m.Models.Enc.hasMissing(b.cells)
 	s.Source = sizing.FromModel
 	if m.Experts.IsColdStart() {
 		s.Source = sizing.FromProfile

@@ -27,6 +27,8 @@ type Explanation struct {
 	Killed  *KilledTry // nil if the try was not killed
 	Note    string     // the reason why the chain is incomplete; "" if it is complete
 	Text    string
+
+	warnings []sizing.FieldError // features of the ask that the model does not use as sent
 }
 
 // Chain leads from a base to the grant: Base · Π Factor = Granted.
@@ -90,7 +92,7 @@ func newExplanation(s *service.ExplainedAnswer) *Explanation {
 	a := &s.Allocation
 	e := &Explanation{
 		Try: s.Ask.Try, Chain: chainOf(&s.Factors), Ladder: a.Ladder, Risk: a.Risk, Source: a.Source, Mode: a.Mode, Model: a.Model,
-		Reason: a.Reason, Note: s.Note,
+		Reason: a.Reason, Note: s.Note, warnings: a.Warnings,
 	}
 	if s.Shadow != nil {
 		shadow := chainOf(s.Shadow)

@@ -38,6 +38,9 @@ func (e *Explanation) text() string {
 	if e.Killed != nil {
 		addf("%s", e.Killed.Text)
 	}
+	for _, w := range e.warnings {
+		addf("%s: %s.", w.Field, w.Detail)
+	}
 	if e.Note != "" {
 		addf("Note: %s.", e.Note)
 	}
