@@ -90,5 +90,13 @@ func TestWhatIfRejectsInvalidSettingsAndUnknownTasks(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "unknown"}`).status)
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "unknown", "task_id": "t"}`).status)
 	e.post("/observe", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "failed"}`)
+	misspelled := e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t", "set": {"prodct_count": 3000}}`)
+	assert.Equal(t, http.StatusUnprocessableEntity, misspelled.status)
+	assert.Equal(t, []string{"set.prodct_count"}, misspelled.fields())
+	assert.Contains(t, string(misspelled.body), "the task has no features")
+	e.post("/observe", `{"dag_id": "d", "task_id": "named", "run_id": "r", "outcome": "success", "memory_max": "1Gi", "features": {"region": "emea", "product_count": 3}}`)
+	misspelled = e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "named", "set": {"region": "emea", "prodct_count": 3000}}`)
+	assert.Equal(t, []string{"set.prodct_count"}, misspelled.fields())
+	assert.Contains(t, string(misspelled.body), "is not a feature of this task; known features: product_count, region")
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t"}`).status, "nothing to replay")
 }

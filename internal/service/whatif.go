@@ -3,6 +3,9 @@ package service
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
@@ -90,6 +93,41 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 		return nil, sizing.Errorf(sizing.NotFound, "what if: no task of DAG %q is known; list the known tasks with GET /tasks", key.DAG)
 	}
 	return keys, nil
+}
+
+// maxListedNames bounds the feature names in an error.
+const maxListedNames = 30
+
+// CheckFeatureNames returns an error with the fields of set that no run of the task has, such as
+// misspelled names.
+func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set sizing.Features) error {
+	recent, err := s.store.RecentTries(ctx, key, 1) // its schema has the features of all runs
+	if err != nil {
+		return err
+	}
+	var known []string
+	for i := range recent.Schema.Fields {
+		known = append(known, recent.Schema.Fields[i].Name)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	list := "the task has no features"
+	switch n := len(known); {
+	case n > maxListedNames:
+		list = fmt.Sprintf("known features: %s and %d more", strings.Join(known[:maxListedNames], ", "), n-maxListedNames)
+	case n > 0:
+		list = "known features: " + strings.Join(known, ", ")
+	}
+	var bad []sizing.FieldError
+	for _, name := range set.Names() {
+		if !slices.Contains(known, name) {
+			bad = append(bad, sizing.FieldError{Field: "set." + name, Detail: "is not a feature of this task; " + list})
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return &sizing.Error{Kind: sizing.Invalid, Detail: "what if: " + bad[0].Field + " " + bad[0].Detail, Fields: bad}
 }
 
 // GrantsWith returns the grants that the newest runs of a task would get now: with their own

@@ -78,14 +78,19 @@ func NewJobs(svc *service.Service) *Jobs {
 	return &Jobs{svc: svc, slot: make(chan struct{}, 1), jobs: map[string]*Job{}}
 }
 
-// Start starts a question. The error is NotFound if the task is unknown, and Exhausted if too
-// many questions wait.
+// Start starts a question. The error is NotFound if the task is unknown, Invalid if no run of it has
+// a feature to replace, and Exhausted if too many questions wait.
 func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	if bad := q.Validate(); len(bad) > 0 {
 		return nil, &sizing.Error{Kind: sizing.Invalid, Detail: "what if: some fields are invalid", Fields: bad}
 	}
 	if _, err := s.svc.TasksOf(ctx, q.Task); err != nil {
 		return nil, err
+	}
+	if len(q.Set) > 0 {
+		if err := s.svc.CheckFeatureNames(ctx, q.Task, q.Set); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the job continues after the request
 	j := &Job{ID: rand.Text(), Task: q.Task, done: make(chan struct{}), cancel: cancel, lastStatusAt: time.Now()}
