@@ -250,3 +250,16 @@ func TestMethodNotAllowedListsTheMethods(t *testing.T) {
 	assert.Equal(t, "GET, POST", a.header.Get("Allow"))
 	assert.Equal(t, http.StatusOK, e.do(http.MethodHead, "/healthz", "").status, "HEAD is served like GET")
 }
+
+func TestAContradictingLiftNamesItsOwnFields(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.post("/observe", `{`+try+`, "outcome": "oom_killed", "allocated": {"memory": "2Gi"}}`)
+	lift := e.do(http.MethodPost, "/retry-lift", `{`+killed+`, "failed": {"memory": "4Gi"}}`)
+	assert.Equal(t, http.StatusConflict, lift.status)
+	assert.Equal(t, []string{"failed.memory_bytes"}, lift.fields())
+	assert.NotContains(t, string(lift.body), "allocated")
+	lift = e.do(http.MethodPost, "/retry-lift", `{`+try+`, "reason": "app_oom", "failed": {"memory": "2Gi"}}`)
+	assert.Equal(t, http.StatusConflict, lift.status)
+	assert.Equal(t, []string{"reason"}, lift.fields())
+	assert.NotContains(t, string(lift.body), "outcome")
+}

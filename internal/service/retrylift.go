@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
@@ -112,12 +115,32 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 	case err != nil:
 		return err
 	case results[0].Err != nil:
-		return results[0].Err
+		return inLiftFields(results[0].Err)
 	}
 	// Observe does not apply a kill that was reported to another replica before.
 	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
 	s.tries.SetStatic(&ask.Try, answer.Static)
 	return nil
+}
+
+// liftFields are the fields of a LiftAsk from which a report takes a field of another name.
+var liftFields = map[string]string{"allocated.memory_bytes": "failed.memory_bytes", "outcome": "reason"}
+
+// inLiftFields returns the error of a report with the field names of a LiftAsk.
+func inLiftFields(err error) error {
+	var domain *sizing.Error
+	if !errors.As(err, &domain) {
+		return err
+	}
+	renamed := *domain
+	renamed.Fields = slices.Clone(domain.Fields)
+	for i := range renamed.Fields {
+		if name, ok := liftFields[renamed.Fields[i].Field]; ok {
+			renamed.Detail = strings.ReplaceAll(renamed.Detail, renamed.Fields[i].Field, name)
+			renamed.Fields[i].Field = name
+		}
+	}
+	return &renamed
 }
 
 // killsAtCap counts the task's kills at the cap. It returns 1, for this kill, if the read fails.
