@@ -263,3 +263,20 @@ func TestAContradictingLiftNamesItsOwnFields(t *testing.T) {
 	assert.Equal(t, []string{"reason"}, lift.fields())
 	assert.NotContains(t, string(lift.body), "outcome")
 }
+
+func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	for target, detail := range map[string]string{
+		"/predict?dag_id=d&task_id=t&try_number=x":                    "try_number must be an integer",
+		"/predict?dag_id=d&task_id=t&try_number=1.5":                  "try_number must be an integer",
+		"/predict?dag_id=d&task_id=t&try_number=99999999999999999999": "try_number must be an integer of at most 18 digits",
+		"/predict?dag_id=d&task_id=t&execution_timeout_seconds=1h":    "execution_timeout_seconds must be a number",
+		"/report?static=maybe":                                        "static must be true or false",
+	} {
+		assert.Contains(t, e.do(http.MethodGet, target, "").json()["detail"], detail, target)
+	}
+	batch := e.do(http.MethodPost, "/predict/batch", `{"predictions": [{`+key+`}]}`)
+	assert.Equal(t, []string{"predictions"}, batch.fields())
+	assert.Contains(t, batch.json()["detail"], "predictions is not a field of this request; the only one, which is required, is tasks")
+	assert.Contains(t, e.do(http.MethodPost, "/observe/batch", `{"tasks": []}`).json()["detail"], "is observations")
+}

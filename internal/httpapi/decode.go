@@ -165,7 +165,12 @@ func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.Raw
 		}
 		return err
 	})
-	return readFailure(json.Unmarshal(raw, body, s.strict, json.WithUnmarshalers(array)))
+	err = json.Unmarshal(raw, body, s.strict, json.WithUnmarshalers(array))
+	if semantic := (*json.SemanticError)(nil); errors.As(err, &semantic) && errors.Is(err, json.ErrUnknownName) {
+		name, _ := api.DescribeError(semantic)
+		return invalidFields([]sizing.FieldError{{Field: name, Detail: "is not a field of this request; the only one, which is required, is " + field}})
+	}
+	return readFailure(err)
 }
 
 // decodeItem reads an item of a batch with the strict decoder; decodeBatch checked its syntax.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -123,9 +124,26 @@ func paramFailure(err error) *failure {
 	case errors.As(err, &missing):
 		return invalidFields([]sizing.FieldError{{Field: missing.ParamName, Detail: "is required"}})
 	case errors.As(err, &format):
-		return invalidFields([]sizing.FieldError{{Field: format.ParamName, Detail: "has the wrong format; see /docs"}})
+		return invalidFields([]sizing.FieldError{{Field: format.ParamName, Detail: formatDetail(format.Err)}})
 	}
 	return internalError
+}
+
+// formatDetail describes a parameter that could not be parsed, in the words of a field of a body.
+func formatDetail(err error) string {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return "has the wrong format; see /docs"
+	}
+	switch {
+	case number.Func == "ParseBool":
+		return "must be true or false"
+	case number.Func == "ParseFloat":
+		return "must be a number"
+	case errors.Is(err, strconv.ErrRange):
+		return "must be an integer of at most 18 digits"
+	}
+	return "must be an integer"
 }
 
 // problem converts f to the body of an answer. For an item of a batch, prefix precedes the
