@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -76,7 +78,7 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	for i := range entries {
 		e := &entries[i]
 		a.Entries = append(a.Entries, AuditEntry{ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Namespace: e.Task.Namespace, DagID: e.Task.DAG, TaskID: e.Task.Task,
-			Changes: jsonChanges(e.Before, e.After), Reason: e.Reason})
+			Changes: changesOfEntry(e), Reason: e.Reason})
 	}
 	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
 }
@@ -98,6 +100,65 @@ func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter sto
 			return visible, nil
 		}
 		filter.Before = entries[len(entries)-1].ID
+	}
+}
+
+// changesOfEntry returns the changed fields of an entry.
+func changesOfEntry(e *store.AuditEntry) []PolicyChange {
+	if e.Action == store.PolicyChanged {
+		if changes, ok := policyChanges(e.Before, e.After); ok {
+			return changes
+		}
+	}
+	return jsonChanges(e.Before, e.After)
+}
+
+// policyChanges returns the fields in which two stored policies differ; ok is false if one cannot be
+// decoded. A policy that was never set has no JSON.
+func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
+	var a, b sizing.Policy
+	for _, stored := range []struct {
+		text   []byte
+		policy *sizing.Policy
+	}{{before, &a}, {after, &b}} {
+		if len(stored.text) > 0 && json.Unmarshal(stored.text, stored.policy) != nil {
+			return nil, false
+		}
+	}
+	changes = []PolicyChange{}
+	from, to := policyFields(&a), policyFields(&b)
+	for i := range from {
+		if from[i].value != to[i].value {
+			changes = append(changes, PolicyChange{from[i].name, from[i].value, to[i].value})
+		}
+	}
+	return changes, true
+}
+
+// policyField is a field of a policy with its name in the API, and its value as a person types it.
+type policyField struct{ name, value string }
+
+// policyFields lists the fields of a policy. A field that is not set is none or default.
+func policyFields(p *sizing.Policy) []policyField {
+	number := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	lifts := ""
+	if p.MaxLifts != nil {
+		lifts = strconv.Itoa(*p.MaxLifts)
+	}
+	edges := make([]string, len(p.Edges))
+	for i, edge := range p.Edges {
+		edges[i] = edge.String()
+	}
+	return []policyField{
+		{"mode", orDefault(string(p.Mode))}, {"floor", cmp.Or(exact(p.Floor), "none")}, {"cap", cmp.Or(exact(p.Cap), "none")},
+		{"risk_target", orDefault(number(p.RiskTarget))}, {"max_lifts", orDefault(lifts)}, {"limit_ratio", orDefault(number(p.LimitRatio))},
+		{"never_above_requested", strconv.FormatBool(p.NeverAbove)}, {"cpu_unmanaged", strconv.FormatBool(p.CPUUnmanaged)},
+		{"grid", orDefault(string(p.Grid))}, {"bin_edges", orDefault(strings.Join(edges, ", "))}, {"phases", orDefault(string(p.Phases))},
 	}
 }
 

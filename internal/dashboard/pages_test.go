@@ -223,3 +223,18 @@ func TestFactorsOfRecentTriesFollowTheirInputs(t *testing.T) {
 	require.Len(t, factors, 4)
 	require.Equal(t, 4, len(values))
 }
+
+func TestAuditShowsTheFieldsOfAPolicyAsPeopleTypeThem(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 3, rows)
+	require.NoError(t, e.svc.SetPolicy(t.Context(), key, sizing.Policy{Mode: sizing.Shadow, Cap: 384 * sizing.GiB, RiskTarget: 0.005}))
+	require.NoError(t, e.svc.SetPolicy(t.Context(), key, sizing.Policy{CPUUnmanaged: true}))
+	page := e.page("/ui/audit")
+	for _, change := range []string{
+		"mode default → shadow", "cap none → 384Gi", "risk_target default → 0.005", "mode shadow → default", "cap 384Gi → none",
+		"risk_target 0.005 → default", "cpu_unmanaged false → true",
+	} {
+		assert.Contains(t, page, "<div>"+change+"</div>")
+	}
+	assert.NotContains(t, page, "limit_ratio", "it did not change")
+}
