@@ -58,7 +58,7 @@ func Campaigns(w io.Writer, all []api.Campaign) error {
 	fmt.Fprintln(t, "id\tname\tdag_id\truns\tprofiled\tfailed\tstate")
 	for i := range all {
 		c := &all[i]
-		failed, state := 0, "active"
+		failed, state := 0, "running"
 		for _, s := range c.States {
 			if campaign.State(s.State).IsFailure() {
 				failed += s.Runs
