@@ -1716,7 +1716,7 @@ type Prediction struct {
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// Warnings Parts of the request that were ignored; absent if there are none.
+	// Warnings Implausible amounts, and parts of the request that were ignored, such as a feature of another kind; absent if there are none.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -2732,7 +2732,7 @@ type Voided struct {
 	Voided bool `json:"voided"`
 }
 
-// Warning One warning about an accepted report.
+// Warning One warning about an accepted request or report.
 type Warning struct {
 	// Detail Why the value is implausible and how the service handles it.
 	Detail string `json:"detail"`

@@ -63,3 +63,18 @@ func TestAnswerWarnsOfAFeatureOfAnotherKind(t *testing.T) {
 	assert.Equal(t, "features.rows", odd.Warnings[0].Field)
 	assert.Contains(t, odd.Warnings[0].Detail, `"n/a" is a category, and this feature is a number`)
 }
+
+func TestAPredictionWarnsOfAnImplausibleRequest(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	const task = `"dag_id": "d", "task_id": "bytes"`
+	var p struct {
+		Warnings []struct{ Field, Detail string }
+	}
+	e.post("/predict", `{`+task+`, "requested": {"memory": "4"}}`).into(&p)
+	require.Len(t, p.Warnings, 1)
+	assert.Equal(t, "requested.memory_bytes", p.Warnings[0].Field)
+	assert.Equal(t, "4 bytes is less than any container uses: check the unit", p.Warnings[0].Detail)
+	explained := e.post("/explain", `{`+task+`, "requested": {"memory": "4"}}`).json()
+	assert.Contains(t, explained["text"], "4 bytes is less than any container uses")
+	assert.NotContains(t, string(e.post("/predict", `{`+task+`, "requested": {"memory": "1Mi"}}`).body), "warnings")
+}

@@ -35,7 +35,7 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 	}
 	now := s.cfg.Now()
 	run := s.priorKills(ctx, ask)
-	e := &ExplainedAnswer{Allocation: sizing.Allocation{Task: ask.Try.TaskKey, Mode: sizing.Enforce}}
+	e := &ExplainedAnswer{Allocation: sizing.Allocation{Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: ask.Warnings()}}
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
 	isDecoded := s.allocateExplained(task, ask, &run, e, now)

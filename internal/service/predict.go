@@ -23,9 +23,9 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	s.predictions.Add(1)
 	now := s.cfg.Now()
-	ignored := ask.BoundContext()
+	warnings := append(ask.BoundContext(), ask.Warnings()...)
 	run := s.priorKills(ctx, ask)
-	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: ignored}
+	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: warnings}
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
 	if ask.Timeout > 0 {

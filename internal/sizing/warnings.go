@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The thresholds for warnings about valid reports. The scale of a peak is the allocation or, if that
+// The thresholds for warnings about valid reports and asks. The scale of a peak is the allocation or, if that
 // is unknown, the request.
 const (
 	minContainer    = MiB      // memory of a pause container; no program uses less
@@ -48,6 +48,19 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	return all
 }
 
+// Warnings lists the fields of a valid ask that are suspicious without any history.
+func (a *Ask) Warnings() []FieldError {
+	if m := a.Requested.Memory; m > 0 && m < minContainer {
+		return []FieldError{{"requested.memory_bytes", lessThanAContainer(m)}}
+	}
+	return nil
+}
+
+// lessThanAContainer returns a warning about an amount below minContainer.
+func lessThanAContainer(b Bytes) string {
+	return fmt.Sprintf("%d bytes is less than any container uses: check the unit", b)
+}
+
 // unlikelyPeak returns a warning about a peak; "" if the peak is plausible.
 func (o *Observation) unlikelyPeak(peak Bytes) string {
 	scale, of, factor := o.Allocated.Memory, "allocated", unitFactor
@@ -60,7 +73,7 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	case o.Outcome == Success && scale > 0 && times*factor < 1:
 		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, unitHint(peak, scale))
 	case o.Outcome == Success && peak < minContainer:
-		return fmt.Sprintf("%d bytes is less than any container uses: check the unit", peak)
+		return lessThanAContainer(peak)
 	case o.Outcome == OOMKilled && peak == o.MemoryMax && float64(peak) < minPeakAtOOM*float64(o.Allocated.Memory):
 		return fmt.Sprintf("%d bytes is %.2g of the %s allocated, and a container that is killed at its limit used all of it: "+
 			"was another process, or the whole node, out of memory? The allocation counts as too little", peak, float64(peak)/float64(o.Allocated.Memory), o.Allocated.Memory.Approx())

@@ -59,7 +59,8 @@ class Prediction:
             three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that
             does not
             resize, or can no longer do so, uses it.
-        warnings (list[Warning_] | Unset): Parts of the request that were ignored; absent if there are none.
+        warnings (list[Warning_] | Unset): Implausible amounts, and parts of the request that were ignored, such as a
+            feature of another kind; absent if there are none.
     """
 
     prediction_id: str

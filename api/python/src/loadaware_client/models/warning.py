@@ -10,7 +10,7 @@ T = TypeVar("T", bound="Warning_")
 
 @_attrs_define
 class Warning_:
-    """One warning about an accepted report.
+    """One warning about an accepted request or report.
 
     Attributes:
         field (str): The field as the client wrote it: `memory_max_bytes`, `observations[3].features`.
