@@ -36,7 +36,7 @@ func truncatedGzip(t *testing.T) string {
 	zip := gzip.NewWriter(&zipped)
 	fmt.Fprint(zip, csvHeader)
 	for n := range 5000 {
-		fmt.Fprintf(zip, "d,cut,r%d,%d\n", n, 1000+n*7919%100_000)
+		fmt.Fprintf(zip, "d,cut,r%d,%d\n", n, (1000+n*7919%100_000)*1000)
 	}
 	require.NoError(t, zip.Close())
 	return zipped.String()[:zipped.Len()/2]

@@ -36,7 +36,7 @@ func TestImportStoresStructureOfColumnUpstream(t *testing.T) {
 	server := startServer(t, database(t))
 	rows := structureHeader
 	for run := range 40 {
-		for _, task := range []string{"a,%d,1000000,10,", "b,%d,1000000,20,a", "c,%d,1000000,40,a; b;gate", `d,%d,1000000,5,"[""a""]"`} {
+		for _, task := range []string{"a,%d,100000000,10,", "b,%d,100000000,20,a", "c,%d,100000000,40,a; b;gate", `d,%d,100000000,5,"[""a""]"`} {
 			rows += "etl," + fmt.Sprintf(task, run) + "\n"
 		}
 	}
@@ -53,12 +53,12 @@ func TestImportStoresStructureOfColumnUpstream(t *testing.T) {
 	assert.InDelta(t, 15, ends["d"], 1e-6)
 	assert.Contains(t, ends, "gate", "an upstream task without rows")
 
-	code, _, stderr = invoke(t, structureHeader+"etl,a,r2,1000000,10,c\netl,c,r2,1000000,40,a\n", "import", "--url", server.url, "-")
+	code, _, stderr = invoke(t, structureHeader+"etl,a,r2,100000000,10,c\netl,c,r2,100000000,40,a\n", "import", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, `structure of DAG etl: tasks[0].upstream "a" depends on itself`)
 	assert.InDelta(t, 70, forecastEnds(t, server.url, "etl")["c"], 1e-6, "the stored structure stays")
 
-	code, _, stderr = invoke(t, structureHeader+"etl,a,r3,1000000,10,b;/x\netl,a,r4,1000000,10,[1\n", "import", "--dry-run", "-")
+	code, _, stderr = invoke(t, structureHeader+"etl,a,r3,100000000,10,b;/x\netl,a,r4,100000000,10,[1\n", "import", "--dry-run", "-")
 	assert.Equal(t, 3, code)
 	assert.Contains(t, stderr, `line 2: upstream: the task id "/x" must not contain '/'; write ids such as extract;transform`)
 	assert.Contains(t, stderr, `line 3: upstream: "[1" is not a JSON list of task ids`)

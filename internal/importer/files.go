@@ -156,13 +156,14 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch.
+// rows sends the readable rows of a file batch by batch. It sends none before the unit check is decided.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
+	units := newUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)
 	for row, err := range in.All() {
 		var rowError *file.RowError
 		if err != nil && !errors.As(err, &rowError) {
-			if sendErr := i.send(ctx, batch); sendErr != nil {
+			if sendErr := i.sendChecked(ctx, batch, &units); sendErr != nil {
 				return errors.Join(sendErr, err)
 			}
 			return &fileError{err}
@@ -173,14 +174,29 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 			continue
 		}
 		i.warnings.zones.add(row.Zoneless, row.Line)
-		if batch = append(batch, row); len(batch) == cap(batch) {
-			if err := i.send(ctx, batch); err != nil {
+		batch = append(batch, row)
+		if units.add(&row.Observation) && len(batch) >= i.batchSize {
+			if err := i.sendChecked(ctx, batch, &units); err != nil {
 				return err
 			}
 			batch = batch[:0]
 		}
 	}
-	return i.send(ctx, batch)
+	return i.sendChecked(ctx, batch, &units)
+}
+
+// sendChecked sends rows in batches, or rejects them all if their peaks have another unit.
+func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *unitCheck) error {
+	if err := units.err(); err != nil {
+		i.counts.rejected += len(rows)
+		return &fileError{err}
+	}
+	for batch := range slices.Chunk(rows, i.batchSize) {
+		if err := i.send(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // send records a batch and counts the results.

@@ -21,7 +21,7 @@ func TestUnreadFilesAreNamedIfServerIsUnavailable(t *testing.T) {
 	var names []string
 	for _, name := range []string{"a.csv", "b.csv"} {
 		name = filepath.Join(t.TempDir(), name)
-		require.NoError(t, os.WriteFile(name, []byte("dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n"), 0o600))
+		require.NoError(t, os.WriteFile(name, []byte("dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1000000000\n"), 0o600))
 		names = append(names, name)
 	}
 	var out, errors bytes.Buffer

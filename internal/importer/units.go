@@ -4,7 +4,57 @@ import (
 	"fmt"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
+
+const (
+	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
+	maxHeldRows = 10_000
+	// minSmallPeaks is the least number of peaks that shows another unit before the end of a file.
+	minSmallPeaks = 8
+)
+
+// unitCheck finds out, before the first row of a CSV is sent, whether its peaks have another unit: no
+// peak reaches 1 MiB. A server could not take a wrong unit back: the same rows in the right unit
+// contradict the stored ones.
+type unitCheck struct {
+	decided bool
+	rows    int // number of rows so far
+	peaks   int // number of rows with a peak, all below 1 MiB
+}
+
+// newUnitCheck returns the check of a file. A named unit is right, and JSON lines are always in bytes.
+func newUnitCheck(layout *file.Layout, in *file.Reader) unitCheck {
+	return unitCheck{decided: layout.Unit != "" || !in.IsCSV()}
+}
+
+// add adds a row and reports whether the rows so far can be sent or rejected.
+func (u *unitCheck) add(o *sizing.Observation) bool {
+	if u.decided {
+		return true
+	}
+	u.rows++
+	switch peak := max(o.MemoryMax, o.MemorySampled); {
+	case peak >= sizing.MiB:
+		u.decided, u.peaks = true, 0
+	case peak > 0:
+		u.peaks++
+	}
+	u.decided = u.decided || u.rows >= maxHeldRows
+	if u.decided && u.peaks < minSmallPeaks {
+		u.peaks = 0
+	}
+	return u.decided
+}
+
+// err returns the error of a file without a plausible peak, or nil.
+func (u *unitCheck) err() error {
+	if u.peaks == 0 {
+		return nil
+	}
+	return sizing.Errorf(sizing.Invalid, "%d rows look like another unit: every peak is below 1 MiB, so nothing of the file was imported; "+
+		"name the unit, such as --unit MiB, or --unit B if they are bytes", u.peaks)
+}
 
 // unitRows counts the successes in a file whose peaks are so far below the allocation or the
 // request that the memory columns probably have another unit.

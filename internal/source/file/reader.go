@@ -99,6 +99,9 @@ func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 	return &Reader{rows: rows}, nil
 }
 
+// IsCSV reports whether the stream is CSV and not JSON lines.
+func (r *Reader) IsCSV() bool { _, isCSV := r.rows.(*csvReader); return isCSV }
+
 // gunzip decompresses r if it begins with the magic bytes of gzip (RFC 1952).
 func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
 	if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {
