@@ -23,6 +23,7 @@ type Archive struct {
 	Runs  []campaign.ArchivedRun // one for each run id, or for each line of a list of runs
 	Rows  []sizing.Observation
 	RunOf []int // index in Runs of the run of each row
+	Lines []int // line of each row
 }
 
 // runLine is one line of a list of runs in JSON.
@@ -77,8 +78,54 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 		known[dag][o.Try.RunID] = n
 		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second), Conf: confOf(o.Features)})
 	}
-	a.Rows, a.RunOf = append(a.Rows, *o), append(a.RunOf, n)
+	a.Rows, a.RunOf, a.Lines = append(a.Rows, *o), append(a.RunOf, n), append(a.Lines, row.Line)
 	return nil
+}
+
+// CheckDAG returns an error that names the first row of another DAG. A list of runs names no DAG.
+func (a *Archive) CheckDAG(dag string) error {
+	for i := range a.Rows {
+		if other := a.Rows[i].Try.DAG; other != dag {
+			return sizing.Errorf(sizing.Invalid, "line %d: the run %q is of DAG %q, not of DAG %q", a.Lines[i], a.Rows[i].Try.RunID, other, dag)
+		}
+	}
+	return nil
+}
+
+// OfDAG returns the part of the archive with the runs of a DAG, and an error if there is none. A list
+// of runs names no DAG and is returned unchanged.
+func (a *Archive) OfDAG(dag string) (*Archive, error) {
+	if len(a.Rows) == 0 {
+		return a, nil
+	}
+	isOf, others := make([]bool, len(a.Runs)), map[string]bool{}
+	for i, run := range a.RunOf {
+		isOf[run] = a.Rows[i].Try.DAG == dag
+		others[a.Rows[i].Try.DAG] = true
+	}
+	if !others[dag] {
+		return nil, sizing.Errorf(sizing.Invalid, "no row is of DAG %q; the rows are of %s", dag, strings.Join(slices.Sorted(maps.Keys(others)), ", "))
+	}
+	return a.filter(func(run int) bool { return isOf[run] }), nil
+}
+
+// filter returns the part of the archive with the runs, by index, for which keep returns true.
+func (a *Archive) filter(keep func(run int) bool) *Archive {
+	part := &Archive{}
+	position := make([]int, len(a.Runs)) // index in part of each run; −1 if it is left out
+	for i := range a.Runs {
+		position[i] = -1
+		if keep(i) {
+			position[i] = len(part.Runs)
+			part.Runs = append(part.Runs, a.Runs[i])
+		}
+	}
+	for i, run := range a.RunOf {
+		if position[run] >= 0 {
+			part.Rows, part.RunOf, part.Lines = append(part.Rows, a.Rows[i]), append(part.RunOf, position[run]), append(part.Lines, a.Lines[i])
+		}
+	}
+	return part
 }
 
 // confOf returns features as the conf of a DAG run.
@@ -128,21 +175,7 @@ func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known
 		isKnown[keyOf(&registered[i])] = true
 		known = append(known, Candidate{Features: registered[i].Features()})
 	}
-	rest = &Archive{}
-	position := make([]int, len(a.Runs)) // index in rest of each run; −1 if it is registered
-	for i := range a.Runs {
-		position[i] = -1
-		if !isKnown[keyOf(&a.Runs[i])] {
-			position[i] = len(rest.Runs)
-			rest.Runs = append(rest.Runs, a.Runs[i])
-		}
-	}
-	for i, run := range a.RunOf {
-		if position[run] >= 0 {
-			rest.Rows, rest.RunOf = append(rest.Rows, a.Rows[i]), append(rest.RunOf, position[run])
-		}
-	}
-	return rest, known
+	return a.filter(func(run int) bool { return !isKnown[keyOf(&a.Runs[run])] }), known
 }
 
 // Write writes runs as JSON lines that Read reads.

@@ -29,7 +29,26 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	if err != nil {
 		return err
 	}
+	campaign, err := campaignPath(args[0], "")
+	if err != nil {
+		return err
+	}
+	if err := f.checkDAG(ctx, campaign, args[1], archive); err != nil {
+		return err
+	}
 	return f.send(ctx, con, f.Server(), path, archive.Runs)
+}
+
+// checkDAG returns an error if a row of the archive is of another DAG than the campaign.
+func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive *suggest.Archive) error {
+	var c api.Campaign
+	if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
+		return err
+	}
+	if err := archive.CheckDAG(c.DagID); err != nil {
+		return fmt.Errorf("register runs with campaign %d: %s: %w, which the campaign reproduces; leave out the rows of other DAGs", c.ID, name, err)
+	}
+	return nil
 }
 
 // send registers runs and prints how many are new.
@@ -60,6 +79,11 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	archive, err := f.archive(ctx, con, args)
 	if err != nil {
 		return err
+	}
+	if *f.campaign > 0 && len(args) == 1 {
+		if err := f.checkDAG(ctx, fmt.Sprintf("/campaigns/%d", *f.campaign), args[0], archive); err != nil {
+			return err
+		}
 	}
 	registered, err := f.registered(ctx)
 	if err != nil {
@@ -108,7 +132,14 @@ func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []str
 	case *f.count < 1:
 		return nil, cli.UsageErrorf("--count must be at least 1, not %d", *f.count)
 	case len(args) == 1 && !f.Given("airflow-url"):
-		return readArchive(con, args[0])
+		archive, err := readArchive(con, args[0])
+		if err != nil || *f.dag == "" {
+			return archive, err
+		}
+		if archive, err = archive.OfDAG(*f.dag); err != nil {
+			return nil, fmt.Errorf("choose the runs of --dag: %s: %w", args[0], err)
+		}
+		return archive, nil
 	case len(args) == 0 && f.AirflowURL != "" && *f.dag != "":
 		return f.readAirflow(ctx, con)
 	}

@@ -18,7 +18,7 @@ import (
 
 const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
        loadaware campaign register ID ARCHIVE.csv
-       loadaware campaign suggest ARCHIVE.csv [--count N] [--campaign ID]
+       loadaware campaign suggest ARCHIVE.csv [--dag DAG] [--count N] [--campaign ID]
        loadaware campaign suggest --airflow-url URL --dag DAG [--count N] [--campaign ID]
        loadaware campaign status [ID]
        loadaware campaign reset ID RUN --to 0|17|37
@@ -56,7 +56,7 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 	f := &campaignFlags{
 		Command:   cmd,
 		namespace: cmd.NamespaceFlag(),
-		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced"),
+		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced; suggest: only its runs, all if empty"),
 		pool:      cmd.String("pool", "", "Airflow pool of the reproduced tasks"),
 		conf:      cmd.String("conf", "", "sandbox settings as a JSON object, or @FILE"),
 		version:   cmd.String("dag-version", "", "version of the DAG that must be deployed"),
