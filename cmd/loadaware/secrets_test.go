@@ -77,7 +77,7 @@ func TestDatabaseErrorOmitsPassword(t *testing.T) {
 			t.Setenv("DATABASE_URL", dsn)
 			t.Setenv("LOADAWARE_LOG_LEVEL", "debug")
 			t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1") // no server listens there
-			code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n", args...)
+			code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1000000000\n", args...)
 			assert.NotZero(t, code, "%s with %s", args, dsn)
 			assert.NotEmpty(t, stderr)
 			assert.Empty(t, leaks(out+stderr, password), "%s with %s prints: %s%s", args, dsn, out, stderr)

@@ -73,7 +73,7 @@ func TestSecondServerReportsAddressOfFirst(t *testing.T) {
 		assert.Contains(t, stderr, fmt.Sprint(first.cmd.Process.Pid), name)
 	}
 	t.Run("an import into the folder uses the first server", func(t *testing.T) {
-		code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,imported,r1,1000\n", "import", "--data", dir, "-")
+		code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,imported,r1,1000000000\n", "import", "--data", dir, "-")
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "1 new")
 		assert.Equal(t, 1, first.observations("crash", "imported"))
@@ -152,7 +152,7 @@ func TestTokensAreRequired(t *testing.T) {
 	fields := strings.Fields(out) // token: TOKEN granted: GRANT
 	require.Len(t, fields, 4)
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+fields[3]))
-	row := "dag_id,task_id,run_id,memory_max_bytes\nd,t,r1,1000\n"
+	row := "dag_id,task_id,run_id,memory_max_bytes\nd,t,r1,1000000000\n"
 	code, _, stderr := invoke(t, row, "import", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "--token")
