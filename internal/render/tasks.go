@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -13,10 +12,6 @@ import (
 func Tasks(w io.Writer, format string, tasks []api.TaskSummary) error {
 	if format == "json" {
 		return JSON(w, map[string]any{"tasks": tasks})
-	}
-	if len(tasks) == 0 && format == "table" {
-		_, err := fmt.Fprintln(w, "the server has no tasks yet; report runs to POST /observe, or import a history with loadaware import")
-		return err
 	}
 	table := Table{Header: []string{"namespace", "dag_id", "task_id", "group", "model", "last_seen", "largest_peak", "observations", "kills"}, TextColumns: 6}
 	for i := range tasks {
