@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/cli"
@@ -92,11 +94,45 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
+	if rest[0] != "get" {
+		noteUnreported(ctx, con, server, key)
+	}
 	if *format == "json" {
 		return render.JSON(con.Out, p)
 	}
 	render.Policy(con.Out, key, &p)
 	return nil
+}
+
+// maxNamedTasks limits the tasks in the note of noteUnreported.
+const maxNamedTasks = 5
+
+// noteUnreported prints a note if the server has no report of the task, because its ids may be
+// misspelt. A policy may precede the first run, so it is no error, and neither is a failure here.
+func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
+	var profile api.TaskProfile
+	err := server.Call(ctx, http.MethodGet, client.TaskPath(key, ""), nil, &profile)
+	if err != nil && !client.IsStatus(err, http.StatusNotFound) || profile.Observations > 0 {
+		return
+	}
+	tasks, err := readTasks(ctx, server, key.Namespace)
+	if err != nil {
+		return
+	}
+	var known []string
+	for i := range tasks {
+		if t := &tasks[i]; t.DagID == key.DAG && t.Observations > 0 {
+			known = append(known, t.TaskID)
+		}
+	}
+	others := "; no task of this DAG is known"
+	if len(known) > 0 {
+		others = "; known tasks of " + key.DAG + ": " + strings.Join(known[:min(len(known), maxNamedTasks)], ", ")
+	}
+	if len(known) > maxNamedTasks {
+		others += ", …"
+	}
+	fmt.Fprintf(con.Err, "note: the server has no report of task %s yet%s\n", key, others)
 }
 
 // change reads the policy, applies the flags and writes it back. An unknown task has the

@@ -125,6 +125,25 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 	assert.Contains(t, out, "pricing/load\n  mode                   enforce\n  floor                  none\n")
 }
 
+func TestPolicyOfUnreportedTaskCausesNote(t *testing.T) {
+	server := startWithHistory(t)
+	t.Setenv("LOADAWARE_URL", server.url)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a misspelt task":        {[]string{"reset", "pricing", "lod"}, "note: the server has no report of task pricing/lod yet; known tasks of pricing: load\n"},
+		"an unknown DAG":         {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG is known\n"},
+		"a task with its policy": {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG is known\n"},
+		"a known task":           {[]string{"set", "pricing/load", "--mode", "enforce"}, ""},
+	} {
+		code, out, stderr := invoke(t, "", append([]string{"policy"}, c.args...)...)
+		assert.Zero(t, code, name)
+		assert.Contains(t, out, "  mode  ", name)
+		assert.Equal(t, c.want, stderr, name)
+	}
+}
+
 func TestServerCommandErrors(t *testing.T) {
 	server := startWithHistory(t)
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
