@@ -26,10 +26,18 @@ func parseNumber(cell string) (float64, bool) {
 	return v, err == nil
 }
 
+// notNumber returns the error of a cell that is not a number, such as "a number of bytes, such as 7".
+func notNumber(cell, what string) error {
+	if _, ok := parseNumber(strings.Replace(cell, ",", ".", 1)); ok && strings.Contains(cell, ",") {
+		return fmt.Errorf("%.40q is not %s; write the decimal comma as a point, and no separator of thousands", cell, what)
+	}
+	return fmt.Errorf("%.40q is not %s", cell, what)
+}
+
 func parseBytes(cell string, b *sizing.Bytes) error {
 	v, ok := parseNumber(cell)
 	if !ok {
-		return fmt.Errorf("%.40q is not a number of bytes, such as 3560151999", cell)
+		return notNumber(cell, "a number of bytes, such as 3560151999")
 	}
 	if !(v > 0 && v <= sizing.MaxBytes) {
 		return fmt.Errorf("%.40q must be 1 to %d bytes; leave the cell empty if unknown", cell, int64(sizing.MaxBytes))
@@ -42,7 +50,7 @@ func parseBytes(cell string, b *sizing.Bytes) error {
 func parseCores(cell string, c *sizing.Cores) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > float64(sizing.MaxCores) {
-		return fmt.Errorf("%.40q is not a number of cores, such as 0.76", cell)
+		return notNumber(cell, "a number of cores, such as 0.76")
 	}
 	*c = sizing.Cores(v)
 	return nil
@@ -52,7 +60,7 @@ func parseCores(cell string, c *sizing.Cores) error {
 func parseSeconds(cell string, d *time.Duration) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > sizing.MaxDuration.Seconds() {
-		return fmt.Errorf("%.40q is not a number of seconds from 0 to %.0f", cell, sizing.MaxDuration.Seconds())
+		return notNumber(cell, fmt.Sprintf("a number of seconds from 0 to %.0f", sizing.MaxDuration.Seconds()))
 	}
 	*d = time.Duration(math.Round(v*1e6)) * time.Microsecond
 	return nil
@@ -72,6 +80,9 @@ func parseInt(cell string, i *int) error {
 
 func parseOutcome(cell string, o *sizing.Outcome) error {
 	outcome, ok := sizing.ParseOutcome(strings.TrimSpace(cell))
+	if _, isLower := sizing.ParseOutcome(strings.ToLower(strings.TrimSpace(cell))); !ok && isLower {
+		return fmt.Errorf("%.40q is not an outcome; write it in lower case", cell)
+	}
 	if !ok {
 		return fmt.Errorf("%.40q must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable", cell)
 	}
@@ -107,7 +118,7 @@ func isPlausibleYear(t time.Time) bool {
 func parseLoad(cell string, o *sizing.Observation) error {
 	v, ok := parseNumber(cell)
 	if !ok {
-		return fmt.Errorf("%.40q is not a number from 0 to 1", cell)
+		return notNumber(cell, "a number from 0 to 1")
 	}
 	o.Placement.ClusterLoad = &v
 	return nil

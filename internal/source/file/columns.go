@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -128,7 +127,7 @@ func usageColumn(field int, name string) column {
 		set: func(o *sizing.Observation, cell string) error {
 			v, ok := parseNumber(cell)
 			if !ok {
-				return fmt.Errorf("%.40q is not a number", cell)
+				return notNumber(cell, "a number")
 			}
 			o.Usage = o.Usage.Set(field, v)
 			return nil

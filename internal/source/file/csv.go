@@ -38,6 +38,10 @@ func openCSV(in *lines, layout Layout) (*csvReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.Contains(first.text, ";") && !strings.Contains(first.text, ",") {
+		return nil, sizing.Errorf(sizing.Invalid, "line %d: the columns are separated by semicolons, and only commas are read; convert the file, for example "+
+			`with Python: pandas.read_csv("old.csv", sep=";", decimal=",").to_csv("new.csv", index=False)`, first.number)
+	}
 	names, err := c.split(first.text)
 	if err != nil {
 		return nil, sizing.Errorf(sizing.Invalid, "line %d: parse the CSV header: %w", first.number, err)
@@ -51,6 +55,8 @@ func openCSV(in *lines, layout Layout) (*csvReader, error) {
 		column := strings.TrimSpace(name)
 		name, set := layout.field(column), layout.setter(column)
 		switch {
+		case set == nil && cellSetter(strings.ToLower(column)) != nil:
+			unknown = append(unknown, fmt.Sprintf("%.60q (write it in lower case)", name))
 		case set == nil:
 			unknown = append(unknown, fmt.Sprintf("%.60q", name))
 		case seen[name] && name != "":

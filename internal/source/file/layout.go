@@ -71,7 +71,7 @@ func (l *Layout) setter(column string) func(*sizing.Observation, string) error {
 	return func(o *sizing.Observation, cell string) error {
 		v, ok := parseNumber(cell)
 		if !ok {
-			return fmt.Errorf("%.40q is not a number of %s, such as 3.56", cell, l.Unit)
+			return notNumber(cell, "a number of "+l.Unit+", such as 3.56")
 		}
 		unit, err := unitBytes(l.Unit)
 		if err != nil {

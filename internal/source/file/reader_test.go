@@ -101,6 +101,7 @@ func TestReaderReportsBadCSVRowAndContinues(t *testing.T) {
 	const header = "dag_id,task_id,run_id,memory_max_bytes,feature.f\n"
 	for claim, c := range map[string]struct{ bad, message string }{
 		"a word instead of a number":   {"d,t,r,much,x\n", `line 3: memory_max_bytes: "much" is not a number of bytes, such as 3560151999`},
+		"a decimal comma":              {"d,t,r,\"3622,81\",x\n", `line 3: memory_max_bytes: "3622,81" is not a number of bytes, such as 3560151999; write the decimal comma as a point, and no separator of thousands`},
 		"zero bytes":                   {"d,t,r,0,x\n", `line 3: memory_max_bytes: "0" must be 1 to 9007199254740992 bytes; leave the cell empty if unknown`},
 		"bytes below zero":             {"d,t,r,-5,x\n", `line 3: memory_max_bytes: "-5" must be 1 to 9007199254740992 bytes; leave the cell empty if unknown`},
 		"too many bytes":               {"d,t,r,1e400,x\n", `line 3: memory_max_bytes: "1e400" is not a number of bytes, such as 3560151999`},
@@ -121,6 +122,12 @@ func TestReaderReportsBadCSVRowAndContinues(t *testing.T) {
 			assert.Equal(t, []int{2, 4, 5}, []int{rows[0].Line, rows[1].Line, rows[2].Line})
 		})
 	}
+}
+
+func TestOutcomeInCapitalsIsExplained(t *testing.T) {
+	_, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,outcome\nd,t,r,1000,SUCCESS\nd,t,r,1000,done\n"))
+	assert.Equal(t, []string{`line 2: outcome: "SUCCESS" is not an outcome; write it in lower case`,
+		`line 3: outcome: "done" must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable`}, messages)
 }
 
 func TestReaderKeepsRowsBetweenTwoStrayQuotes(t *testing.T) {
@@ -144,7 +151,8 @@ func TestOpenReportsAllFaultsOfHeader(t *testing.T) {
 		"unknown and missing":      {"dag_id,task_id,memory,run\n", `unknown "memory", "run"; missing run_id, memory_max_bytes; use the columns namespace, dag_id,`},
 		"duplicate":                {"dag_id,task_id,run_id,memory_max_bytes,run_id\n", "duplicate run_id"},
 		"a feature without a name": {"dag_id,task_id,run_id,memory_max_bytes,feature.\n", `unknown "feature."`},
-		"semicolons":               {"dag_id;task_id;run_id;memory_max_bytes\n", "separated by commas"},
+		"semicolons":               {"dag_id;task_id;run_id;memory_max_bytes\n", "line 1: the columns are separated by semicolons, and only commas are read; convert the file"},
+		"capitals":                 {"DAG_ID,task_id,run_id,memory_max_bytes\n", `unknown "DAG_ID" (write it in lower case); missing dag_id`},
 		"an empty stream":          {"", "the file is empty"},
 		"only blank lines":         {"\n \r\n\n", "the file is empty"},
 		"a bare quote":             {"dag\"id\n", "parse the CSV header"},
