@@ -114,8 +114,8 @@ var mayImport = map[string][]string{
 	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/insight/…", "internal/sizing", "internal/campaign", "internal/store", "internal/service", "internal/trainer", "internal/usageprofile", "internal/taskplan"},
 	"cmd/loadaware":       {"api", "migrations", "internal/…"},
 
-	"internal/cli":             {"internal/client", "internal/config", "internal/httpserver", "internal/importer", "internal/render", "internal/sizing"},
-	"internal/cli/campaigns":   {"api", "internal/campaign", "internal/campaign/suggest", "internal/cli", "internal/client", "internal/render", "internal/sizing", "internal/source/airflow"},
+	"internal/cli":             {"internal/client", "internal/config", "internal/httpserver", "internal/importer", "internal/render", "internal/sizing", "internal/source/file"},
+	"internal/cli/campaigns":   {"api", "internal/campaign", "internal/campaign/suggest", "internal/cli", "internal/client", "internal/render", "internal/sizing", "internal/source/airflow", "internal/source/file"},
 	"internal/cli/experiments": {"internal/app", "internal/cli", "internal/client", "internal/experiment", "internal/experiment/tracking", "internal/ml/score", "internal/pglocal", "internal/store", "internal/store/postgres"},
 
 	"internal/config":              {"internal/cgroup", "internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},

@@ -20,7 +20,8 @@ const backtestUsage = `[flags] FILE…
 Replays history in order of started_at, and compares the wastage of loadaware and of other
 policies. Every policy predicts a row before it receives the result. A FILE is CSV
 or JSON lines as in loadaware import, plain or gzip; - is standard input. Each file is a
-separate trace. Nothing is stored, and no server is needed.
+separate trace. Nothing is stored, and no server is needed. --map and --unit read a CSV with
+other column names and units.
 
 The wastage is divided by cause (cold start: a success that was sized without a model of its
 task; margin: another success; kills: the whole allocation of killed tries; cap: a success at
@@ -101,12 +102,16 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	taskWastage := cmd.Bool("task-wastage", false, "print the wastage by cause and by run for each task and policy; json and csv always contain it")
 	settings := newSettingsFlags(cmd)
 	durations := cmd.Bool("durations", false, "evaluate the predicted run times instead: coverage, errors, and the distance to the later runs; -o table, markdown or json")
+	columns := cmd.LayoutFlags()
 	similarBy := cmd.String("similar-by", "", "with --durations: names of metadata, separated by commas; run times of never-seen tasks are compared with the mean of earlier runs with the same values")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return nil, err
 	}
-	b := &backtestFlags{files: files, layout: backtest.Layout{Format: *format, TaskWastage: *taskWastage}, only: backtest.Selection{Tasks: cli.SplitList(*tasks), Limit: *limit}, durations: *durations}
+	if err := cli.CheckLayout(columns); err != nil {
+		return nil, err
+	}
+	b := &backtestFlags{files: files, layout: backtest.Layout{Format: *format, TaskWastage: *taskWastage}, only: backtest.Selection{Tasks: cli.SplitList(*tasks), Limit: *limit, Layout: *columns}, durations: *durations}
 	b.cfg = backtest.Config{Delayed: *feedback == "delayed", Skip: *skip, TimeToFailure: *ttf, SimilarBy: cli.SplitList(*similarBy), DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
 	if b.cfg.Settings, err = settings.policy(); err != nil {
 		return nil, err

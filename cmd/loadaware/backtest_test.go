@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +29,19 @@ func TestBacktestReplaysStandardInput(t *testing.T) {
 	assert.Equal(t, 2, reports[0].Rows)
 	assert.InDelta(t, 6+5, reports[0].Results[0].WastedGBh, 1e-9, "static: 8 GB for peaks of 2 and 3 GB")
 	assert.InDelta(t, 6+1+1, reports[0].Results[1].WastedGBh, 1e-9, "max: 8 GB for 2, a kill of 2 GB after half an hour, then 4 GB for 3")
+}
+
+func TestBacktestReadsOtherColumnsAndUnits(t *testing.T) {
+	args := []string{"backtest", "-", "-o", "json", "--policies", "static,max"}
+	code, want, stderr := invoke(t, twoTasks, args...)
+	require.Zero(t, code, stderr)
+	other := strings.NewReplacer("memory_max_bytes", "peak", "2e9", "2", "3e9", "3").Replace(twoTasks)
+	code, got, stderr := invoke(t, other, append(args, "--map", "peak=memory_max_bytes", "--unit", "GB")...)
+	require.Zero(t, code, stderr)
+	assert.Equal(t, want, got)
+	code, _, stderr = invoke(t, other, append(args, "--unit", "gigs")...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, `--map or --unit: "gigs" is not a unit of memory`)
 }
 
 func TestBacktestErrors(t *testing.T) {

@@ -71,3 +71,11 @@ func TestCampaignTakesOnlyRunsOfItsDAG(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, `choose the runs of --dag: -: no row is of DAG "nope"; the rows are of pricing, umsatz`)
 }
+
+func TestSuggestReadsOtherColumns(t *testing.T) {
+	const history = "pipeline,task_id,run_id,started_at,peak,rows\netl,load,r1,2020-01-01T02:00:00Z,1.5,7\n"
+	code, out, stderr := invoke(t, history, "campaign", "suggest", "-", "-o", "json", "--unit", "GB",
+		"--map", "pipeline=dag_id", "--map", "peak=memory_max_bytes", "--map", "rows=feature.rows")
+	require.Zero(t, code, stderr)
+	assert.Contains(t, out, `"conf":{"rows":7}`)
+}

@@ -44,17 +44,14 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	}
 	cmd := cli.New("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
 	flags := newImportFlags(cmd, "rows")
-	var layout file.Layout
-	cmd.StringVar(&layout.Unit, "unit", "", "`unit` of the memory columns of a CSV: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; bytes if empty")
-	cmd.Func("map", "`COLUMN=FIELD`: the field that a column of a CSV holds, such as peak=memory_max_bytes or rows=feature.rows; peak= ignores the column; may be repeated",
-		func(s string) error { return mapColumn(&layout, s) })
+	layout := cmd.LayoutFlags()
 	strict := cmd.Bool("strict", false, "import all rows or none: an unreadable row stops the import before the first is sent, and a row that the server rejects stops it after its batch")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
 	}
-	if err := layout.Check(); err != nil {
-		return cli.UsageErrorf("--map or --unit: %v", err)
+	if err := cli.CheckLayout(layout); err != nil {
+		return err
 	}
 	if len(files) == 0 {
 		return cli.UsageErrorf("name the files to import, or - for standard input; see loadaware import --help")
@@ -63,24 +60,8 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 		return err
 	}
 	i := importer.New(con.ForImport(), *flags.batch)
-	i.Layout, i.Strict = layout, *strict
+	i.Layout, i.Strict = *layout, *strict
 	return flags.run(ctx, con, cmd, i, func() error { return i.Files(ctx, files) })
-}
-
-// mapColumn parses COLUMN=FIELD into the layout.
-func mapColumn(layout *file.Layout, s string) error {
-	column, field, ok := strings.Cut(s, "=")
-	if column = strings.TrimSpace(column); !ok || column == "" {
-		return errors.New("write COLUMN=FIELD, such as peak=memory_max_bytes")
-	}
-	if layout.Fields == nil {
-		layout.Fields = map[string]string{}
-	}
-	if _, exists := layout.Fields[column]; exists {
-		return fmt.Errorf("column %q is mapped twice", column)
-	}
-	layout.Fields[column] = strings.TrimSpace(field)
-	return nil
 }
 
 // importFlags are the flags that all imports share.

@@ -10,8 +10,8 @@ import (
 )
 
 // featureOrder returns the feature columns of a CSV header in file order, and
-// nothing for JSON Lines. It reads the first line only.
-func featureOrder(whole []byte) ([]string, error) {
+// nothing for JSON Lines. fields maps columns as in file.Layout. It reads the first line only.
+func featureOrder(whole []byte, fields map[string]string) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {
 		zip, err := gzip.NewReader(plain)
@@ -28,7 +28,11 @@ func featureOrder(whole []byte) ([]string, error) {
 	}
 	var order []string
 	for _, column := range columns {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(column), "feature."); ok {
+		column = strings.TrimSpace(column)
+		if field, ok := fields[column]; ok {
+			column = field
+		}
+		if name, ok := strings.CutPrefix(column, "feature."); ok {
 			order = append(order, name)
 		}
 	}

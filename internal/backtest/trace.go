@@ -34,10 +34,12 @@ type row struct {
 	x float64 // see Question.X
 }
 
-// Selection restricts the rows of a trace.
+// Selection restricts the rows of a trace, and describes its file.
 type Selection struct {
 	Tasks []string // task ids; all if empty
 	Limit int      // the first rows; all if zero
+
+	Layout file.Layout // columns and units of a CSV
 }
 
 // Read reads a history in any format of package source/file. An unreadable row is an
@@ -58,7 +60,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	if len(t.rows) == 0 {
 		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks has a peak and a duration", name)
 	}
-	order, err := featureOrder(whole)
+	order, err := featureOrder(whole, only.Layout.Fields)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -72,7 +74,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 
 // read adds the rows of the selected tasks that can be replayed.
 func (t *Trace) read(whole []byte, only Selection) error {
-	reader, err := file.Open(bytes.NewReader(whole))
+	reader, err := file.OpenAs(bytes.NewReader(whole), only.Layout)
 	if err != nil {
 		return err
 	}

@@ -36,12 +36,15 @@ type runLine struct {
 // Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
 // lines with scenario, execution_date and conf. For a run in a history, the features are the conf,
 // and the run id is the scenario.
-func Read(r io.Reader) (*Archive, error) {
+func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
+
+// ReadAs is like Read, for a CSV whose columns have the names and units of layout.
+func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	in := bufio.NewReader(r)
 	if start, _ := in.Peek(4096); strings.Contains(string(start), `"scenario"`) {
 		return readRuns(in)
 	}
-	reader, err := file.Open(in)
+	reader, err := file.OpenAs(in, layout)
 	if err != nil {
 		return nil, err
 	}

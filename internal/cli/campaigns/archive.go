@@ -25,7 +25,7 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	if err != nil {
 		return err
 	}
-	archive, err := readArchive(con, args[1])
+	archive, err := f.readArchive(con, args[1])
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []str
 	case *f.count < 1:
 		return nil, cli.UsageErrorf("--count must be at least 1, not %d", *f.count)
 	case len(args) == 1 && !f.Given("airflow-url"):
-		archive, err := readArchive(con, args[0])
+		archive, err := f.readArchive(con, args[0])
 		if err != nil || *f.dag == "" {
 			return archive, err
 		}
@@ -147,17 +147,17 @@ func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []str
 }
 
 // readArchive reads an archive; "-" is standard input.
-func readArchive(con cli.Console, name string) (*suggest.Archive, error) {
+func (f *campaignFlags) readArchive(con cli.Console, name string) (*suggest.Archive, error) {
 	in := con.In
 	if name != "-" {
-		f, err := os.Open(name)
+		opened, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("read the archive: %w", err)
 		}
-		defer f.Close()
-		in = f
+		defer opened.Close()
+		in = opened
 	}
-	archive, err := suggest.Read(in)
+	archive, err := suggest.ReadAs(in, *f.layout)
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/render"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
@@ -28,6 +29,7 @@ A campaign reproduces archived runs of a DAG in a sandbox, so that their usage i
 before production needs it. It needs --conf, which overrides the conf of each archived run,
 or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns of
 loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
+--map and --unit read a CSV with other column names and units.
 It may also have JSON lines with scenario, execution_date and conf. suggest ranks the runs of an
 archive by how much their reproduction reduces the uncertainty about all its runs. The archive may
 also be the history of Airflow, whose user needs read access only; the password is read from
@@ -41,6 +43,7 @@ type campaignFlags struct {
 	runs, to                                                  *int
 	count                                                     *int
 	campaign                                                  *int64
+	layout                                                    *file.Layout
 	gbh                                                       *float64
 }
 
@@ -67,12 +70,16 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 		notes:     cmd.String("notes", "", "why a run is reset"),
 		count:     cmd.Int("count", 20, "suggest: number of runs"),
 		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign; its runs are not suggested again"),
+		layout:    cmd.LayoutFlags(),
 		format:    cmd.String("o", "text", "output: text or json"),
 	}
 	cmd.StringVar(&cmd.AirflowURL, "airflow-url", "", "suggest: URL of the Airflow whose ended runs of --dag are the archive")
 	cmd.Envs["airflow-url"] = "LOADAWARE_AIRFLOW_URL"
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
+		return err
+	}
+	if err := cli.CheckLayout(f.layout); err != nil {
 		return err
 	}
 	if *f.format != "text" && *f.format != "json" {
