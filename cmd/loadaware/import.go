@@ -45,7 +45,7 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
 	flags := newImportFlags(cmd, "rows")
 	layout := cmd.LayoutFlags()
-	strict := cmd.Bool("strict", false, "import all rows or none: an unreadable row stops the import before the first is sent, and a row that the server rejects stops it after its batch")
+	strict := cmd.Bool("strict", false, "send nothing if a row cannot be read, and stop after the first batch in which the server rejects a row; the other rows of this batch and of the batches before stay stored")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStrictImportStoresAllRowsOrNone(t *testing.T) {
+func TestStrictImportSendsNothingIfRowIsUnreadable(t *testing.T) {
 	server := startServer(t, database(t))
 	good, bad := filepath.Join(t.TempDir(), "good.csv"), filepath.Join(t.TempDir(), "bad.csv")
 	header, _, _ := strings.Cut(goodAndBad, "\n")
@@ -44,8 +44,14 @@ func TestStrictImportStoresAllRowsOrNone(t *testing.T) {
 	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "1", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "0 new")
-	assert.Contains(t, stderr, "1 rows were rejected, and --strict takes all or none")
+	assert.Contains(t, stderr, "1 rows were rejected, and --strict stops the import")
 	assert.Equal(t, 3, server.observations("etl", "load"))
+	conflict = header + "\netl,load,r20,1000000000,\netl,load,r20,2000000000,\netl,load,r21,1000000000,\netl,load,r22,1000000000,\n"
+	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "3", "--url", server.url, "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "2 new")
+	assert.Contains(t, stderr, "--strict stops the import (stored rows stay;")
+	assert.Equal(t, 5, server.observations("etl", "load"), "the other rows of the batch are stored")
 	code, _, _ = invoke(t, goodAndBad, "import", "--strict", "--dry-run", "-")
 	assert.Equal(t, 1, code)
 }

@@ -43,7 +43,7 @@ type Console struct {
 // Importer imports rows batch by batch and counts their results.
 type Importer struct {
 	Layout file.Layout // of CSV files
-	Strict bool        // import all rows or none
+	Strict bool        // send nothing if a row cannot be read, and stop after a batch with a rejected row
 	Target Target      // nil for a dry run
 
 	con         Console
@@ -107,9 +107,9 @@ func (i *Importer) Result() error {
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
-		return fmt.Errorf("%d rows were rejected, and --strict takes all or none", i.counts.rejected)
+		return fmt.Errorf("%d rows were rejected, and --strict stops the import", i.counts.rejected)
 	case i.failedFiles > 0:
-		return fmt.Errorf("%d files were not imported, and --strict takes all or none", i.failedFiles)
+		return fmt.Errorf("%d files were not imported, and --strict stops the import", i.failedFiles)
 	}
 	return nil
 }
