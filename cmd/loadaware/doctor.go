@@ -30,8 +30,11 @@ func checkDeployment(ctx context.Context, con cli.Console, args []string) error 
 	if err != nil {
 		return err
 	}
-	if len(rest) > 0 || *output != "text" && *output != "json" {
-		return cli.UsageErrorf("doctor takes no arguments, and -o must be text or json")
+	if len(rest) > 0 {
+		return cli.UsageErrorf("doctor takes no arguments, but was given %q; see loadaware doctor --help", rest)
+	}
+	if *output != "text" && *output != "json" {
+		return cli.UsageErrorf("-o must be text or json, not %q", *output)
 	}
 	report := doctor.NewReport()
 	dsn, stop := findDatabaseToCheck(cmd, ctx, con, report)
@@ -78,6 +81,10 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 		consequence, advice := "", "; or name that server with --url to check the server"
 		if cmd.URL == "" && inUse.Addr != "" {
 			cmd.URL = cmd.ServerAt(inUse.Addr)
+		}
+		if running := inUse.DSN(); running != "" {
+			report.Ran("database")
+			return running, none
 		}
 		if cmd.URL != "" {
 			consequence, advice = "; the server was checked instead", ""
