@@ -146,6 +146,7 @@ func TestPolicyOfUnreportedTaskCausesNote(t *testing.T) {
 
 func TestServerCommandErrors(t *testing.T) {
 	server := startWithHistory(t)
+	server.post("/observe", map[string]any{"dag_id": "zz", "task_id": "q2", "run_id": "r", "outcome": "failed"}, nil)
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
@@ -171,6 +172,7 @@ func TestServerCommandErrors(t *testing.T) {
 		"nothing to set":               {[]string{"policy", "set", "pricing/load"}, 2, "name what to change"},
 		"a field to get":               {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
 		"a policy of an unknown task":  {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
+		"nothing to replay":            {[]string{"whatif", "--task", "zz/q2", "--url", server.url}, 1, "replay zz/q2: no run has a measured peak and a duration; report runs with both first\n"},
 		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "mode must be enforce, shadow or off"},
 		"invalid edges":                {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
 		"too many arguments":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `unexpected argument "x"`},

@@ -109,7 +109,7 @@ func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettin
 func replay(ctx context.Context, con cli.Console, server *client.Client, request *api.WhatIfRequest) (*api.WhatIf, error) {
 	var answer api.WhatIf
 	if err := server.Call(ctx, http.MethodPost, "/whatif", request, &answer); err != nil {
-		return nil, cli.ExplainNotFound(err)
+		return nil, err // it says what to do, also if the task is known and has no run to replay
 	}
 	bar := progressbar.NewOptions(100, progressbar.OptionSetDescription("replaying"),
 		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)), progressbar.OptionClearOnFinish())

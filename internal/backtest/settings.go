@@ -32,7 +32,7 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 		}
 	}
 	if len(t.rows) == 0 {
-		return nil, sizing.Errorf(sizing.NotFound, "%s: nothing to replay: no run has a measured peak and a duration", name)
+		return nil, sizing.Errorf(sizing.NotFound, "replay %s: no run has a measured peak and a duration; report runs with both first", name)
 	}
 	slices.SortStableFunc(t.rows, func(a, b row) int { return a.StartedAt.Compare(b.StartedAt) })
 	if len(t.rows) > maxRows {

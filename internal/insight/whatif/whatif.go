@@ -135,13 +135,21 @@ func (q *Question) Validate() []sizing.FieldError {
 	return append(bad, q.Set.Validate()...)
 }
 
+// name returns the replayed task or DAG.
+func (q *Question) name() string {
+	if q.Task.Task == "" {
+		return q.Task.DAG
+	}
+	return q.Task.String()
+}
+
 // run answers a question. It calls progress with the share of the work that is done.
 func run(ctx context.Context, svc *service.Service, q *Question, progress func(float64)) (*Report, error) {
 	histories, policies, err := svc.Histories(ctx, q.Task, maxTaskRows)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := backtest.NewTrace(q.Task.DAG, histories, maxRows)
+	trace, err := backtest.NewTrace(q.name(), histories, maxRows)
 	if err != nil {
 		return nil, err
 	}
