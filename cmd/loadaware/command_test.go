@@ -65,7 +65,7 @@ func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 	for _, want := range []string{
 		"--addr STRING\n        address to serve on (LOADAWARE_ADDR; default 127.0.0.1:8080)",
 		"(LOADAWARE_ADMIN_ADDR; default 127.0.0.1:9090)", "(DATABASE_URL; default none)", "LOADAWARE_DATA; default /", "LOADAWARE_TOKENS",
-		"--demo\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "--min-memory QUANTITY\n", "LOADAWARE_MIN_MEMORY; default 64Mi", "LOADAWARE_LOG_LEVEL", "Exit codes:",
+		"--demo\n", "Usage: loadaware serve [flags]\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "--min-memory QUANTITY\n", "LOADAWARE_MIN_MEMORY; default 64Mi", "LOADAWARE_LOG_LEVEL", "Exit codes:",
 	} {
 		assert.Contains(t, out.String(), want)
 	}
@@ -120,6 +120,9 @@ func TestExitCodes(t *testing.T) {
 		"an invalid address":       {[]string{"serve", "--addr", "here"}, 2, "listen on --addr"},
 		"a missing file":           {[]string{"import", "--dry-run", "absent.csv"}, 1, "absent.csv"},
 		"version":                  {[]string{"version"}, 0, ""},
+		"arguments of version":     {[]string{"version", "foo"}, 2, `version takes no arguments, but was given ["foo"]`},
+		"arguments of doctor":      {[]string{"doctor", "foo"}, 2, `doctor takes no arguments, but was given ["foo"]`},
+		"an output of doctor":      {[]string{"doctor", "-o", "xml"}, 2, `-o must be text or json, not "xml"`},
 		"version as a flag":        {[]string{"--version"}, 0, ""},
 		"an address in use":        {[]string{"serve", "--addr", busy, "--admin-addr", busy}, 1, "stop it, or choose another --addr"},
 		"an admin address in use":  {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", busy}, 1, "stop it, or choose another --admin-addr"},
@@ -143,4 +146,18 @@ func TestInvalidEnvironmentVariableIsNamed(t *testing.T) {
 
 func discardConsole() cli.Console {
 	return cli.Console{In: bytes.NewReader(nil), Out: io.Discard, Err: io.Discard}
+}
+
+func TestHelpOfFlagsWithoutOwnDefault(t *testing.T) {
+	for _, c := range []struct{ command, want string }{
+		{"policy", "--max-lifts INT\n        maximum lifts of one run, 0 to 20 (default unchanged)"},
+		{"whatif", "accepted probability that a first try is OOM-killed, 0.0001 to 0.5 (default unchanged)"},
+		{"backtest", "accepted probability that a first try is OOM-killed, 0.0001 to 0.5 (default 0.015)"},
+		{"tasks", "  -o STRING\n"},
+		{"version", "Usage: loadaware version\n\nPrints "},
+	} {
+		code, out, _ := invoke(t, "", c.command, "--help")
+		assert.Zero(t, code)
+		assert.Contains(t, out, c.want)
+	}
 }

@@ -33,7 +33,7 @@ type policyFlags struct {
 }
 
 func newPolicyFlags(cmd *cli.Command) *policyFlags {
-	return &policyFlags{
+	f := &policyFlags{
 		Command:      cmd,
 		mode:         cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
 		floor:        cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
@@ -47,6 +47,8 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 		edges:        cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
 		phases:       cmd.String("phases", "", "amounts that change during a run: off, observe, cpu or memory"),
 	}
+	cmd.SetHelpDefault("unchanged", render.PolicyFields()...)
+	return f
 }
 
 // runPolicy runs the command policy.

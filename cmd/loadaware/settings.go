@@ -17,7 +17,7 @@ type settingsFlags struct {
 }
 
 func newSettingsFlags(cmd *cli.Command) *settingsFlags {
-	return &settingsFlags{
+	f := &settingsFlags{
 		cmd:   cmd,
 		risk:  cmd.Float64("risk", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
 		floor: cmd.String("floor", "", "minimum grant, such as 2Gi"),
@@ -25,6 +25,8 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 		lifts: cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		edges: cmd.String("bins", "", "amounts to which grants are rounded up, ascending, such as 10Gi,60Gi,350Gi"),
 	}
+	cmd.SetHelpDefault("unchanged", "risk", "floor", "cap", "max-lifts", "bins")
+	return f
 }
 
 // request returns the settings as part of a request, and whether there are any.

@@ -34,8 +34,12 @@ Prints the version, the revision and the Go version of this build.`
 // version prints the build information in the binary.
 func version(_ context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("version", versionUsage)
-	if _, err := cmd.ParseArgs(con, args); err != nil {
+	rest, err := cmd.ParseArgs(con, args)
+	if err != nil {
 		return err
+	}
+	if len(rest) > 0 {
+		return cli.UsageErrorf("version takes no arguments, but was given %q", rest)
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,6 +52,6 @@ func version(_ context.Context, con cli.Console, args []string) error {
 			revision = setting.Value
 		}
 	}
-	_, err := fmt.Fprintf(con.Out, "loadaware %s (%s, %s)\n", cmp.Or(currentVersion(), "unknown"), revision, info.GoVersion)
+	_, err = fmt.Fprintf(con.Out, "loadaware %s (%s, %s)\n", cmp.Or(currentVersion(), "unknown"), revision, info.GoVersion)
 	return err
 }

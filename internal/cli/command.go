@@ -97,6 +97,13 @@ func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
 	}
 }
 
+// SetHelpDefault sets the default in the help of flags whose value means nothing unless they are given.
+func (cmd *Command) SetHelpDefault(text string, flags ...string) {
+	for _, name := range flags {
+		cmd.Lookup(name).DefValue = text
+	}
+}
+
 // Given reports whether the command line sets a flag.
 func (cmd *Command) Given(name string) bool {
 	found := false
@@ -112,14 +119,24 @@ func (cmd *Command) ServerGiven() bool {
 
 // help prints every flag with its default and its environment variable.
 func (cmd *Command) help(w io.Writer) {
-	fmt.Fprintf(w, "Usage: loadaware %s %s\n\nFlags (they override the environment):\n", cmd.Name(), strings.TrimSpace(cmd.usage))
+	usage := strings.TrimSpace(cmd.usage)
+	if !strings.HasPrefix(cmd.usage, "\n") { // the command has arguments or flags
+		usage = " " + usage
+	} else {
+		usage = "\n\n" + usage
+	}
+	fmt.Fprintf(w, "Usage: loadaware %s%s\n\nFlags (they override the environment):\n", cmd.Name(), usage)
 	cmd.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
 		note := "default " + cmp.Or(f.DefValue, "none")
 		if env := cmd.Envs[f.Name]; env != "" {
 			note = env + "; " + note
 		}
-		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, note)
+		dashes := "--"
+		if len(f.Name) == 1 {
+			dashes = "-"
+		}
+		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace(dashes+f.Name+" "+strings.ToUpper(kind)), text, note)
 	})
 	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text).\n"+
 		"LOADAWARE_MAX_CONNECTIONS is the maximum number of client connections of serve (default 8192).\n"+
