@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -151,7 +152,31 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	if err := f.apply(&request); err != nil {
 		return err
 	}
-	return server.Call(ctx, http.MethodPut, path, request, p)
+	before := *p
+	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
+}
+
+// flagOfField names the flag of a field of the policy.
+var flagOfField = map[string]string{
+	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
+	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",
+}
+
+// nameFlags names the flags instead of the fields in the error of a rejected policy. before is the
+// policy until now.
+func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
+	var problem *client.ProblemError
+	if !errors.As(err, &problem) || len(problem.Fields) == 0 {
+		return err
+	}
+	texts := flagTexts(f.Command, flagOfField)
+	if before.Cap != nil && !f.Given("cap") {
+		texts["cap_bytes"] = "the cap of the policy, " + *before.Cap
+	}
+	if before.Floor != nil && !f.Given("floor") {
+		texts["floor_bytes"] = "the floor of the policy, " + *before.Floor + ","
+	}
+	return fmt.Errorf("%s returned status %d: %s; see loadaware policy --help", problem.Server, problem.Status, describeFlags(texts, problem.Fields))
 }
 
 // apply sets the fields of the given flags. The server validates the values.

@@ -147,6 +147,8 @@ func TestPolicyOfUnreportedTaskCausesNote(t *testing.T) {
 func TestServerCommandErrors(t *testing.T) {
 	server := startWithHistory(t)
 	server.post("/observe", map[string]any{"dag_id": "zz", "task_id": "q2", "run_id": "r", "outcome": "failed"}, nil)
+	code, _, stderr := invoke(t, "", "policy", "set", "zz/q2", "--floor", "4Gi", "--url", server.url)
+	require.Zero(t, code, stderr)
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
@@ -173,7 +175,12 @@ func TestServerCommandErrors(t *testing.T) {
 		"a field to get":               {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
 		"a policy of an unknown task":  {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
 		"nothing to replay":            {[]string{"whatif", "--task", "zz/q2", "--url", server.url}, 1, "replay zz/q2: no run has a measured peak and a duration; report runs with both first\n"},
-		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "mode must be enforce, shadow or off"},
+		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "--mode on must be enforce, shadow or off"},
+		"a floor above the cap":        {[]string{"policy", "set", "pricing/load", "--floor", "64Gi", "--cap", "2Gi", "--url", server.url}, 1, "--floor 64Gi must not be above --cap 2Gi; see loadaware policy"},
+		"a cap below the floor":        {[]string{"policy", "set", "zz/q2", "--cap", "2Gi", "--url", server.url}, 1, "the floor of the policy, 4Gi, must not be above --cap 2Gi"},
+		"a risk out of range":          {[]string{"policy", "set", "pricing/load", "--risk-target", "0.9", "--url", server.url}, 1, "--risk-target 0.9 must be 0.0001 to 0.5"},
+		"a replay above its cap":       {[]string{"whatif", "--task", "pricing/load", "--floor", "64Gi", "--cap", "2Gi"}, 2, "--floor 64Gi must not be above --cap 2Gi; see loadaware whatif"},
+		"a replay with invalid bins":   {[]string{"whatif", "--task", "pricing/load", "--bins", "4Gi,2Gi"}, 2, "--bins 4Gi,2Gi must be 1 to 64 ascending amounts"},
 		"invalid edges":                {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
 		"too many arguments":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `unexpected argument "x"`},
 		"too many arguments of train":  {[]string{"train", "pricing", "load", "x"}, 2, `unexpected argument "x"`},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/loadaware/loadaware/api"
@@ -76,14 +77,36 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 		return p, cli.UsageErrorf("--risk must be 0.0001 to 0.5, not 0; omit it for the default")
 	}
 	if bad := p.Validate(); len(bad) > 0 {
-		return p, cli.UsageErrorf("%s: %s", settingsFlag[bad[0].Field], bad[0].Detail)
+		return p, cli.UsageErrorf("%s; see loadaware %s --help", describeFlags(flagTexts(f.cmd, flagOfSetting), bad), f.cmd.Name())
 	}
 	return p, nil
 }
 
-// settingsFlag names the flag of a field of the policy.
-var settingsFlag = map[string]string{
-	"risk_target": "--risk", "floor_bytes": "--floor", "cap_bytes": "--cap", "max_lifts": "--max-lifts", "bin_edges_bytes": "--bins",
+// flagTexts returns for each field of a policy the flag that sets it, with its value if it is given.
+func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
+	texts := map[string]string{}
+	for field, name := range flags {
+		texts[field] = "--" + name
+		if cmd.Given(name) {
+			texts[field] += " " + cmd.Lookup(name).Value.String()
+		}
+	}
+	return texts
+}
+
+// describeFlags describes invalid fields of a policy by the texts of their flags.
+func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
+	var all []string
+	for _, f := range bad {
+		detail := strings.ReplaceAll(f.Detail, "cap_bytes", texts["cap_bytes"]) // the error of the floor names the cap
+		all = append(all, cmp.Or(texts[f.Field], f.Field)+" "+detail)
+	}
+	return strings.Join(all, "; ")
+}
+
+// flagOfSetting names the flag of a field of the policy in a replay.
+var flagOfSetting = map[string]string{
+	"risk_target": "risk", "floor_bytes": "floor", "cap_bytes": "cap", "max_lifts": "max-lifts", "bin_edges_bytes": "bins",
 }
 
 // amountFlag parses a quantity; nil if it is empty.

@@ -87,6 +87,9 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 // replayedSettings returns the settings of the flags, unless none is given, and the settings of the
 // curve.
 func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettings, error) {
+	if _, err := flags.policy(); err != nil {
+		return nil, err
+	}
 	settings, given, err := flags.request()
 	if err != nil {
 		return nil, err

@@ -199,6 +199,7 @@ type ProblemError struct {
 	Server string
 	Status int
 	Detail string // empty if the response has no detail
+	Fields []sizing.FieldError
 }
 
 // newProblemError reads the detail of a problem+json response, if it is one.
@@ -207,7 +208,11 @@ func newProblemError(server string, status int, response []byte) *ProblemError {
 	if json.Unmarshal(response, &problem) != nil {
 		problem.Detail = ""
 	}
-	return &ProblemError{Server: server, Status: status, Detail: problem.Detail}
+	e := &ProblemError{Server: server, Status: status, Detail: problem.Detail}
+	for _, f := range problem.Errors {
+		e.Fields = append(e.Fields, sizing.FieldError{Field: f.Field, Detail: f.Detail})
+	}
+	return e
 }
 
 // Error implements error.
