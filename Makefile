@@ -7,6 +7,8 @@ CHAOS ?= long
 SEED ?= 1
 
 VERSION := $(shell sh scripts/dist/version.sh)
+# Go records no revision in a worktree, nor with -buildvcs=false.
+REVISION := $(shell [ -e .git ] && git rev-parse HEAD 2>/dev/null)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
@@ -34,7 +36,7 @@ test: setup ## run all Go tests with a private PostgreSQL (VET=off skips go vet,
 	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m ./...
 
 build: ## build bin/loadaware
-	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
+	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION) -X main.buildRevision=$(REVISION)' -o bin/loadaware ./cmd/loadaware
 
 setup: ## find PostgreSQL 15 or newer, or install its package
 	@sh scripts/setup-postgres.sh
