@@ -47,15 +47,16 @@ func (r CapRule) Remedy() string {
 type rule uint8
 
 const (
-	byModel    rule = iota
-	byBins          // the policy's bins
-	byRequest       // the static request
-	byStreak        // a streak of kills
-	byKill          // a known kill with the same features
-	byPeak          // a peak with the same features, measured after a kill
-	byFloor         // the policy's floor
-	byMinGrant      // the minimum grant
-	byCap           // the cap
+	byModel     rule = iota
+	byBins           // the policy's bins
+	byRequest        // the static request
+	byFollowing      // a limit that peaks followed
+	byStreak         // a streak of kills
+	byKill           // a known kill with the same features
+	byPeak           // a peak with the same features, measured after a kill
+	byFloor          // the policy's floor
+	byMinGrant       // the minimum grant
+	byCap            // the cap
 )
 
 // boundedGrant is the amount of a first try and the rule that decided it.
@@ -68,7 +69,7 @@ type boundedGrant struct {
 }
 
 // bound applies the rules to the models' answer in this order: the guard's factor, the grid, the
-// static request, a streak of kills, the known kills, the floor, the minimum grant, the cap. It
+// static request, a limit that peaks follow, a streak of kills, the known kills, the floor, the minimum grant, the cap. It
 // calls onStep, which may be nil, after the grid and after each rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
@@ -87,6 +88,11 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	}
 	if m.requestSuffices(p, q, &d, a, b) {
 		step(q.Requested.Memory, byRequest)
+	}
+	if m.Follower.isFollowing() && m.Follower.Features == featureKey(&m.Schema, b.cells) {
+		if least := roundToGrid(q, float64(m.Follower.Least)); d.limit > least {
+			step(least, byFollowing)
+		}
 	}
 	if raised := roundToGrid(q, m.Unresolved.raiseAmount(q, widened)); raised > d.limit {
 		d.streak = m.Unresolved.describeStreak()
@@ -124,6 +130,9 @@ const killSpread = 0.2
 // boundedRisk returns P(peak > limit) of a first try. A kill with the same features, at the
 // models' amount or above, raises the risk.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
+	if d.rule == byFollowing {
+		return experts.Probability(m.Follower.risk())
+	}
 	risk := m.risk(p, q, d.limit, a, b)
 	if d.killed >= d.model && d.needed <= d.killed {
 		q.Above = d.killed
@@ -148,6 +157,8 @@ func (d *boundedGrant) describe(q Question) string {
 		text = "rounded up to the next of the policy's bins"
 	case byRequest:
 		text = "the static request, which is within the risk target"
+	case byFollowing:
+		text = "the smallest limit so far, which was enough, because the peaks follow the limits"
 	case byKill:
 		text = fmt.Sprintf("raised because %s was OOM-killed with the same features", d.killed.RoundUp(sizing.MiB))
 	case byPeak:

@@ -227,7 +227,7 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 
 // ruleTerms maps each rule to the kind of its term.
 var ruleTerms = map[rule]TermKind{
-	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
+	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 

@@ -52,6 +52,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	m.Unresolved.learn(t)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
+	m.Follower.learn(t, featureKey(&m.Schema, r.Cells))
 	m.learnPeak(t)
 	m.learnRow(&r, t.Seq, t.At)
 	m.Reproduced += boolToInt(t.Reproduced)
@@ -67,6 +68,7 @@ func (m *Model) learnBound(t *TrainingRow) {
 	m.Unresolved.learn(t)
 	m.extendStreak(t)
 	m.raiseBound(t.Peak)
+	m.Follower.learn(t, 0)
 	m.learnKill(t)
 	m.learnColdStartKill(t)
 }

@@ -89,6 +89,8 @@ type Model struct {
 	KnownKills []knownKill // oldest first
 	Unmeasured unmeasuredSuccesses
 
+	Follower limitFollower
+
 	DurationLevels durationLevels // zero in models stored before this field existed
 
 	ColdStart bayes.Average // predictor of the first rows; empty in models stored before this field existed

@@ -42,7 +42,8 @@ type snapshot struct {
 	LastEvaluation  Evaluation          `cbor:"LastExam"`
 	KnownKills      []knownKill         `cbor:",omitempty"`
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
-	DurationLevels  durationLevels      `cbor:"Late,omitzero"`  // zero in models stored before this field existed
+	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
+	Follower        limitFollower       `cbor:",omitzero"`
 	ColdStart       bayes.Average       `cbor:"First,omitzero"` // empty in models stored before this field existed
 }
 
@@ -55,7 +56,7 @@ func (m *Model) snapshot() *snapshot {
 		Largest: m.Largest, Smallest: m.Smallest, Bound: m.Bound, Started: m.Started, Requested: m.Requested,
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
-		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels,
+		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *snapshot) model() *Model {
 		Largest: s.Largest, Smallest: s.Smallest, Bound: s.Bound, Started: s.Started, Requested: s.Requested,
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
-		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels,
+		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
 		state: states.Add(1),
 	}
 }

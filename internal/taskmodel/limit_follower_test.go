@@ -1,0 +1,68 @@
+package taskmodel_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// runProgram grants and reports n runs of a program whose peak depends on its limit, both in GiB, after
+// a first run with the static request. A larger peak than the limit is a kill; the retry gets four
+// times the limit. It returns the grants.
+func (k *task) runProgram(n int, request float64, peak func(limit float64) float64) (grants []float64) {
+	limit := request
+	for range n {
+		needed := peak(limit)
+		row := measuredRun(needed)
+		if needed > limit {
+			row.Outcome, row.MemoryMax, row.Allocated.Memory = sizing.OOMKilled, 0, bytes(limit)
+			k.report(nil, row)
+			row = measuredRun(peak(4 * limit))
+			row.Try, row.Allocated.Memory = 2, bytes(4*limit)
+			k.report(nil, row)
+		} else {
+			row.Allocated.Memory, row.Requested.Memory = bytes(limit), bytes(request)
+			k.report(nil, row)
+		}
+		k.train()
+		q := question(nil)
+		q.Requested.Memory, q.Cap = bytes(request), 0
+		limit = float64(k.model.Size(q).Limit) / float64(gib)
+		grants = append(grants, limit)
+	}
+	return grants
+}
+
+func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
+	for name, peak := range map[string]func(rng *rand.Rand, limit float64) float64{
+		"page cache":     func(rng *rand.Rand, limit float64) float64 { return limit * min(0.999, 0.98*noise(rng, 0.005)) },
+		"heap with rest": func(rng *rand.Rand, limit float64) float64 { return limit * (0.8 + 0.15*rng.Float64()) },
+	} {
+		k, rng := newTask(t), rand.New(rand.NewPCG(3, 33))
+		grants := k.runProgram(60, 16, func(limit float64) float64 { return peak(rng, limit) })
+		q := question(nil)
+		q.Requested.Memory, q.Cap = 16*gib, 0
+		sized := k.model.Size(q)
+		assert.Contains(t, sized.Reason, "the peaks follow the limits", "%s: %v", name, grants)
+		assert.Equal(t, 16*gib, sized.Limit, "%s: %v", name, grants)
+		assert.Less(t, *sized.Promised, 0.1, "%s: no run was killed", name)
+	}
+}
+
+// Peaks that grow are followed one run later, so that they do not look as if they followed the limit.
+func TestAGrowingPeakIsGranted(t *testing.T) {
+	k, rng, level := newTask(t), rand.New(rand.NewPCG(3, 34)), 2.0
+	grants := k.runProgram(120, 4, func(float64) float64 { level *= 1.03; return level * noise(rng, 0.02) })
+	assert.Greater(t, grants[len(grants)-1], level)
+	assert.Less(t, k.model.Kills, 6)
+}
+
+func TestAKillEndsTheBelief(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(3, 35))
+	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })
+	grants := k.runProgram(20, 16, func(float64) float64 { return 20 * noise(rng, 0.02) })
+	assert.Greater(t, grants[len(grants)-1], 20.0)
+}
