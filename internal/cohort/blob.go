@@ -156,7 +156,7 @@ func (b *blob) open() (*Model, error) {
 		LargestPeak: b.Largest, Exceeded: b.Exceeded, LargestRequest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
 		ratios: b.Ratios, recent: b.recent(),
 	}
-	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && (b.Ratios.Tasks > 0 || b.Tasks > 0) {
+	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Tasks > 0 {
 		return m, nil // it has too few tasks for trees
 	}
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {

@@ -130,7 +130,7 @@ const killSpread = 0.2
 // boundedRisk returns P(peak > limit) of a first try. A kill with the same features, at the
 // models' amount or above, raises the risk.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
-	if d.rule == byFollowing {
+	if d.rule == byFollowing && d.limit >= m.Follower.Least {
 		return experts.Probability(m.Follower.risk())
 	}
 	risk := m.risk(p, q, d.limit, a, b)

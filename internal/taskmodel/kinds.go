@@ -114,9 +114,9 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	return true
 }
 
-// AskWarnings lists the features of a question with missing features that the model does not use
-// as sent: a value of another kind, a feature that is not encoded, or a name that no learned run has,
-// such as a misspelled one.
+// AskWarnings lists the features of a question that the model does not use as sent: a value of another
+// kind, a feature that is not encoded, or a name that no learned run has. The caller asks only if a
+// feature is missing, which a misspelled name causes.
 func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.unusedFeatures(f)
 	if m.Models == nil {

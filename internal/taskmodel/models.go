@@ -90,10 +90,9 @@ type row struct {
 	Isolated bool    `cbor:"-"`         // see withoutIsolated
 }
 
-// fitModels fits the point predictors on rows, oldest first. It takes the parts that survive a fit
+// fitModels fits the point predictors on rows of withoutIsolated, oldest first. It takes the parts that survive a fit
 // (groups, stack, drift) from prev unless prev is nil. fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
-	rows = withoutIsolated(rows)
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
