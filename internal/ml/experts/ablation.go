@@ -1,6 +1,6 @@
 package experts
 
-// Exclude excludes the experts with selected names from all answers. At least one expert must
+// Exclude excludes the experts whose names are selected from all answers. At least one expert must
 // remain.
 func (x *Experts) Exclude(selected func(name string) bool) {
 	x.excluded = new([Count]bool)

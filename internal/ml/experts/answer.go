@@ -8,17 +8,17 @@ import (
 
 // Answer is the allocation for a row.
 type Answer struct {
-	Amount   float64
-	Promised float64 // P(killed), estimated from earlier kills of the experts in the answer
+	Amount   float64 // in the unit of the peak
+	Promised float64 // P(killed), corrected by Factor
 	Factor   float64 // the pool's correction of the promise
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule
 }
 
 // selectExperts selects and weights the experts that answer until the next row is learned.
 // It selects the experts whose kill rate is within the target. The closer the cost of an
-// expert is to the lowest cost, the larger is the weight. If few experts are within the
-// target, selectExperts also accepts those with up to Config.KillRateSlack times the lowest kill
-// rate, because the safest expert alone may overallocate.
+// expert is to the lowest cost, the larger is its weight. A kill rate of up to
+// Config.KillRateSlack times the lowest one is always accepted, because the safest expert alone may
+// overallocate. During the cold start, selectExperts selects no expert.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
 	if x.LearnedRows < x.config.ColdStartRows {
@@ -90,8 +90,8 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	return s.picks
 }
 
-// killRate returns the kill rate of an expert, shrunk to its nominal risk. It returns +Inf
-// for an excluded expert, which is above every target.
+// killRate returns the kill rate of an expert, shrunk to its nominal risk. It returns +Inf for an
+// excluded expert, so that its rate is above every target.
 func (x *Experts) killRate(e int) float64 {
 	if x.isExcluded(e) {
 		return math.Inf(1)
@@ -100,8 +100,8 @@ func (x *Experts) killRate(e int) float64 {
 }
 
 // expectedKillRate returns the expected kill rate of a selected expert. Experts are selected
-// for a low cost, which includes kills, so the selected ones had about one kill less than
-// they will have (the winner's curse). The bias was measured on synthetic tasks of twenty
+// for a low cost, which includes kills. A selected expert therefore had about one kill less than
+// is to be expected of it (the winner's curse). The bias was measured on synthetic tasks of twenty
 // kinds.
 func (x *Experts) expectedKillRate(e int) float64 {
 	bias := selectionBias * min(1, x.NominalRisk[e]/biasFrom)
@@ -131,7 +131,7 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 }
 
 // expertAmount returns the weighted geometric mean of the amounts of the experts in picks,
-// the mean of their expected kill rates, and the expert with the largest weight.
+// the weighted mean of their expected kill rates, and the expert with the largest weight.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
 	var logs [len(risks)]float64 // lazily computed logs of s.amount; 0: not computed
@@ -168,12 +168,13 @@ func (x *Experts) ColdStartLevel(p *Point) float64 {
 	return p.Level[model]
 }
 
-// coldStartModels lists the models that few rows are enough for, besides the median.
+// coldStartModels lists the models that a few rows can determine, besides the median.
 var coldStartModels = [...]int{Line, Plain, Stack}
 
 // studentT returns the predictive distribution of the log peak: Student's t times scale
-// around the prediction of a model. The model is the median, or one with clearly smaller
-// squared errors. The prior counts as Config.PriorRows rows with the deviation x.PriorDeviation.
+// around the prediction of a model. The model is the median, or one of coldStartModels with clearly
+// smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
+// x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
 	model = Median
 	for _, k := range coldStartModels {

@@ -2,8 +2,8 @@ package experts
 
 import "math"
 
-// coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and the
-// probability that it is exceeded. A row with imputed features, or of a model stored by an
+// coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
+// before the correction by the pool. A row with imputed features, or of a model stored by an
 // earlier release, has no mixture. Then coldStartAmount uses a quantile of studentT, up to
 // maxAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
@@ -21,7 +21,7 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 }
 
 // mixtureAmount returns the amount with the least expected cost under the predictive
-// distribution of the mixture.
+// distribution of the mixture, and its promise before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if other tasks of this age were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
@@ -37,9 +37,10 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 // observed peak.
 const coldStartReach = 1000
 
-// coldStartPrice returns the price of a kill in units of the row's own cost. A kill costs
-// the geometric mean of the row's cost and the pool's mean row cost, besides the memory that
-// it wastes. This gives expensive rows a tight amount and cheap rows a generous one.
+// coldStartPrice returns the price of a kill in units of the row's own cost. The price is
+// Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost, in
+// addition to the memory that a kill wastes. This gives expensive rows a tight amount and cheap rows
+// a generous one. A target below Config.Target raises the price in proportion.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -48,10 +49,10 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	return price
 }
 
-// updateHedge charges the cold-start rule and the selected experts for an out-of-sample row.
-// The exponential weights of the two costs decide how much each of the two counts in the
-// answers (Hedge, Freund & Schapire 1997). The transition thus depends on the costs and not
-// on the age of the task.
+// updateHedge charges the cold-start rule and the selected experts for a row before they learn it.
+// Exponential weights of the two costs decide how much each of the two counts in the answers
+// (Hedge, Freund & Schapire 1997). The transition thus depends on the costs and not on the age of
+// the task.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
@@ -59,18 +60,19 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
 	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel())
-	more := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
+	excess := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
 	if unit := x.UsageSum / max(x.UsageRows, 1); unit > 0 {
-		more *= duration / unit
+		excess *= duration / unit
 	}
-	x.ColdStartExcessLoss = x.ColdStartExcessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, more))
+	x.ColdStartExcessLoss = x.ColdStartExcessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
 	x.ColdStartKills = max(0, x.ColdStartKills-x.config.Target)
 	if !IsSufficient(cold, peak) && IsSufficient(experts, peak) { // a kill of both distinguishes neither
 		x.ColdStartKills++
 	}
 }
 
-// hedgeLoss returns the cost of an amount on a peak. Each retry doubles the amount.
+// hedgeLoss returns the cost of an amount on a peak, per second. price is the price of a kill in the
+// unit of the peak. Each retry doubles the amount.
 func hedgeLoss(amount, peak, price float64) float64 {
 	loss, killed := wastage(amount, 2*amount, peak)
 	if killed {
@@ -82,12 +84,12 @@ func hedgeLoss(amount, peak, price float64) float64 {
 const (
 	hedgeDecay      = 0.99 // per row
 	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
-	hedgeRate       = 0.7  // log odds per mean row cost
+	hedgeRate       = 0.7  // log odds per mean row cost of ColdStartExcessLoss
 	hedgePrior      = 5.0  // log odds of the cold-start rule before any comparison
 	maxSavingOdds   = 3.0  // largest log odds for a lower cost of the cold-start rule: no saving compensates for many kills
 	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
-	killOdds        = 2.5  // log odds per kill beyond the target …
-	chanceKillCount = 0.5  // … and kills that may be chance
+	chanceKillCount = 0.5  // number of ColdStartKills that may be chance
+	killOdds        = 2.5  // log odds per kill beyond chanceKillCount
 )
 
 // hedgeShare returns the share of the cold-start rule in the answers.

@@ -15,8 +15,9 @@
 //
 // The rule assumes no distribution: experts are compared by their out-of-sample cost.
 //
-// The package handles numbers only. It knows no tasks, units or clock, does no I/O and uses
-// no randomness.
+// The package handles numbers only. It knows no names or units, does not read the clock, does no
+// I/O and uses no randomness. A row is one measured run of a task. The cost of a row is its peak
+// multiplied by its duration in seconds.
 package experts
 
 // Config holds the constants of the method. They were tuned on traces of four kinds and on
@@ -26,27 +27,27 @@ type Config struct {
 	KillPrice        float64 // price of one kill, in mean row costs of the pool
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	ChanceRows       float64 // rows whose expected kills are added to the allowed kills, because a few kills may be chance
-	WindowRows       int     // residuals per distribution
+	WindowRows       int     // number of residuals in a distribution: those of the newest rows
 	StoredRows       int     // rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of neighbours in predicted level
 	NominalPriorRows float64 // number of rows that the nominal risk counts as in the kill rate of an expert
 	Decay            float64 // decay per row of costs and kills
 	CostPreference   float64 // how strongly the average prefers the cheapest expert
-	KillRateSlack    float64 // multiple of the lowest kill rate that is accepted when no expert is within the target
-	ColdStartRows    int     // number of rows in the cold start, in which no expert is selected
-	ColdStartPrice   float64 // price of one kill in the cold start, in row costs
+	KillRateSlack    float64 // multiple of the lowest kill rate of an expert that is accepted even if it exceeds the target
+	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
+	ColdStartPrice   float64 // price of one kill in the cold start, in costs of the row
 	Reach            float64 // amounts are at most (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
-	StepRows         float64 // decayed number of rows from which on Step shrinks in proportion to 1/rows
+	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
-	RungRiskShare    float64 // share of the risk of one rung that remains at the next rung
+	RungRiskShare    float64 // largest share of the risk of one rung that remains at the next rung
 	MinStep          float64 // least ratio of one rung to the previous one
 	PriorRows        float64 // degrees of freedom of the cold-start prior
 	PriorDeviation   float64 // standard deviation of the log peak in the cold-start prior
 }
 
-// Default returns the constants with the best measured result. The caller sets the target.
+// Default returns the constants with the best measured result. target is Config.Target.
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,

@@ -3,7 +3,7 @@ package experts
 import "math"
 
 // ExceedanceProb returns P(peak > amount) for a row, by the residual distributions of the selected
-// experts. It decreases with the amount.
+// experts and by the cold-start rule, weighted by their shares. It never increases with the amount.
 func (x *Experts) ExceedanceProb(p *Point, amount float64, s *Scratch) float64 {
 	s.single[0] = amount
 	x.ExceedanceProbs(p, s.single[:1], s.single[1:], s)
@@ -70,13 +70,14 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	}
 }
 
-// allFeatureModels are the models that use every feature without aggregation.
+// allFeatureModels lists the models that predict from the value of every feature, unlike the means of
+// identical inputs and the median. The linear models are left out.
 var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
-// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It uses the residuals nearest
-// in level of the models that use every feature. Unlike ExceedanceProbs it is calibrated in
-// the middle of the distribution. The experts of ExceedanceProbs are selected for the cost of
-// their tails and are overconfident in the middle.
+// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages allFeatureModels, each by
+// its residuals nearest in level. Unlike ExceedanceProbs it is calibrated in the middle of the
+// distribution. The experts of ExceedanceProbs are selected for the cost of their tails and are
+// overconfident in the middle. During the cold start, both give the same probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)

@@ -34,7 +34,8 @@ var (
 const Count = pairCount * len(prices)
 
 // Experts holds the state of the safety margins of one task. The exported fields are stored,
-// and Rebuild derives the others from them. Concurrent answers are safe while no row is learned.
+// and Rebuild derives the others from them. Concurrent answers are safe while no row is learned, if
+// each has its own Scratch.
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
@@ -52,15 +53,20 @@ type Experts struct {
 	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
 	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
 	Factor         float64             // correction of promised risks, from the pool
-	MeanRowCost    float64             `cbor:"Price"` // mean cost of a row, from the pool
+	MeanRowCost    float64             `cbor:"Price"` // mean cost of a row in the pool, peak · seconds; 0: unknown
 	PriorDeviation float64             `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
 	Picks       []Pick  // the experts in the answer
-	// ColdStartShare is the share of the cold-start rule in the answers, once there are picks.
-	ColdStartShare      float64 `cbor:"YoungShare,omitzero"`
-	ColdStartExcessLoss float64 `cbor:"Lead,omitzero"`       // decayed sum of the extra cost of the cold-start rule over the picks, in mean row costs
-	ColdStartKills      float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
+	// ColdStartShare is the share of the cold-start rule in the answers, if there are picks. Without
+	// picks it is 0, and the cold-start rule answers alone.
+	ColdStartShare float64 `cbor:"YoungShare,omitzero"`
+	// ColdStartExcessLoss is the decayed sum of the cost of the cold-start rule less the cost of the
+	// picks, in mean row costs of the task.
+	ColdStartExcessLoss float64 `cbor:"Lead,omitzero"`
+	// ColdStartKills is the number of kills of the cold-start rule that the picks avoid. Each row lowers
+	// it by the target, but not below 0.
+	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
 
 	config  Config
 	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
@@ -78,7 +84,7 @@ type Pick struct {
 	Weight float64
 }
 
-// Scratch holds the buffers of one answer.
+// Scratch holds the buffers of one answer. Calls that run at the same time must not share one.
 type Scratch struct {
 	near   [ModelCount]neighbours
 	single [2]float64         // amount and result of ExceedanceProb
@@ -111,7 +117,7 @@ func (x *Experts) Rebuild(c Config) {
 	x.updateTables()
 }
 
-// updateTables recomputes the quantiles after a change of the windows.
+// updateTables recomputes the quantiles of all distributions after a change of the windows.
 func (x *Experts) updateTables() {
 	for pair := range x.tables {
 		sorted := x.sorted(pair)
@@ -119,11 +125,11 @@ func (x *Experts) updateTables() {
 	}
 }
 
-// Learn charges every expert for a row and stores the row's residuals. p holds the
-// out-of-sample predictions of the row, and is nil for the first row of a task. peak is in
-// bytes or cores, duration in seconds, and at is the time at which the row ended, in Unix seconds.
-// Learn returns how many rows ago the task changed if this row reveals a change, else 0. It
-// charges no expert for an imputed row.
+// Learn charges every expert for a row and stores the row's residuals, except during the burn-in.
+// p holds the out-of-sample predictions of the row, and is nil for the first row of a task. peak is
+// in bytes, duration in seconds, and at is the time at which the row ended, in Unix seconds. Learn
+// returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
+// row it charges no expert and stores no residual.
 func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) (changed int) {
 	x.LearnedRows++
 	x.MaxPeak = max(x.MaxPeak, peak)
@@ -151,9 +157,10 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 	return changed
 }
 
-// LearnDeferred charges every expert for a row that was imputed when it ended. The caller
-// defers it until the models can predict rows with the same missing features. The residuals
-// are out-of-sample, and the margins of such rows have no others.
+// LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
+// residuals. The caller defers the call until the models can predict rows with the same missing
+// features. p holds the prediction that was made before the row was known. Without these residuals
+// the residual store would have none of rows that lack the features.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
@@ -167,7 +174,7 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	x.appendRow(newEntry(p, log))
 }
 
-// SetPool copies the statistics of the pool and selects the experts again.
+// SetPool copies the statistics of the pool, selects the experts again and updates ColdStartShare.
 func (x *Experts) SetPool(pool *Pool) {
 	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.LearnedRows), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation)
 	x.RequestRisk = pool.requestRisk()

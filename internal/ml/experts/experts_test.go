@@ -26,8 +26,7 @@ func pointAt(peak, spread, seconds float64) Point {
 	return p
 }
 
-// stream generates rows of a task: predictions that are correct except for noise, and the
-// peak.
+// stream generates rows of a task: predictions that are correct except for noise, and peaks.
 type stream struct {
 	rng   *rand.Rand
 	noise func(*rand.Rand) float64
@@ -199,8 +198,8 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 	}
 }
 
-// At most 12 % of the risk of the first rung remains at the second rung: after 0.1, the second
-// rung has the first risk of at most 0.012. It is at least 1.3 times the first rung.
+// At most 12 % of the risk of the first rung remains at the second rung: after a risk of 0.1, the second
+// rung has the first of risks that is at most 0.012. It is at least 1.3 times the first rung.
 func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
 	config.RungRiskShare, config.MinStep = 0.12, 1.3
@@ -227,7 +226,7 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 // saves memory.
 func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
-	x.UsageSum, x.UsageRows = 10*60*gb, 10 // a row costs 60 GB·s on average
+	x.UsageSum, x.UsageRows = 10*60*gb, 10 // a row uses 60 GB·s on average
 	var s Scratch
 	for i, risk := range risks {
 		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
@@ -397,7 +396,7 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 	}
 }
 
-func TestEverySourceHasAUniqueName(t *testing.T) {
+func TestEveryPairOfModelAndDistributionHasAUniqueName(t *testing.T) {
 	names := map[string]bool{}
 	for e := range Count {
 		names[Name(e)] = true

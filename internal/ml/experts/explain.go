@@ -9,22 +9,22 @@ type Blend struct {
 
 // Blend returns the weights of the models and of the cold-start rule in the answer to a row
 // at a target kill rate. The weight of a model is the sum over its selected experts.
-func (x *Experts) Blend(p *Point, target float64, s *Scratch) (of Blend) {
+func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	share := x.coldStartShare(p)
 	switch {
 	case p.ColdStart != nil:
-		of.ColdStart = share
+		blend.ColdStart = share
 	case share > 0:
-		model, _, _ := x.studentT(p) // without a cold-start rule its share goes to this model
-		of.Model[model] = share
+		model, _, _ := x.studentT(p) // without Point.ColdStart this model answers for the cold-start rule
+		blend.Model[model] = share
 	}
 	if share == 1 {
-		return of
+		return blend
 	}
 	for _, pick := range x.picksFor(target, s) {
-		of.Model[pick.Expert/len(prices)/distributionCount] += (1 - share) * pick.Weight
+		blend.Model[ModelIndex(pick.Expert)] += (1 - share) * pick.Weight
 	}
-	return of
+	return blend
 }
 
 // AmountWithoutPoolAndMinimum returns the amount of Answer without the pool's correction and without

@@ -13,8 +13,8 @@ import (
 // A run is open while one of its tries is granted and not reported as ended. An open first
 // try counts with its promise, and an open retry after a kill counts as one kill. A run that
 // ended, or that is not retried, does not count. The state depends on receipts and reports
-// only, so a restarted replica can restore it. Duplicate events have no effect. The state is
-// bounded in size and time. The zero value is ready to use.
+// only, so a restarted replica can restore it. Duplicate events have no effect. A Guard tracks
+// at most GuardRuns runs, each for at most GuardFor. The zero value is ready to use.
 type Guard struct {
 	runs  map[uint64]trackedRun
 	order []grantedRun // in the order of the first grants, oldest first; may contain removed runs
@@ -47,7 +47,7 @@ type grantedRun struct {
 const (
 	guardSlack = 1.0 // kills beyond the promise that may be chance
 	guardRatio = 1.5 // ratio of kills to promises that may be chance
-	guardStep  = 0.1 // log factor per kill beyond both
+	guardStep  = 0.1 // log factor per kill beyond guardSlack and guardRatio
 	maxGuard   = 1.5 // largest log factor
 )
 
@@ -110,7 +110,7 @@ func (g *Guard) recordEnd(run uint64, try int) bool {
 	return true
 }
 
-// Forget removes a run that succeeded or is not retried.
+// Forget removes a run that succeeded, or that will not be retried.
 func (g *Guard) Forget(run uint64) {
 	g.setState(run, awaitingRetry)
 	delete(g.runs, run)
@@ -193,8 +193,8 @@ func (g *Guard) promised() float64 {
 	return sum
 }
 
-// OpenKills holds the numbers of killed and of all newest open runs. The newest run counts 1,
-// and older runs have exponentially smaller weights.
+// OpenKills holds the numbers of killed runs and of all runs that a Guard tracks. The newest run counts
+// 1, and older runs have exponentially smaller weights.
 type OpenKills struct{ Killed, Runs float64 }
 
 const (
@@ -208,7 +208,7 @@ func (o OpenKills) Rate(promised float64) float64 {
 	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)
 }
 
-// OpenKills returns the counts of the open runs while the guard increases allocations, and
+// OpenKills returns the counts of the tracked runs while the guard increases allocations, and
 // zero otherwise.
 func (g *Guard) OpenKills(now time.Time) (o OpenKills) {
 	if g.Factor(now) <= 1 {

@@ -5,27 +5,27 @@ import "math"
 // The retry ladder after a kill minimises the expected cost by dynamic programming. Every
 // attempt counts in full, the number of lifts is limited, and the last lift goes to the
 // ceiling. A kill is also evidence that the margins are wrong, so the conditional exceedance
-// probability is a weighted mean over the margins and a power law.
+// probability is a weighted mean of the probability by the margins and a power law.
 //
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
 	gridSteps      = 24
 	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³; see powerLaw
-	maxLifts       = 4   // more rungs do not reduce the cost noticeably
+	maxLifts       = 4   // largest number of rungs; more do not reduce the cost noticeably
 )
 
-// grid holds the amounts from the killed one to the ceiling. Their logs are equidistant,
-// except for the first one. cost and next have the number of lifts as the first index.
+// grid holds the amounts from the killed one to the ceiling. The logs of all but the killed amount
+// are equidistant. cost and next have the number of lifts that are left as the first index.
 type grid struct {
 	amount, risk [gridSteps]float64               // amounts, and P(peak > amount)
 	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount
 }
 
-// Ladder appends the rungs after an attempt that was killed with the amount from: at most
-// lifts rungs, and the last one is the ceiling. It appends nothing if from is at or above the
-// ceiling.
+// Ladder appends to rungs the amounts after an attempt that was killed with the amount from: at
+// most lifts rungs, and no more than maxLifts. The last one is the ceiling. Ladder appends nothing
+// if from is at or above the ceiling, or if lifts is not positive.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
@@ -51,7 +51,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 }
 
 // solve fills cost and next for a ladder that starts at the first amount with a number of
-// lifts. The other amounts are reached after a lift, so they need one lift less.
+// lifts. The other amounts are reached by a lift, so one lift fewer is left there.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
 	for i := range top {
@@ -61,37 +61,37 @@ func (g *grid) solve(lifts int) {
 		g.cost[l][top] = 0
 	}
 	for i := top - 1; i >= 0; i-- {
-		levels := lifts - 1
+		left := lifts - 1
 		if i == 0 {
-			levels = lifts
+			left = lifts
 		}
-		g.solveAmount(i, levels)
+		g.solveAmount(i, left)
 	}
 }
 
-// solveAmount finds the best next amount after amount i for 2 to levels lifts. The costs of
-// higher amounts are already known.
-func (g *grid) solveAmount(i, levels int) {
+// solveAmount finds the best next amount after amount i for each number of lifts from 2 to left.
+// The costs of higher amounts are already known.
+func (g *grid) solveAmount(i, left int) {
 	const top = gridSteps - 1
 	best, worst := [maxLifts + 1]float64{}, math.Inf(1)
 	for l := range best {
 		best[l] = worst
 	}
 	// A rung costs at least its own amount: stop when the amount exceeds every best cost so far.
-	for j := i + 1; j <= top && levels > 1 && g.amount[j] < worst; j++ {
+	for j := i + 1; j <= top && left > 1 && g.amount[j] < worst; j++ {
 		exceed := 0.0
 		if j < top {
 			exceed = g.exceedAfterKill(i, j)
 		}
 		worst = 0
-		for l := 2; l <= levels; l++ {
+		for l := 2; l <= left; l++ {
 			if cost := g.amount[j] + exceed*g.cost[l-1][j]; cost < best[l] {
 				best[l], g.next[l][i] = cost, uint8(j)
 			}
 			worst = max(worst, best[l])
 		}
 	}
-	for l := 2; l <= levels; l++ {
+	for l := 2; l <= left; l++ {
 		g.cost[l][i] = best[l]
 	}
 }
@@ -113,12 +113,13 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 }
 
 // powerLaw returns P(peak > amount) after a kill at ratio times that amount, without regard to the
-// margins. Peaks of killed runs follow a Pareto distribution above the killed amount with an exponent
-// of about 3.6 (maximum likelihood over 587 kills on eight traces, from 1.2 to 6.7 by trace).
+// margins. Above the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
+// of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
+// an exponent of 3; docs/learning.md compares exponents.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
-// surer the margins were that from is sufficient, the larger is the weight of the power law.
+// smaller P(peak > from) was by the margins, the larger is the weight of the power law.
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1

@@ -24,8 +24,8 @@ func cheapestLadder(g *grid, i, lifts int) float64 {
 	return best
 }
 
-// exceedance returns P(peak > amount j | peak > amount i): 70 % by the residuals and
-// 30 % by a power law with exponent three.
+// exceedance returns P(peak > amount j | peak > amount i). Its weights are 70 % for the residuals and
+// 30 % for a power law with exponent three.
 func exceedance(g *grid, i, j int) float64 {
 	ratio := g.amount[i] / g.amount[j]
 	law := ratio * ratio * ratio

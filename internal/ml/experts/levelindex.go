@@ -15,7 +15,7 @@ type levelIndex struct {
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first
 	byResidual []uint16 // positions in the residual store, ordered by residual; among equal residuals the newest row first
 
-	version uint64 // changes with order; no other index has the same version
+	version uint64 // changes with each change of the index; no other index has the same version
 }
 
 // maxStoredRows is the number of rows that a uint16 position can address.
@@ -106,7 +106,7 @@ func (l *levelIndex) insert(entries []Entry, at int) {
 	l.order = slices.Insert(l.order, i, rank)
 }
 
-// remove removes the row at a position, while the residual store still holds it.
+// remove removes the row at a position of the residual store, which must still hold it.
 func (l *levelIndex) remove(entries []Entry, at int) {
 	l.version = versions.Add(1)
 	i := l.search(entries, l.level(entries, uint16(at)))
@@ -125,15 +125,16 @@ func (l *levelIndex) remove(entries []Entry, at int) {
 
 // neighbours caches the last result of nearest, because one answer needs it several times.
 type neighbours struct {
-	version uint64
-	low     int
-	ranks   []uint64 // bit set of indices in byResidual; empty between calls
-	sorted  []float64
-	table   quantileTable
+	version uint64        // of the index
+	low     int           // first of the nearest rows, as an index of order
+	ranks   []uint64      // bit set of indices in byResidual; empty between calls
+	sorted  []float64     // residuals of the nearest rows, ascending
+	table   quantileTable // of sorted
 }
 
-// nearest fills near with the sorted residuals of the k rows nearest in level. It sorts by a bit set
-// of their ranks, which is faster than sorting the residuals (BenchmarkNearest).
+// nearest fills near with the sorted residuals of the k rows nearest in level: as many above the level
+// as below it, where possible. It sorts by a bit set of their ranks, which is faster than sorting the
+// residuals (BenchmarkNearest).
 func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighbours) {
 	n := len(l.order)
 	low := max(0, min(n-k, l.search(entries, level)-k/2))

@@ -6,24 +6,25 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/cost"
 )
 
-// maxAmount returns the upper bound of a model's allocation. The tail of few residuals is
-// poorly known, so the bound is tight at first and relaxes with 1/√rows. The very first
-// rows have a wider bound, because most kills of a new task are among them.
+// maxAmount returns the upper bound of the allocation of an expert whose model predicts level (the
+// reach). A few residuals say little about a tail and may give margins that are much too wide. The
+// part of the bound above the largest peak shrinks with 1/√rows. For the very first rows it is
+// larger, because most kills of a new task are among them.
 func (x *Experts) maxAmount(level float64) float64 {
 	n := float64(max(x.LearnedRows, 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
 // computeAmounts fills s.amount with the allocation of one pair at every risk, and s.cost
-// with their expected costs.
+// with the expected cost of each allocation.
 func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 	t, scale := x.distribution(p, model, dist, s)
 	level, most := p.Level[model], x.maxAmount(p.Level[model])
-	mean := math.Exp(level)
+	predicted := math.Exp(level)
 	for i, r := range t.quantile {
 		var amount float64
 		if dist == linearResiduals {
-			amount = max(minAmount, mean+r)
+			amount = max(minAmount, predicted+r)
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
@@ -32,7 +33,8 @@ func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 	s.computeCosts(math.Exp(p.Duration))
 }
 
-// computeCosts fills s.cost with the expected cost of the amounts over a duration.
+// computeCosts fills s.cost with the expected cost of the amounts over a duration in seconds, without
+// the price of kills.
 func (s *Scratch) computeCosts(duration float64) {
 	for i, risk := range risks {
 		s.cost[i] = duration * s.amount[i] * (1 + killCost*risk)
@@ -48,7 +50,7 @@ const minAmount = 1e6
 const killCost = 1.2
 
 // cheapestRisk returns the index in risks with the least expected cost: s.cost plus a price
-// per kill in mean row costs.
+// per kill in mean row costs of the task.
 func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
 	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
@@ -76,7 +78,7 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 	decay := x.config.Decay
 	x.UsageSum, x.UsageRows = x.UsageSum*decay+peak*duration, x.UsageRows*decay+1
 	x.ChargedRows = x.ChargedRows*decay + 1
-	x.NominalRows = min(x.NominalRows+1, 300)
+	x.NominalRows = min(x.NominalRows+1, maxNominalRows)
 	s := &x.scratch
 	for pair := range pairCount {
 		x.computeAmounts(p, pair/distributionCount, pair%distributionCount, s)
@@ -92,6 +94,9 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 		}
 	}
 }
+
+// maxNominalRows bounds NominalRows, so that the running mean follows the risks of the newest rows.
+const maxNominalRows = 300
 
 // wastage returns the memory that a ladder wastes on a peak, and whether its first rung is
 // killed. The ladder has two rungs, and doubles the second one as often as necessary.

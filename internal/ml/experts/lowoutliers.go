@@ -3,11 +3,11 @@ package experts
 import "math"
 
 const (
-	minLowResiduals  = 40   // residuals needed to estimate their deviation
+	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
 	rowsAfterFall    = 200  // rows after a downward change during which the residuals contain both levels
 	lowDeviations    = 5    // standard deviations below the upper quartile from which a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
-	quantileDistance = 0.97 // distance of the quantiles 0.75 and 0.95 of a standard normal
+	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
 	maxLowOutliers   = 128  // low outliers that a trim keeps; the list may exceed this by a quarter
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
@@ -32,11 +32,11 @@ func (x *Experts) LowOutlierBound() float64 {
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
 // MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
-// returns the residuals of LineTrees before and after the move. levels maps a residual to the retrained
-// predictions of its row; nil leaves the row unchanged. After the move, the residuals from before a
-// fall are still wide enough for a return to the old level. The later residuals no longer contain the
-// fall, which the retrained models already predict. No level rises. Each change is averaged over neighbouring rows, so that the residuals keep
-// their out-of-sample noise.
+// returns the residuals of LineTrees before and after the move, oldest row first. levels identifies a row
+// by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. After the
+// move, the residuals from before a fall are still wide enough for a return to the old level. The later
+// residuals no longer contain the fall, which the retrained models already predict. No level rises. Each
+// change is averaged over neighbouring rows, so that the residuals keep their out-of-sample noise.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)

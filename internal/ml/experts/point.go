@@ -12,7 +12,7 @@ const (
 	LineTrees         // Line, and trees boosted on its residual
 	Same              // mean of rows with identical features, shrunk to LineTrees
 	Plain             // least squares on the peak itself
-	Fresh             // Same, with a short memory
+	Fresh             // like Same, from the newest two of these rows
 	Stack             // LineTrees, corrected by the recent errors of all other models
 	ModelCount        // number of models
 )
@@ -34,8 +34,8 @@ type Point struct {
 	_         struct{}            `cbor:",toarray"` // compact, because thousands are stored
 	Level     [ModelCount]float64 // predicted log peak
 	Scale     [ScaleCount]float64 // > 0, in log units
-	Duration  float64             // predicted log seconds
+	Duration  float64             // predicted log of the duration in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
 	Imputed   bool                `cbor:"-"` // the levels are conservative guesses: Learn charges no expert for the row
-	ColdStart *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
+	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 }

@@ -2,14 +2,16 @@ package experts
 
 import "math"
 
-// Pool holds statistics that similar tasks share. Its estimates are shrunk to priors, and the
+// Pool holds statistics that the tasks of a DAG share. Its estimates are shrunk to priors, and the
 // estimates for one age to the estimates over all ages (empirical Bayes). The share of one
 // task is also a Pool, and pools can be added.
+//
+// A nominal promise is the promise of an answer without the correction by the pool.
 type Pool struct {
-	Cost, Rows float64           // decayed sum of row costs, and decayed number of rows
+	Cost, Rows float64           // decayed sum of row costs (peak · seconds), and decayed number of rows
 	Promised   [ageCount]float64 // decayed sums of nominal promises, by age
 	Killed     [ageCount]float64 // decayed numbers of kills, by age
-	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals
+	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals of the log peak
 	Residuals  float64           // decayed number of these residuals
 
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows above it
@@ -21,7 +23,7 @@ type Pool struct {
 const (
 	ageCount  = 10           // number of ages; the last one has no upper bound
 	poolDecay = 1 - 1.0/2000 // per row
-	agePrior  = 2.0          // prior kills at the promised rate
+	agePrior  = 2.0          // number of promised kills that the prior of a ratio counts as
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -47,7 +49,7 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 	}
 }
 
-// RecordCost records the cost of a row.
+// RecordCost records the cost of a row, peak · seconds.
 func (p *Pool) RecordCost(cost float64) {
 	p.Cost, p.Rows = p.Cost*poolDecay+cost, p.Rows*poolDecay+1
 }
@@ -67,7 +69,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// RecordOutcome records the outcome of a nominal promise of a task with a number of learned rows.
+// RecordOutcome records whether a first try with a nominal promise was killed. rows is the number of
+// rows that its task had learned.
 func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised
@@ -77,13 +80,14 @@ func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	}
 }
 
-// RecordResidual records an out-of-sample residual of the cold-start model.
+// RecordResidual records an out-of-sample residual of the log peak, by the cold-start rule if it
+// predicted the row.
 func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1
 }
 
-// Slope sums the weighted slopes of several tasks.
+// Slope sums the weighted slopes of several tasks in the inputs of one name.
 type Slope struct {
 	_     struct{} `cbor:",toarray"`
 	Tasks float64  // sum of the weights
@@ -93,7 +97,7 @@ type Slope struct {
 // slopeKinds is the number of slopes in a pool. Inputs whose names have the same hash share one.
 const slopeKinds = 16
 
-// Add adds the slope of a task with a weight from 0 to 1.
+// Add adds the slope of a task. The weight is from 0 (the slope is unknown) to 1 (it is known).
 func (s *Slope) Add(weight, slope float64) { s.Tasks, s.Sum = s.Tasks+weight, s.Sum+weight*slope }
 
 // Mean returns the mean slope of the tasks, shrunk to the prior.
@@ -102,12 +106,12 @@ func (s *Slope) Mean(prior float64) float64 {
 	return (weight*prior + s.Sum) / (weight + s.Tasks)
 }
 
-// SlopeOf returns the slope in the input whose name has the hash.
+// SlopeOf returns the slopes in the input whose name has the hash.
 func (p *Pool) SlopeOf(hash uint64) *Slope { return &p.Slopes[hash%slopeKinds] }
 
-// deviation returns the expected deviation of the log peak of a new task: the typical deviation
-// among the other tasks, shrunk to the prior. It averages logarithms, so that a few noisy
-// tasks do not dominate.
+// deviation returns the expected standard deviation of the log peak of a new task: the typical
+// deviation in the pool, shrunk to the prior and limited to 0.1 to 1. It averages logarithms, so
+// that a few noisy tasks do not dominate.
 func (p *Pool) deviation(prior float64) float64 {
 	const weight = 50 // the prior counts as this many residuals
 	const bias = 1.27 // −E ln z² of a standard normal z
@@ -123,9 +127,9 @@ func (p *Pool) meanRowCost() float64 {
 	return p.Cost / p.Rows
 }
 
-// promiseFactor returns the correction of a nominal promise of a task with a number of learned
-// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ages, which is
-// shrunk to one.
+// promiseFactor returns the factor on the nominal promises of a task with a number of learned rows.
+// It is the ratio of kills to promises at the age of the task, shrunk to the ratio over all ages.
+// That ratio is shrunk to one. The factor is limited to 0.3 to 4.
 func (p *Pool) promiseFactor(rows int) float64 {
 	killed, promised := 0.0, 0.0
 	for a := range ageCount {

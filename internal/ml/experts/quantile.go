@@ -2,8 +2,8 @@ package experts
 
 import "math"
 
-// quantileTable holds the quantiles of a residual distribution that are the same for every
-// row. It is computed when the residuals change, so that answers need not compute it.
+// quantileTable holds the quantiles of a residual distribution at the probabilities in risks. It is
+// computed when the residuals change, so that answers need not compute it.
 type quantileTable struct {
 	tail     tail                // of the residuals
 	quantile [len(risks)]float64 // upperQuantile at each of risks
@@ -19,7 +19,7 @@ func (t *quantileTable) compute(sorted *ascending) {
 // upperQuantile returns the value that the next draw exceeds with probability risk, given
 // the sorted residuals: the interpolated conformal order statistic. With 99 residuals and
 // risk 0.02 it is the second largest. Above the largest residual it extrapolates with an
-// exponential tail; t is tailOf the same residuals.
+// exponential tail; t is the result of tailOf for the same residuals.
 func upperQuantile(sorted *ascending, risk float64, t tail) float64 {
 	n := sorted.len()
 	if n == 0 {
@@ -91,12 +91,12 @@ func countAbove(sorted *ascending, v float64) int {
 
 // tail is the exponential tail of a residual distribution.
 type tail struct {
-	from  float64 // the largest residual
-	scale float64
+	from  float64 // the largest residual, above which the tail starts
+	scale float64 // mean of the exponential distribution; 0: unknown
 }
 
 // tailOf returns the tail above the largest residual. Its scale is half the mean excess of the top
-// tenth. On the measured traces, the full mean excess cost more than the kills it avoided.
+// tenth. On the measured traces, the full mean excess cost more than the kills that it avoided.
 func tailOf(sorted *ascending) (t tail) {
 	if n := sorted.len(); n > 0 {
 		t.from = sorted.at(n - 1)

@@ -37,13 +37,13 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 // caches, equal freshly computed ones.
 func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 3, 60, normal(0.3))
-	var old Scratch
+	var reused Scratch
 	for range 200 {
 		p, peak := s.next()
 		for pair := range pairCount {
 			model, dist := pair/distributionCount, pair%distributionCount
-			cached, _ := x.distribution(&p, model, dist, &old)
-			sorted := x.residuals(model, dist, &old)
+			cached, _ := x.distribution(&p, model, dist, &reused)
+			sorted := x.residuals(model, dist, &reused)
 			var fresh quantileTable
 			fresh.compute(&sorted)
 			require.Equal(t, fresh, *cached)

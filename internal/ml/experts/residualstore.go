@@ -57,8 +57,8 @@ func (x *Experts) appendRow(e Entry) {
 	x.updateTables()
 }
 
-// removeFromWindows removes the oldest row of the windows, which is at a position of the residual store. The windows
-// are sorted by value; the residual store keeps the order of arrival.
+// removeFromWindows removes the row at a position of the residual store from all windows. It is their
+// oldest row; only the residual store shows this, because the windows are sorted by value.
 func (x *Experts) removeFromWindows(at uint16) {
 	for k := range ModelCount {
 		for _, d := range windowed {
@@ -67,8 +67,8 @@ func (x *Experts) removeFromWindows(at uint16) {
 	}
 }
 
-// distribution returns the quantiles of the residual distribution of one pair for a row, and the scale to
-// multiply them by.
+// distribution returns the quantiles of the residual distribution of one pair for a row, and the factor
+// to multiply them by.
 func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quantileTable, scale float64) {
 	switch dist {
 	case nearestRows:
@@ -85,7 +85,7 @@ func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quanti
 	return &x.tables[model*distributionCount+dist], scale
 }
 
-// residuals returns the residuals whose quantiles distribution has returned.
+// residuals returns the residuals of a pair whose quantiles the last call of distribution returned for it.
 func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 	if dist == nearestRows {
 		return ascending{values: s.near[model].sorted}

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// ascending is a list of residuals in ascending order.
+// ascending is a list of residuals in ascending order: either the residuals themselves, or the rows
+// of the residual store that have them.
 type ascending struct {
-	values  []float64 // if there are no rows
-	rows    []uint16  // positions in the residual store of the residuals
-	entries []Entry
-	model   int
-	scale   int // of the row, by which its residual is divided; -1: none
-	above   int // the newest result of countAbove
+	values  []float64 // the residuals, if rows is nil
+	rows    []uint16  // positions in entries of the rows with the residuals
+	entries []Entry   // the residual store
+	model   int       // model of the residuals
+	scale   int       // index in Point.Scale of the scale that divides a residual; -1: none
+	above   int       // the newest result of countAbove
 }
 
 func (a *ascending) len() int { return max(len(a.values), len(a.rows)) }
@@ -34,10 +35,10 @@ func (a *ascending) residual(at uint16) float64 {
 	return r
 }
 
-// residualWindow holds the sorted residuals of the newest rows for one pair. Where a residual follows from
-// the residual store by a subtraction and a division, the window holds positions in the residual store, which need a quarter
-// of the memory. It holds residuals of the peak itself as values, because each of them is a difference of
-// exponentials.
+// residualWindow holds the sorted residuals of the newest rows for one pair. For log residuals it holds
+// positions in the residual store, which need a quarter of the memory: a subtraction and a division then
+// give the residual. It holds residuals of the peak itself as values, because each of them is a
+// difference of exponentials.
 type residualWindow struct {
 	values []float64
 	rows   []uint16
@@ -60,7 +61,7 @@ func (x *Experts) sorted(pair int) ascending {
 	return ascending{values: w.values, rows: w.rows, entries: x.Rows, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
 }
 
-// insert adds the row at a position of the residual store.
+// insert adds the row at a position of the residual store to the window of a pair.
 func (x *Experts) insert(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == linearResiduals {
@@ -73,7 +74,8 @@ func (x *Experts) insert(pair int, at uint16) {
 	w.rows = slices.Insert(w.rows, i, at)
 }
 
-// remove removes the row at a position of the residual store, while the residual store still holds it.
+// remove removes the row at a position of the residual store from the window of a pair. The residual
+// store must still hold the row.
 func (x *Experts) remove(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == linearResiduals {
@@ -88,7 +90,8 @@ func (x *Experts) remove(pair int, at uint16) {
 	w.rows = slices.Delete(w.rows, i, i+1)
 }
 
-// search returns the index of the first row whose residual is not below that of the row at a position.
+// search returns the index in the window of a pair of the first row whose residual is not below that
+// of the row at a position of the residual store. found reports whether the two residuals are equal.
 func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)
@@ -97,7 +100,7 @@ func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	})
 }
 
-// rebuildWindows sorts the residuals of the newest n rows of the residual store.
+// rebuildWindows fills all windows with the newest n rows of the residual store.
 func (x *Experts) rebuildWindows(n int) {
 	positions := make([]uint16, n)
 	for i := range positions {

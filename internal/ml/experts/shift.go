@@ -6,45 +6,46 @@ import (
 )
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
-// (Page 1954). Each side sums how far standardised residuals exceed an allowance, and never
-// falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
+// (Page 1954). Each of its two sums adds how far standardised residuals exceed an allowance, and
+// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
 type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // rows since Up or Down was zero
 
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward
-	DownSince     int64 `cbor:",omitzero"`      // end of the first row of Down, in Unix seconds
+	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	Returns       int   `cbor:",omitzero"`      // downward changes from which the task returned to a level that had lasted as long, up to maxReturns
+	Returns       int   `cbor:",omitzero"`      // returns to a level that had lasted at least as long as the lower one, up to maxReturns
 	Rows          int   `cbor:",omitzero"`      // rows since the last change
 	HighRows      int   `cbor:",omitzero"`      // rows between the last downward change and the change before it
 }
 
 const (
-	shiftAllowance    = 1   // standard deviations to subtract from every residual
+	shiftAllowance    = 1   // standard deviations by which a residual may differ from the centre without adding to a sum
 	shiftBound        = 40  // sum of standard deviations that shows a change
 	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
-	minShiftResiduals = 40  // residuals needed to estimate the deviation
+	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
 	maxReturns        = 3
-	minDownRows       = 10               // rows below the centre from which they are left out of it
-	patienceShare     = 2                // a downward change needs 1/patienceShare of the rows of the old level …
-	maxPatience       = 128              // … but no more than these rows
-	lastingShare      = 4                // a downward change of minLasting seconds needs 1/lastingShare of the rows …
-	maxLasting        = 32               // … but no more than these rows
-	minLasting        = 4 * 24 * 60 * 60 // four days: longer than a weekend
+	minDownRows       = 10               // number of rows in Down from which on the centre is computed without them
+	patienceShare     = 2                // a downward change must last for more than 1/patienceShare of the learned rows
+	maxPatience       = 128              // largest number of rows that patienceShare can require
+	lastingShare      = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the learned rows
+	maxLasting        = 32               // largest number of rows that lastingShare can require
+	minLasting        = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
 
-// patience says how long a lower level must last before it replaces the old one: for more than rows rows,
-// or for more than lastingRows rows and seconds.
+// patience says how long a lower level must last before it replaces the old one: for more rows than rows,
+// or for more rows than lastingRows and at least for seconds.
 type patience struct {
 	rows, lastingRows int
 	seconds           int64
 }
 
 // update adds one standardised residual of a row that ended at a time in Unix seconds, and returns
-// how many rows ago the task changed, or 0. A downward change needs patience: the end of a temporary
-// low level kills every run that follows, while a permanent one only wastes memory until then.
+// how many rows ago the task changed, or 0. A downward change must last as long as p says: the end of
+// a temporary low level kills every run that follows, but a permanent low level only wastes memory
+// until it is accepted.
 func (s *Shift) update(z float64, at int64, p patience) int {
 	z = max(-maxShiftResidual, min(maxShiftResidual, z))
 	s.Up, s.UpRows = updateSum(s.Up, s.UpRows, z)
@@ -109,7 +110,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 		center, deviation = x.residualsBefore(x.Shift.DownRows, center, deviation)
 	}
 	if residual > center && x.RecentlyFell() {
-		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
+		center = max(center, min(residual, 0)) // a residual rises while the models adapt to the lower level; the task does not
 	}
 	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), at, x.patience())
 	if rows == 0 {
@@ -117,7 +118,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	x.discardBefore(rows)
 	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
-		// The models predict the new rows: only the errors at a higher level have ended, not the level of the task.
+		// The models predict the new rows well. What ended is an episode of errors; the task has not changed.
 		x.Shift.Fell = false
 		return 0
 	}
@@ -127,8 +128,9 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 // interquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
-// residualsBefore returns the median and the deviation of the stored residuals without the newest rows: those
-// of a lower level would soon make it look normal. With too few others it returns center and deviation.
+// residualsBefore returns the median and the deviation of the stored residuals without the newest rows.
+// These rows have a lower level, which would soon look normal if they counted. If too few rows remain,
+// residualsBefore returns center and deviation.
 func (x *Experts) residualsBefore(newest int, center, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
 	if n < minShiftResiduals {
@@ -144,8 +146,8 @@ func (x *Experts) residualsBefore(newest int, center, deviation float64) (float6
 
 // discardBefore removes all but the newest rows from the residual store and discounts earlier costs.
 // The few remaining residuals give wide margins until there are more. After a fall, the low
-// outliers move to the residual store, because they belong to the new level, and no row of the old
-// level stays: one such row makes a margin as wide as the fall.
+// outliers move to the residual store, because they belong to the new level. No row of the old
+// level stays, because a single one makes a margin as wide as the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

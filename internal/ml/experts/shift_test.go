@@ -120,8 +120,8 @@ func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	assert.Less(t, killed, 15)
 }
 
-// During a backfill the peaks are six times the prediction, which stays. Its errors must not widen the margins for
-// hundreds of rows, and their end is no change of the task.
+// During a backfill the peaks are six times the prediction, and the models do not adapt. These errors must
+// not widen the margins for hundreds of rows, and their end is not a change of the task.
 func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	x := New(Default(0.015))

@@ -4,8 +4,8 @@ import "slices"
 
 // Window is a ring buffer of the newest values, with a sorted copy.
 type Window struct {
-	Sorted []float64
-	Ring   []float64 // in order of arrival
+	Sorted []float64 // ascending
+	Ring   []float64 // in order of arrival, from At on and then from the start
 	At     int       // index of the oldest value in Ring
 }
 
@@ -44,7 +44,8 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
-// Quantile returns the value below which a share of the values lies. It returns 0 for an empty window.
+// Quantile returns the value below which a share of the values lies, 0 ≤ share < 1. It returns 0 for an
+// empty window.
 func (w *Window) Quantile(share float64) float64 {
 	if len(w.Sorted) == 0 {
 		return 0
@@ -52,13 +53,14 @@ func (w *Window) Quantile(share float64) float64 {
 	return w.Sorted[int(share*float64(len(w.Sorted)))]
 }
 
-// UpperQuantile returns the value that the next draw exceeds with probability risk.
+// UpperQuantile returns the value that the next draw exceeds with probability risk, and 0 for an empty
+// window.
 func (w *Window) UpperQuantile(risk float64) float64 {
 	sorted := ascending{values: w.Sorted}
 	return upperQuantile(&sorted, risk, tailOf(&sorted))
 }
 
-// ExceedanceProb returns P(next draw > v), the inverse of UpperQuantile.
+// ExceedanceProb returns P(next draw > v), the inverse of UpperQuantile. It is 1 for an empty window.
 func (w *Window) ExceedanceProb(v float64) float64 {
 	sorted := ascending{values: w.Sorted}
 	return exceedanceProb(&sorted, v, tailOf(&sorted))
