@@ -1,15 +1,16 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
-// (Hoeting et al. 1999) over a few simple structures: a constant, a line in one input, and
-// point models that are fitted elsewhere.
+// (Hoeting et al. 1999) over a few simple structures: a constant, a constant with a narrow
+// distribution, a line in each input, modes of the peak, and point models. A point model predicts
+// the peak and is fitted elsewhere.
 //
 //	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
 //	prior (from similar tasks) ──────┘         ▲
 //	                  evidence: out-of-sample likelihood of each structure
 //
 // Every structure has a conjugate normal-gamma prior, so its predictive distribution is a
-// Student's t. The evidence of a structure is the product of the predictive densities of the
-// rows (prequential likelihood, Dawid 1984). The package handles numbers only and is
-// deterministic.
+// Student's t. Only the modes have several, one for each mode. The evidence of a structure is the
+// product of the predictive densities of the rows (prequential likelihood, Dawid 1984). The package
+// handles numbers only and is deterministic.
 package bayes
 
 import "math"
@@ -24,7 +25,7 @@ type Prior struct {
 
 	Slopes []float64 // mean slopes by input, which replace Slope; may be shorter than the inputs
 
-	NoFeatures bool // the task has none, so that the point models know nothing about a row
+	NoFeatures bool // the task has no features, so that the point models know nothing about a row
 }
 
 // slope returns the mean slope of a line in the input with an index.
@@ -35,7 +36,8 @@ func (p *Prior) slope(input int) float64 {
 	return p.Slope
 }
 
-// Prior probabilities of the structures. They matter for about the first five rows.
+// Prior probabilities of the structures; the constant has the rest. They matter for about the first
+// five rows.
 const (
 	lineShare  = 0.5  // of all lines together
 	modelShare = 0.15 // of all point models together
@@ -76,8 +78,8 @@ type Point struct {
 	LogEvidence float64
 }
 
-// MaxStructures is the largest number of structures in a mixture, and maxComponents of components: the
-// modes have several.
+// MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
+// largest number of components: one for each of these structures, one for each mode, and one for a new mode.
 const (
 	MaxStructures = 24
 	maxComponents = MaxStructures + maxModes + 1
@@ -138,7 +140,8 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 }
 
 // inputsMatter reports whether a line or a point model predicts the rows better than the constant. Then
-// the modes are left out: they often explain the past best, and the next row worse than these structures.
+// the modes are left out: they often explain the past rows best, but predict the next row worse than a
+// line or a point model.
 func (a *Average) inputsMatter() bool {
 	for i := range a.Lines {
 		if a.Lines[i].LogEvidence > a.Constant {
@@ -153,8 +156,8 @@ func (a *Average) inputsMatter() bool {
 	return false
 }
 
-// constant adds a structure without inputs to mix. Its prior deviation counts as a number of
-// rows.
+// constant adds a structure without inputs to mix. deviation is the prior standard deviation, which
+// counts as a number of rows.
 func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom

@@ -5,7 +5,7 @@ import "math"
 // Explain adds the contribution of every input i to mix.MeanLevel to phi[players[i]]. It returns
 // the part of MeanLevel that depends on no input and no point model. The last pointModels
 // components of mix are the point models. Every line is linear in its input, so the
-// contributions are exact Shapley values if the mean stands for an unknown input.
+// contributions are exact Shapley values if an unknown input counts as its mean.
 func (a *Average) Explain(inputs []float64, mix *Mixture, pointModels int, players []int, phi []float64) (base float64) {
 	lines := min(len(inputs), MaxStructures/2)
 	for i := range mix.N - pointModels {

@@ -9,7 +9,7 @@ import (
 type Kill struct {
 	_      struct{}  `cbor:",toarray"`
 	Run    uint64    // identifies the run
-	Bound  float64   // log of the largest amount with which the run was killed
+	Bound  float64   // log of the largest amount with which the run was killed: a lower bound of its log peak
 	Inputs []float64 // inputs of Predict
 	Levels []float64 // levels of Predict; empty before the first measured row
 }
@@ -29,7 +29,8 @@ func (a *Average) WithKills() *Average {
 	return a
 }
 
-// LearnKill adds a killed run, or raises the bound of a known one. Resolve removes the run.
+// LearnKill adds a killed run, or raises the bound of a known one. From killRows rows on it has no
+// effect. Resolve removes the run.
 // Runs with equal inputs and levels count once, because the largest kill implies the others.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
 	if a.Rows >= killRows {
@@ -72,7 +73,7 @@ func (a *Average) killIndex(run uint64) int {
 }
 
 // ImputeKills updates the result of WithKills after a change of the rows or kills. Each kill
-// counts as a row with the log amount that is expected above its bound (single imputation,
+// counts as a row whose log peak is the expected one above its bound (single imputation,
 // Buckley & James 1979).
 func (a *Average) ImputeKills(prior *Prior) {
 	a.Imputed = nil

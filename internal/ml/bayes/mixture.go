@@ -2,7 +2,7 @@ package bayes
 
 import "math"
 
-// add appends a component with the logarithm of its weight.
+// add appends a component. Its weight remains a logarithm until normalise is called.
 func (m *Mixture) add(level, scale, freedom, logWeight float64) {
 	m.Level[m.N], m.Scale[m.N], m.Freedom[m.N], m.Weight[m.N] = level, scale, freedom, logWeight
 	m.N++
@@ -121,7 +121,7 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()
 	unit := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
-	try := func(z float64) {
+	try := func(z float64) { // z: distance from MeanLevel in standard deviations
 		y := z * unit
 		p, need := m.exceedanceAndNeed(mid + y)
 		p = min(1, factor*p)
@@ -132,6 +132,7 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 			best, at, risk = cost, z, p
 		}
 	}
+	// A grid whose steps grow with the distance, and then a search around the best point with halved steps.
 	const coarse, step, most = 20, 0.04, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)

@@ -15,7 +15,7 @@ type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode
 	LogEvidence float64
-	Created     float64 // number of modes created, with those that were joined since
+	Created     float64 // number of modes created, including those that were joined later
 }
 
 // Mode holds the sufficient statistics of the rows of a mode.
@@ -29,7 +29,7 @@ type Mode struct {
 const (
 	maxModes      = 8    // the two nearest modes are joined beyond this number
 	modeRadius    = 0.25 // largest distance of a log peak from the mean of its mode
-	modeDeviation = 0.1  // prior standard deviation of a mode, in log peak; counts as the rows of the prior
+	modeDeviation = 0.1  // prior standard deviation of a mode, in log peak; it counts as Prior.Rows rows
 	leastNew      = 0.5  // least weight of a new mode, in rows
 )
 
@@ -52,8 +52,8 @@ func (s *Modes) rows() (n float64) {
 
 // predict adds the modes to mix, and the constant for a row of a new mode.
 func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float64) {
-	created := s.newWeight()
-	all := math.Log(s.rows() + created)
+	newWeight := s.newWeight()
+	all := math.Log(s.rows() + newWeight)
 	mix.Modes.from = mix.N
 	for i := range s.Modes {
 		m := &s.Modes[i]
@@ -61,22 +61,23 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 		variance := (prior.Rows*modeDeviation*modeDeviation + m.Squares) / freedom
 		mix.add(m.Mean, math.Sqrt(variance*(1+1/m.Rows)), freedom, logWeight+math.Log(m.Rows)-all)
 	}
-	a.constant(prior.Deviation, prior.Rows, mix, logWeight+math.Log(created)-all)
+	a.constant(prior.Deviation, prior.Rows, mix, logWeight+math.Log(newWeight)-all)
 	mix.Modes.to = mix.N
 }
 
 // logDensity returns the log density at y. mix is the result of predict.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
-	created := s.newWeight()
-	density, all, first := 0.0, s.rows()+created, mix.Modes.from
+	newWeight := s.newWeight()
+	density, all, first := 0.0, s.rows()+newWeight, mix.Modes.from
 	for i := range s.Modes {
 		density += s.Modes[i].Rows / all * math.Exp(mix.logDensity(first+i, y))
 	}
-	density += created / all * math.Exp(mix.logDensity(first+len(s.Modes), y))
+	density += newWeight / all * math.Exp(mix.logDensity(first+len(s.Modes), y))
 	return math.Log(density)
 }
 
-// learn adds a log peak to the nearest mode, or as a new mode.
+// learn adds a log peak to the nearest mode within modeRadius. If there is none, the log peak becomes a
+// new mode.
 func (s *Modes) learn(y float64) {
 	near := -1
 	for i := range s.Modes {

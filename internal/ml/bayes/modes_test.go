@@ -99,7 +99,7 @@ func TestModesAreLeftOutIfAnInputMatters(t *testing.T) {
 	withoutFeatures := prior
 	withoutFeatures.NoFeatures = true
 	a.Predict(nil, nil, &withoutFeatures, &mix)
-	assert.Positive(t, mix.Modes.size(), "without features, nothing can be better than the constant except by chance")
+	assert.Positive(t, mix.Modes.size(), "without features, a line is better than the constant only by chance")
 	a, _ = trained(1, 20, 0, 0.1)
 	a.Predict([]float64{21, 0}, nil, &prior, &mix)
 	assert.Positive(t, mix.Modes.size())

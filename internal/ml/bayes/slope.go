@@ -5,7 +5,7 @@ import "math"
 // SlopeEvidence is the evidence of one task about the slope of similar tasks in one input.
 type SlopeEvidence struct {
 	Tasks float64 // weight of Slope from 0 to 1: a task with a known slope weighs 1
-	Slope float64
+	Slope float64 // of the log peak in the input
 }
 
 // Bounds of an estimated slope: a peak that grows faster than the square of an input, or falls

@@ -3,7 +3,7 @@
 //
 //	peaks   ▂▅█▅▂▁▁  ▁▂▁         ▁
 //	usage ────────┬──────┬───────────┬──▶
-//	edge         10     20          350    the last one is the top
+//	edge         10     20          350    the last edge is called the top
 //
 // The package handles numbers only: peaks and edges share one unit. It does not know tasks,
 // requests or prices.
@@ -29,8 +29,8 @@ type History struct {
 }
 
 // Cost returns Σ weight · edge(peak): the cost of the history if every run is granted the
-// upper edge of its peak's bin. A peak above the top costs the top, which is the largest
-// amount that could be granted.
+// upper edge of its peak's bin. A peak above the top costs the top, the largest amount that can be
+// granted.
 func (h History) Cost(edges []float64) float64 {
 	cost := 0.0
 	for i, peak := range h.Peaks {
@@ -101,8 +101,8 @@ func Index(edges []float64, peak float64) int {
 	return min(i, len(edges)-1)
 }
 
-// Top returns the last edge: the maximum plus a margin, rounded up to a multiple of step. A
-// margin of 0.2 adds 20 %, and a step of 0 disables rounding.
+// Top returns a last edge for the peaks: their maximum plus a margin, rounded up to a multiple of step.
+// A margin of 0.2 adds 20 %, and a step of 0 disables rounding.
 func Top(peaks []float64, margin, step float64) float64 {
 	return roundUp(slices.Max(peaks)*(1+margin), step)
 }

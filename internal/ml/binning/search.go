@@ -12,15 +12,15 @@ import (
 //
 // The result is optimal. An edge that is not a peak (rounded up to step) can be lowered to
 // the next peak without changing the bin of any run, so the peaks are the only candidates.
-// The algorithm is dynamic programming over candidates j, with S_j the weight of the peaks
-// up to c_j:
+// The algorithm is dynamic programming over the candidates c_j. S_j is the weight of the peaks
+// up to c_j, and D_r(j) is the least cost of these peaks with r edges, the last of which is c_j:
 //
 //	D_1(j) = c_j·S_j
 //	D_r(j) = c_j·S_j + min over i < j of (D_{r−1}(i) − c_j·S_i)
 //	cost   = min over j of D_{bins−1}(j) + top·(S_all − S_j)
 //
-// The inner minimum is over lines in c_j with decreasing slopes −S_i, for increasing c_j. A
-// lower hull finds it in constant amortised time ("convex hull trick"), so the total is
+// The inner minimum is over lines in c_j with decreasing slopes −S_i, for increasing c_j. Their
+// lower hull gives it in constant amortised time ("convex hull trick"), so the total time is
 // O(n log n + bins·n).
 func (h History) Search(bins int, top, step float64) ([]float64, error) {
 	if err := h.check(); err != nil {
@@ -101,7 +101,7 @@ func (h History) candidates(top, step float64) candidates {
 func (c candidates) layer(cost []float64) (next []float64, from []int) {
 	next, from = make([]float64, len(cost)), make([]int, len(cost))
 	next[0] = math.Inf(1)
-	var hull []int // candidates whose lines are lowest for some larger x
+	var hull []int // candidates whose lines are lowest for some x from here on
 	at := 0
 	value := func(i int, x float64) float64 { return cost[i] - x*c.below[i] }
 	for j := 1; j < len(cost); j++ {
@@ -125,8 +125,8 @@ func (c candidates) layer(cost []float64) (next []float64, from []int) {
 	return next, from
 }
 
-// dominated reports whether line b is nowhere below both a and d, for slopes that decrease
-// from a to b to d: a crosses d before it crosses b.
+// dominated reports whether line b is nowhere below both lines a and d, where the slopes decrease
+// from a to b to d. This is so if d crosses a before b does.
 func (c candidates) dominated(cost []float64, a, b, d int) bool {
 	return (cost[d]-cost[a])*(c.below[b]-c.below[a]) <= (cost[b]-cost[a])*(c.below[d]-c.below[a])
 }

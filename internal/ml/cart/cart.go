@@ -1,8 +1,8 @@
-// Package cart fits a classification tree (CART, Breiman et al. 1984) with golearn. It is
-// the baseline that every champion must beat.
+// Package cart fits a classification tree (CART, Breiman et al. 1984) with golearn. The tree is one
+// of the baselines of an evaluation.
 //
 //	table ──▶ ≤ 1,000 rows ──▶ golearn base ──▶ golearn trees ──▶ flat nodes
-//	                                                              + leaf counts
+//	                                                              + leaf frequencies
 //
 // The library grows the tree. This package flattens its nodes, because the library's
 // Predict copies rows, allocates, and gives no probabilities. Fitting takes quadratic time

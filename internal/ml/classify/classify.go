@@ -10,7 +10,7 @@ import (
 
 // Classifier predicts P(bin | features) for one encoded row.
 type Classifier interface {
-	// Bins returns k.
+	// Bins returns the number of bins.
 	Bins() int
 	// Probabilities writes P(bin | x) into p: len(p) = Bins(), every value in
 	// [0, 1], sum 1. len(x) is the number of columns of the training table; NaN is a
@@ -22,7 +22,7 @@ type Classifier interface {
 type Family interface {
 	// Name returns the name of the family in reports, such as "softmax-trees".
 	Name() string
-	// Fit learns from t, whose targets are bins 0 … k−1; bins may be empty. The same
-	// table and seed give the same classifier, bit for bit.
+	// Fit learns from t, whose targets are bins 0 … bins−1; a bin may have no rows. The
+	// same table and seed give the same classifier, bit for bit.
 	Fit(t *table.Table, bins int, seed uint64) (Classifier, error)
 }

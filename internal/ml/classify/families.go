@@ -8,7 +8,7 @@ import (
 )
 
 // Prior predicts the weighted frequencies of the bins for every row. It uses no features
-// and is the baseline that every family must beat.
+// and is the simplest baseline.
 type Prior struct{}
 
 // Name returns "prior".
@@ -37,8 +37,8 @@ type frequencies []float64
 func (f frequencies) Bins() int                    { return len(f) }
 func (f frequencies) Probabilities(_, p []float64) { copy(p, f) }
 
-// CART is the baseline that a champion must beat. It takes part in evaluations only, so
-// its classifiers cannot be encoded.
+// CART fits classification trees, a baseline for evaluations. Its classifiers are never used for
+// predictions, so they cannot be encoded.
 type CART struct{ Tree cart.Config }
 
 // Name returns "cart".

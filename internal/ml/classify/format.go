@@ -132,7 +132,7 @@ func appendFloats(out []byte, values []float64) []byte {
 	return out
 }
 
-// reader decodes a body. After the first error it returns zero values.
+// reader decodes a body. After the first error its methods return zero values.
 type reader struct {
 	rest []byte
 	err  error

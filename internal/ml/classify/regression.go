@@ -31,9 +31,9 @@ type Regression struct {
 func (Regression) Name() string { return "regression" }
 
 // FitLevels fits the model on all rows, and once without each fold for the out-of-sample
-// residuals of that fold. A single row has no such residual: its classifier splits P
-// evenly between the outer bins. FitLevels returns the errors of LevelFamily, linear.Fit
-// and gbt.FitRegression.
+// residuals of that fold. A single row has no out-of-sample residual, so its classifier splits P
+// evenly between the outer bins. FitLevels returns ErrTraining, and the errors of linear.Fit and
+// gbt.FitRegression.
 func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	fold := r.folds(t.Rows(), seed)
 	levels, residuals := make([]float64, t.Rows()), make([]float64, t.Rows())
 	for f := range slices.Max(fold) + 1 {
-		in := rows(fold, func(of int) bool { return of != f })
-		if len(in) == 0 {
-			continue // one row, one fold: nothing to hold out
+		training := rows(fold, func(of int) bool { return of != f })
+		if len(training) == 0 {
+			continue // there is one row or one fold, so no training rows remain
 		}
-		m, err := r.fit(t, binned, in)
+		m, err := r.fit(t, binned, training)
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func rows(fold []int, wanted func(fold int) bool) []int {
 }
 
 // fit learns the level from the given rows of t.
-func (r Regression) fit(t *table.Table, binned *gbt.BinnedTable, in []int) (*Model, error) {
-	ridge, err := linear.Fit(t.Select(in), r.Ridge)
+func (r Regression) fit(t *table.Table, binned *gbt.BinnedTable, training []int) (*Model, error) {
+	ridge, err := linear.Fit(t.Select(training), r.Ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (r Regression) fit(t *table.Table, binned *gbt.BinnedTable, in []int) (*Mod
 	for i := range base {
 		base[i] = ridge.Predict(t.Row(i))
 	}
-	trees, err := gbt.Sample{Binned: binned, Y: t.Y, W: t.W, Base: base, Train: in}.Regression(r.Trees)
+	trees, err := gbt.Sample{Binned: binned, Y: t.Y, W: t.W, Base: base, Train: training}.Regression(r.Trees)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ type Levels struct {
 	near      int // number of residuals around the predicted level
 }
 
-// Bins returns k.
+// Bins returns the number of bins.
 func (l *Levels) Bins() int { return len(l.edges) }
 
 // Probabilities writes P(bin | x) to p. It adds the out-of-sample residuals around the predicted

@@ -98,7 +98,7 @@ func ClopperPearson(k, n int, level float64) (low, high float64) {
 //	alpha ← alpha + Step · (Target − missed)
 //
 // With Target 0.015 and Step 0.05 a miss raises the level by .04925, and 66 hits lower it
-// by the same amount. If a level of 1 or more never misses and a level of 0 or less always
+// by about the same amount. If a level of 1 or more never misses and a level of 0 or less always
 // misses, then after T rows |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data
 // (their Proposition 4.1).
 type Adaptive struct {

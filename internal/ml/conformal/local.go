@@ -40,6 +40,7 @@ func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	return r, nil
 }
 
+// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
 // Len returns the number of residuals.
@@ -67,7 +68,8 @@ type Window struct {
 func (w Window) Quantile(q float64) float64 { return Quantile(w.residual, w.weight, q) }
 
 // Below returns P(residual ≤ v) for a new row: the weighted share of the window at or below
-// v. The new row has weight 1, half on either side. In an empty window the result is ½.
+// v. The new row itself counts with weight 1, half at or below v and half above it. In an empty
+// window the result is ½.
 // Below is monotonic in v and does not allocate.
 func (w Window) Below(v float64) float64 {
 	below, all := 0.5, 1.0

@@ -8,7 +8,7 @@ const Noise = -1
 // Config chooses clusters.
 type Config struct {
 	MinSize int     // smallest number of points of a cluster, 2 or more
-	Epsilon float64 // clusters that split off below this distance are joined; 0: none
+	Epsilon float64 // clusters that split off below this distance are joined into an ancestor; 0: none is joined
 }
 
 // Clustering is the result of Tree.Cluster.
@@ -16,13 +16,13 @@ type Clustering struct {
 	Labels            []int     // of each point: its cluster, 0, 1, …, or Noise
 	Outlier           []float64 // of each point: its GLOSH score, 0 (typical) to 1
 	Clusters          []Cluster
-	Exit              []float64 // of each point: the distance at which it leaves its branch of the tree
-	MinBranchDistance []float64 // of each point: the smallest distance at which its branch of the tree still has a point
+	Exit              []float64 // of each point: the distance at which it leaves its branch of the condensed tree
+	MinBranchDistance []float64 // of each point: the smallest distance at which its branch of the condensed tree still has a point
 }
 
 // Cluster is one cluster.
 type Cluster struct {
-	Size  int     // points with its label
+	Size  int     // number of points with its label
 	Reach float64 // the distance at which it splits off: the mutual reachability of its points is lower
 }
 
@@ -79,8 +79,8 @@ func (c *condensedTree) outermost(isSelected []bool) []bool {
 	return isSelected
 }
 
-// join replaces each cluster that split off below a distance by the ancestor that split off above
-// it, or else by the child of the root (Malzer & Baum 2020).
+// join replaces each cluster that split off below the distance epsilon by its nearest ancestor that did
+// not. If there is none, its ancestor just below the root replaces it (Malzer & Baum 2020).
 func (c *condensedTree) join(isSelected []bool, epsilon float64) []bool {
 	joined := make([]bool, len(c.parent))
 	for i, selected := range isSelected {

@@ -41,15 +41,15 @@ func (t *Tree) linkage() []merge {
 	return merges
 }
 
-// condensedTree is the hierarchy without clusters below the smallest size: a smaller part leaves its
-// cluster point by point. Cluster 0 is the root, and a parent has a lower index than its children.
-// Density is λ = 1/distance.
+// condensedTree is the hierarchy of single linkage without clusters below the smallest size: the points
+// of a smaller part leave the cluster that they were in. Cluster 0 is the root, and a parent has a lower
+// index than its children. Density is λ = 1/distance.
 type condensedTree struct {
-	parent []int32
-	birth  []float64 // λ at which a cluster split off
-	size   []int32
+	parent []int32   // of each cluster; −1 for the root
+	birth  []float64 // of each cluster: the λ at which it split off
+	size   []int32   // of each cluster: number of points at its birth
 	left   []int32   // of each point: the cluster that it left last
-	exit   []float64 // of each point: the λ at which it left
+	exit   []float64 // of each point: the λ at which it left this cluster
 }
 
 // minDistance keeps the density of duplicates finite.

@@ -5,8 +5,8 @@
 //	Tree.Cluster: single linkage ─▶ condensed tree ─▶ excess of mass ─▶ labels and outlier scores
 //	labels ─▶ Silhouette, DaviesBouldin; points ─▶ Hopkins
 //
-// NewTree costs O(n²) time and O(n) memory beside the points. It does not depend on the smallest
-// size of a cluster, so that several sizes can be compared with one tree.
+// NewTree takes O(n²) time and O(n · minSamples) memory in addition to the points. A tree does not
+// depend on the smallest size of a cluster, so that several sizes can be compared with one tree.
 //
 // The package handles numbers only. The same input gives the same result.
 package density
@@ -22,28 +22,29 @@ import (
 // ErrPoints reports points that cannot be clustered.
 var ErrPoints = errors.New("points cannot be clustered")
 
-// Tree is the minimum spanning tree of points by mutual reachability: the larger of their distance
-// and their core distances.
+// Tree is the minimum spanning tree of points. The weight of an edge is the mutual reachability of two
+// points: the largest of their distance and their core distances.
 type Tree struct {
-	Core  []float64 // of each point: the distance to its nearest neighbour of rank minSamples
+	Core  []float64 // core distance of each point: the distance to its neighbour of rank minSamples, see NewTree
 	edges []edge    // by ascending weight
 }
 
+// edge connects the points a and b.
 type edge struct {
 	a, b   int32
-	weight float64
+	weight float64 // mutual reachability
 }
 
-// NewTree returns the tree of points. minSamples is the rank of the neighbour that measures density,
-// without the point itself. Distances below resolution count as resolution, so that duplicates do
-// not make their neighbours look unusual.
+// NewTree returns the tree of points. minSamples is the rank of the neighbour whose distance measures
+// density: 1 is the nearest other point. Core distances below resolution count as resolution, so that
+// duplicates do not make their neighbours look unusual.
 func NewTree(points [][]float64, minSamples int, resolution float64) (*Tree, error) {
 	m, err := newMatrix(points)
 	if err != nil {
 		return nil, err
 	}
 	if minSamples < 1 || minSamples >= m.n {
-		return nil, fmt.Errorf("%w: the rank of the neighbour is %d, but must be 1 to %d, the points less one", ErrPoints, minSamples, m.n-1)
+		return nil, fmt.Errorf("%w: the rank of the neighbour is %d, but must be from 1 to %d, the number of the other points", ErrPoints, minSamples, m.n-1)
 	}
 	core := m.coreDistances(minSamples)
 	floor := resolution * resolution
@@ -68,7 +69,7 @@ const maxCoordinate = 1e100
 
 func newMatrix(points [][]float64) (*matrix, error) {
 	if len(points) < 2 || len(points[0]) == 0 {
-		return nil, fmt.Errorf("%w: there must be two or more points with a coordinate", ErrPoints)
+		return nil, fmt.Errorf("%w: there must be at least two points, with at least one coordinate", ErrPoints)
 	}
 	m := &matrix{n: len(points), columns: len(points[0]), values: make([]float64, 0, len(points)*len(points[0]))}
 	for i, p := range points {
@@ -148,7 +149,7 @@ func (m *matrix) spanningTree(core []float64) []edge {
 			if isJoined[j] {
 				continue
 			}
-			if reach := max(own, core[j]); reach < known {
+			if reach := max(own, core[j]); reach < known { // else the distance need not be computed
 				if reach = max(reach, squared(p, m.row(j))); reach < known {
 					distance[j], source[j], known = reach, int32(current), reach
 				}

@@ -10,10 +10,11 @@ type booster struct {
 	cfg  Config
 	loss loss
 	data *BinnedTable
-	rows []int32  // training rows, ascending
-	in   *labels  // labels of all rows of data
-	out  *holdout // nil: no validation rows
+	rows []int32 // training rows, ascending
 	rng  *rand.Rand
+
+	labels *labels  // of all rows of data
+	valid  *holdout // nil: no validation rows
 
 	grower    *grower
 	forest    *forest
@@ -24,29 +25,30 @@ type booster struct {
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
-// split, because later rounds would be equal. It also stops if the holdout loss has not
-// improved for cfg.EarlyStop rounds, and then returns the forest of the best round.
+// split, because later rounds would be equal. With early stopping and validation rows, it also stops
+// if their loss has not improved for cfg.EarlyStop rounds, and returns the forest of the round with
+// the least loss.
 func (b *booster) run() *forest {
 	b.start()
-	best, since := len(b.forest.roots), 0
-	least := b.out.mean(b.loss)
+	best, since := len(b.forest.roots), 0 // number of trees with the least loss, and rounds since then
+	least := b.valid.mean(b.loss)
 	for range b.cfg.Rounds {
 		before := len(b.forest.roots)
 		if !b.round() {
 			b.forest.truncate(before)
 			break
 		}
-		if b.cfg.EarlyStop == 0 || b.out == nil {
+		if b.cfg.EarlyStop == 0 || b.valid == nil {
 			continue
 		}
-		b.out.advance(b.forest, before)
-		if loss := b.out.mean(b.loss); loss < least {
+		b.valid.advance(b.forest, before)
+		if loss := b.valid.mean(b.loss); loss < least {
 			least, best, since = loss, len(b.forest.roots), 0
 		} else if since++; since == b.cfg.EarlyStop {
 			break
 		}
 	}
-	if b.cfg.EarlyStop > 0 && b.out != nil {
+	if b.cfg.EarlyStop > 0 && b.valid != nil {
 		b.forest.truncate(best)
 	}
 	return b.forest
@@ -56,9 +58,9 @@ func (b *booster) run() *forest {
 func (b *booster) start() {
 	b.rng = rand.New(rand.NewPCG(b.cfg.Seed, 0x9e3779b97f4a7c15))
 	b.grower = newGrower(b.data, b.cfg)
-	b.forest = &forest{cols: b.data.Cols(), intercept: b.loss.intercept(b.in, b.rows)}
-	b.in.shift(b.forest.intercept)
-	b.out.shift(b.forest.intercept)
+	b.forest = &forest{cols: b.data.Cols(), intercept: b.loss.intercept(b.labels, b.rows)}
+	b.labels.shift(b.forest.intercept)
+	b.valid.shift(b.forest.intercept)
 	b.gradients = make([][]gradient, b.loss.outputs())
 	for c := range b.gradients {
 		b.gradients[c] = make([]gradient, b.data.Rows())
@@ -73,7 +75,7 @@ func (b *booster) start() {
 // tree has a split.
 func (b *booster) round() bool {
 	b.drawn = draw(b.rng, b.rows, b.cfg.Subsample, b.drawn)
-	b.loss.gradients(b.in, b.drawn, b.gradients)
+	b.loss.gradients(b.labels, b.drawn, b.gradients)
 	split := false
 	for c, gradients := range b.gradients {
 		b.columns = draw(b.rng, b.all, b.cfg.ColSample, b.columns)
@@ -86,7 +88,7 @@ func (b *booster) round() bool {
 	return split
 }
 
-// updateLeaves sets the leaf values and updates the scores of their rows.
+// updateLeaves sets the values and covers of the leaves and updates the scores of their rows.
 func (b *booster) updateLeaves(nodes []growingNode, output int) {
 	k := b.loss.outputs()
 	for i := range nodes {
@@ -94,10 +96,10 @@ func (b *booster) updateLeaves(nodes []growingNode, output int) {
 		if n.left != 0 {
 			continue
 		}
-		n.value = b.cfg.LearningRate * b.loss.leaf(b.in, n, b.cfg.Lambda)
+		n.value = b.cfg.LearningRate * b.loss.leaf(b.labels, n, b.cfg.Lambda)
 		for _, r := range n.rows {
-			n.cover += b.in.w[r]
-			b.in.score[int(r)*k+output] += n.value
+			n.cover += b.labels.w[r]
+			b.labels.score[int(r)*k+output] += n.value
 		}
 	}
 }
@@ -114,7 +116,7 @@ func (b *booster) updateUnsampled(output int) {
 			next++
 			continue
 		}
-		b.in.score[int(r)*k+output] += b.forest.walk(newest, b.data.row(int(r)))
+		b.labels.score[int(r)*k+output] += b.forest.walk(newest, b.data.row(int(r)))
 	}
 }
 
@@ -128,7 +130,7 @@ func (l *labels) shift(intercept []float64) {
 // holdout holds the validation rows for early stopping. A nil holdout has no effect.
 type holdout struct {
 	labels
-	x    []float64
+	x    []float64 // raw values, row by row
 	cols int
 }
 
@@ -138,6 +140,7 @@ func (h *holdout) shift(intercept []float64) {
 	}
 }
 
+// mean returns the weighted mean loss, and 0 for a nil holdout.
 func (h *holdout) mean(l loss) float64 {
 	if h == nil {
 		return 0

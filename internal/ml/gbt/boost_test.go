@@ -20,7 +20,7 @@ func TestTrainingScoresEqualPredictions(t *testing.T) {
 		s := Sample{Binned: binned, Y: data.Y, W: data.W}
 		b := booster{
 			cfg:  Config{Subsample: 0.5, ColSample: 0.5}.withDefaults(),
-			loss: l, data: binned, in: s.labels(l.outputs()),
+			loss: l, data: binned, labels: s.labels(l.outputs()),
 		}
 		for r := range data.Rows() {
 			b.rows = append(b.rows, int32(r))
@@ -29,7 +29,7 @@ func TestTrainingScoresEqualPredictions(t *testing.T) {
 		predicted := make([]float64, l.outputs())
 		for i := range data.Rows() {
 			f.score(data.Row(i), predicted)
-			require.InDeltaSlice(t, predicted, b.in.score[i*len(predicted):(i+1)*len(predicted)], 1e-9)
+			require.InDeltaSlice(t, predicted, b.labels.score[i*len(predicted):(i+1)*len(predicted)], 1e-9)
 		}
 	}
 }

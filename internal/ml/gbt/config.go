@@ -1,13 +1,13 @@
 // Package gbt implements histogram-based gradient-boosted trees, like LightGBM (Ke et al.
 // 2017) and XGBoost (Chen & Guestrin 2016).
 //
-//	table ─▶ Binned ─▶ histograms ─▶ split ─▶ grower ─▶ boosting ─▶ forest
-//	         codes     Σg Σh n per    best     growing    loss by     flat nodes:
-//	         0…255     bin, column    gain     nodes      loss        predict, explain, bytes
+//	table ─▶ BinnedTable ─▶ histograms ─▶ split ─▶ grower ─▶ booster ─▶ forest
+//	         codes          Σg Σh n per    best     growing   rounds     flat nodes:
+//	         0…255          bin, column    gain     nodes     of trees   predict, explain, bytes
 //
-// The losses are squared error and quantile (Regressor) and softmax (Classifier). Cuts are
-// raw values, so prediction needs no binning. A missing value (NaN) follows the direction
-// learned at its node.
+// g and h are the first and second derivatives of the loss at a row, and n counts rows. The losses
+// are squared error and quantile (Regressor) and softmax (Classifier). Cuts are raw values, so
+// prediction needs no binning. A missing value (NaN) follows the direction learned at its node.
 //
 // The package handles numbers only: no tasks, memory amounts, clock or I/O. The same rows,
 // Config and Seed give the same model, bit for bit.
@@ -32,15 +32,15 @@ type Config struct {
 
 	MinLeafRows   int     // least number of rows in a leaf; 5 if zero
 	MinLeafWeight float64 // least Σ hessian in a leaf (Σ weight in regression); 1e-3 if zero
-	MinGain       float64 // least gain of a split, in units of the loss
+	MinGain       float64 // least gain of a split: twice the reduction of the penalised loss
 	Lambda        float64 // L2 penalty on leaf values; 1 if zero, none if negative
 
 	Subsample float64 // share of rows sampled per round; 1 if zero
 	ColSample float64 // share of columns sampled per tree; 1 if zero
-	MaxBins   int     // bins per column without the missing bin, at most 255; max(rows/16, 64) if zero. Ignored for a Sample
+	MaxBins   int     // bins per column without the missing bin, 2 to 255; if zero, rows/16 limited to 64 to 255. Ignored for a Sample
 
 	EarlyStop  int     // rounds without improvement before stopping; never if zero
-	ValidShare float64 // share of rows held out for early stopping if there are no validation rows; 0.15 if zero. For a stream, pass its newest rows
+	ValidShare float64 // share of rows held out at random for early stopping if no validation rows are given; 0.15 if zero. If rows are in order of time, give the newest ones as validation rows
 
 	Seed uint64 // seed of all random numbers
 }

@@ -64,8 +64,8 @@ func verify(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads a verified forest. It validates every value, because a checksum detects
-// accidents but not manipulation.
+// decode reads a verified forest. It validates every value, because a checksum does not prevent
+// deliberate changes.
 func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
 		return nil, fmt.Errorf("%w: kind %d, want %d", ErrFormat, body[6], kind)

@@ -15,8 +15,8 @@ func (r *Regressor) Explain(x, phi []float64) (expected float64) {
 
 // ExplainPlayers writes the contribution of every player to the prediction into phi and returns
 // the expected prediction. A player is a group of columns that become known together, such as
-// the one-hot columns of a category. players[j] is the player of column j. A column with a
-// negative player stays unknown, so expected + Σ phi is the prediction without this column.
+// the one-hot columns of a category. players[j] is the player of column j, an index of phi. A column
+// with a negative player stays unknown, so expected + Σ phi is the prediction without this column.
 func (r *Regressor) ExplainPlayers(x []float64, players []int, phi []float64) (expected float64) {
 	return r.full().explain(x, 0, players, phi)
 }
@@ -74,7 +74,7 @@ func (f *forest) explain(x []float64, output int, players []int, phi []float64) 
 	return expected
 }
 
-// expected returns the mean value of tree t, weighted by its training rows.
+// expected returns the mean value of tree t over the training rows, by their weights.
 func (e *explainer) expected(t int) float64 {
 	root, end := e.roots[t], e.treeEnd(t)
 	sum := 0.0
@@ -129,8 +129,8 @@ type explainer struct {
 	sum        []float64 // by depth and node of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend computes the sum over the leaves below a node and adds the contributions of the steps
-// below it.
+// descend computes e.sum at depth for the leaves below a node, and adds the contributions of the steps
+// below the node to e.phi.
 func (e *explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]
 	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]
@@ -142,7 +142,7 @@ func (e *explainer) descend(at int32, depth int) {
 	}
 	clear(sum)
 	below, belowSum := e.product[(depth+1)*n:(depth+2)*n], e.sum[(depth+1)*n:(depth+2)*n]
-	player, hot := e.players[node.feature], node.next(e.x[node.feature])
+	player, followed := e.players[node.feature], node.next(e.x[node.feature])
 	var before step
 	if player >= 0 {
 		before = e.steps[player]
@@ -156,7 +156,7 @@ func (e *explainer) descend(at int32, depth int) {
 			e.descend(child, depth+1)
 		} else {
 			after := step{without: before.without * share}
-			if child == hot {
+			if child == followed {
 				after.with = before.with
 			}
 			for q, t := range e.at {

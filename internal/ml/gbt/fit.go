@@ -15,14 +15,14 @@ import (
 var ErrTarget = errors.New("gbt: invalid targets")
 
 // Sample is the training data of one fit on binned rows. Fits that differ in targets,
-// weights or rows (folds, refits with newer weights) share a Binned.
+// weights or rows (folds, refits with newer weights) can share a BinnedTable.
 type Sample struct {
 	Binned *BinnedTable
 	Y      []float64 // one target per row of Binned
 	W      []float64 // weights > 0; nil: all 1
-	Base   []float64 // initial scores that the trees correct (regression only); nil: none
-	Train  []int     // strictly ascending training rows; nil: all but Valid
-	Valid  []int     // validation rows for early stopping; nil: sampled from Train if Config.EarlyStop is set
+	Base   []float64 // initial scores that the trees correct (regression only), one per row of Binned; nil: none
+	Train  []int     // numbers of the training rows, strictly ascending; nil: all but Valid
+	Valid  []int     // numbers of the validation rows for early stopping; nil: sampled from Train if Config.EarlyStop is set
 }
 
 // FitRegression learns E(y | x) with squared error. valid holds the rows for early stopping
@@ -80,15 +80,15 @@ func fitTable(t, valid *table.Table, l loss, cfg Config) (*forest, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newHoldout(valid, t.Cols(), l)
+	h, err := newHoldout(valid, t.Cols(), l)
 	if err != nil {
 		return nil, err
 	}
-	return Sample{Binned: data, Y: t.Y, W: t.W}.fit(out, l, cfg)
+	return Sample{Binned: data, Y: t.Y, W: t.W}.fit(h, l, cfg)
 }
 
-// fit boosts on the sample. out is nil if the sample has its own validation rows or none.
-func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
+// fit boosts on the sample. valid is nil if the sample has its own validation rows or none.
+func (s Sample) fit(valid *holdout, l loss, cfg Config) (*forest, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -105,16 +105,16 @@ func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
 	if s.Train == nil {
 		s.Train = rowsWithout(len(s.Y), s.Valid)
 	}
-	if cfg.EarlyStop > 0 && out == nil && s.Valid == nil {
+	if cfg.EarlyStop > 0 && valid == nil && s.Valid == nil {
 		s.Train, s.Valid = splitValidation(s.Train, cfg)
 	}
 	if len(s.Valid) > 0 {
-		out = s.holdout(l.outputs())
+		valid = s.holdout(l.outputs())
 	}
 	if len(s.Train) == 0 {
 		return nil, fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
-	b := booster{cfg: cfg, loss: l, data: s.Binned, in: s.labels(l.outputs()), out: out}
+	b := booster{cfg: cfg, loss: l, data: s.Binned, labels: s.labels(l.outputs()), valid: valid}
 	for _, r := range s.Train {
 		b.rows = append(b.rows, int32(r))
 	}
@@ -167,7 +167,7 @@ func (s Sample) labels(outputs int) *labels {
 	return l
 }
 
-// holdout copies the validation rows.
+// holdout returns copies of the validation rows.
 func (s Sample) holdout(outputs int) *holdout {
 	h := &holdout{cols: s.Binned.Cols()}
 	h.score = make([]float64, len(s.Valid)*outputs)
@@ -205,13 +205,13 @@ func newHoldout(t *table.Table, cols int, l loss) (*holdout, error) {
 
 // rowsWithout returns 0 … n−1 without the given rows.
 func rowsWithout(n int, without []int) []int {
-	out := make([]bool, n)
+	isOut := make([]bool, n)
 	for _, r := range without {
-		out[r] = true
+		isOut[r] = true
 	}
 	var rows []int
 	for r := range n {
-		if !out[r] {
+		if !isOut[r] {
 			rows = append(rows, r)
 		}
 	}

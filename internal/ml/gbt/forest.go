@@ -20,8 +20,8 @@ type node struct {
 	above, missing uint8
 }
 
-// forest stores trees in flat slices: tree t starts at nodes[roots[t]] and adds to output
-// t mod outputs.
+// forest stores trees in flat slices: tree t starts at nodes[roots[t]] and adds to the output with
+// the index t mod outputs().
 type forest struct {
 	cols      int
 	intercept []float64 // one per output
@@ -33,14 +33,14 @@ type forest struct {
 	// tree after tree.
 	cover []float64
 
-	// cover32 holds the covers of a decoded forest instead, if all of them are float32 values. They
-	// mostly are numbers of rows.
+	// cover32 replaces cover in a decoded forest, if all covers are exact as float32. Most covers are
+	// numbers of rows.
 	cover32 []float32
 }
 
 func (f *forest) outputs() int { return len(f.intercept) }
 
-// next returns the child for a value. The side is the sign bit of cut − value, which is
+// next returns the child for a value. The sign bit of cut − value selects the side, which is
 // faster than a comparison because it has no branch.
 func (n *node) next(v float64) int32 {
 	if v != v {
@@ -84,7 +84,7 @@ func (f *forest) startTree() {
 	f.depth = append(f.depth, 0)
 }
 
-// addNodes appends n empty nodes and returns the number of the first one.
+// addNodes appends n empty nodes and returns the index of the first one.
 func (f *forest) addNodes(n int) int32 {
 	first := int32(len(f.nodes))
 	for range n {
@@ -126,7 +126,7 @@ func (f *forest) setLeaf(at int32, depth uint8, value, cover float64) {
 	f.depth[last] = max(f.depth[last], depth)
 }
 
-// treeEnd returns the number of the node after the last one of tree t.
+// treeEnd returns the index of the node after the last one of tree t.
 func (f *forest) treeEnd(t int) int32 {
 	if t+1 < len(f.roots) {
 		return f.roots[t+1]

@@ -15,7 +15,7 @@ type growingNode struct {
 	leftSum     sums      // sums of the rows on the left
 	left, right int       // children; 0 for a leaf
 
-	value, cover float64 // of a leaf, set by the booster
+	value, cover float64 // of a leaf: its value, and the total weight of its rows; set by the booster
 }
 
 // grower grows trees on the same binned rows and reuses its buffers.
@@ -44,8 +44,8 @@ func newGrower(data *BinnedTable, cfg Config) *grower {
 }
 
 // grow grows a tree on the given rows (ascending) and columns; gradients are indexed by row
-// number. The nodes are valid until the next call. The leaf with the highest gain is split
-// first, which matters only with MaxLeaves.
+// number. The nodes are valid until the next call. grow splits the leaf with the highest gain
+// first; this order matters only with MaxLeaves.
 func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growingNode {
 	g.release()
 	g.rows = append(g.rows[:0], rows...)
@@ -221,8 +221,8 @@ func (g *grower) take() histogram {
 	return make(histogram, g.length)
 }
 
-// release reclaims the histograms of the leaves that could still be split when the last tree had
-// MaxLeaves leaves.
+// release reclaims the histograms of the last tree. Only a tree that reached MaxLeaves has any: those of
+// the leaves that could still be split.
 func (g *grower) release() {
 	for i := range g.nodes {
 		if h := g.nodes[i].hist; h != nil {

@@ -6,7 +6,7 @@ type gradient struct{ g, h float64 }
 // sums holds the sums of the gradients of the rows of a bin or node.
 type sums struct {
 	g, h float64
-	n    int
+	n    int // number of rows
 }
 
 func (s sums) plus(o sums) sums  { return sums{s.g + o.g, s.h + o.h, s.n + o.n} }

@@ -59,5 +59,5 @@ func (c *Classifier) Probabilities(x, p []float64) {
 }
 
 // Scores writes the raw score of every class into s: len(s) = Bins(). A score is a log
-// probability up to a constant per row. The contributions of Explain sum to it.
+// probability up to a constant per row. Explain divides it into contributions.
 func (c *Classifier) Scores(x, s []float64) { c.score(x, s) }

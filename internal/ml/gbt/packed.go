@@ -6,22 +6,22 @@ import (
 	"unsafe"
 )
 
-// packedForest holds the trees of a decoded forest in a quarter of the memory, with the same decisions.
-// A row is first quantised: the code of a value is the number of cuts of its column below the
-// value. A split then compares two bytes, and its node has 4 bytes instead of 16.
+// packedForest holds the trees of a decoded forest with smaller nodes and the same decisions. A row is
+// first quantised: the code of a value is the number of cuts of its column below the value. A split
+// then compares two bytes, and its node has 4 bytes instead of 16.
 type packedForest struct {
 	columns []packedColumn
 	cuts    []float64 // of all columns, ascending and distinct within a column
-	roots   []int32
-	depth   []uint8 // of each block of blockTrees trees: the depth of the deepest one
+	roots   []int32   // of each tree: index of its root in nodes
+	depth   []uint8   // of each block of blockTrees trees: the depth of the deepest one
 	nodes   []packedNode
 	values  []float64 // of the leaves, from left to right, tree after tree
-	cover16 []uint16  // covers of the leaves if all of them are such integers; nil: the forest has them
+	cover16 []uint16  // covers of the leaves, if all are integers of 16 bits; nil: the forest has them
 }
 
 // packedColumn is one column with splits.
 type packedColumn struct {
-	column uint16
+	column uint16 // index in a row
 	cuts   uint16 // number of cuts
 }
 
@@ -29,9 +29,9 @@ type packedColumn struct {
 //
 //	code ≤ cut: child    code > cut: child+1
 type packedNode struct {
-	code  uint16 // of a split: index of its code; of a leaf: its number in the tree
+	code  uint16 // of a split: index of its code in codes; of a leaf: its number in the tree, from left to right
 	cut   uint8  // index of the cut in the column; noCut for a leaf
-	child uint8  // relative to the root
+	child uint8  // index of the first child, relative to the root
 }
 
 // Limits of packed forests. Each column has two codes, which differ for a missing value only: the
@@ -94,7 +94,8 @@ func (f *forest) pack() *packedForest {
 	return p
 }
 
-// addTree adds the tree in nodes root to end.
+// addTree adds the tree in nodes root to end − 1. cuts has the cuts of each column of a row, and index
+// the position of each column in p.columns.
 func (p *packedForest) addTree(f *forest, root, end int32, cuts [][]float64, index []uint16) {
 	p.nodes = append(p.nodes, make([]packedNode, end-root)...)
 	tree, leaf := p.nodes[root:], uint16(0)
@@ -115,7 +116,7 @@ func (p *packedForest) addTree(f *forest, root, end int32, cuts [][]float64, ind
 	add(root)
 }
 
-// packCovers stores the covers as integers if they are numbers of rows.
+// packCovers stores the covers as integers if all of them are integers of 16 bits, such as numbers of rows.
 func (p *packedForest) packCovers(covers []float64) {
 	small := make([]uint16, len(covers))
 	for i, v := range covers {
@@ -193,7 +194,7 @@ func (p *packedForest) predict(x []float64, y float64) float64 {
 	return y
 }
 
-// unpack returns the forest that p was packed from. f has its other fields.
+// unpack returns the forest that p was packed from. f has the fields of that forest which p does not store.
 func (p *packedForest) unpack(f *forest) *forest {
 	full := &forest{cols: f.cols, intercept: f.intercept, roots: p.roots, cover: f.cover, cover32: f.cover32}
 	if p.cover16 != nil {

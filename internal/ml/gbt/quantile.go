@@ -52,8 +52,8 @@ func (s quantile) leaf(l *labels, n *growingNode, _ float64) float64 {
 	return s.residualQuantile(l, n.rows)
 }
 
-// residualQuantile returns the weighted q quantile of the residuals. For the residuals 1, 2,
-// 3, 4 the 0.5 quantile is 2 and the 0.51 quantile is 3.
+// residualQuantile returns the weighted q quantile of the residuals of the rows. For the residuals
+// 1, 2, 3, 4 the 0.5 quantile is 2 and the 0.51 quantile is 3.
 func (s quantile) residualQuantile(l *labels, rows []int32) float64 {
 	res := (*s.residuals)[:0]
 	total := 0.0

@@ -3,9 +3,9 @@ package gbt
 // split is the best cut of a node.
 type split struct {
 	gain        float64 // twice the reduction of the penalised loss; 0: no split
-	column      int
-	bin         int  // last code on the left
-	missingLeft bool // NaN goes left
+	column      int     // column of the cut
+	bin         int     // last code on the left
+	missingLeft bool    // NaN goes left
 }
 
 // finder searches for the split with the highest second-order gain (Chen & Guestrin 2016,
@@ -24,7 +24,7 @@ func (f *finder) score(g, h float64) float64 { return g * g / (h + f.lambda) }
 
 // search evaluates every cut of one column. It returns the best of these cuts, or best if no cut
 // is better. bins holds the sums of the column, with the missing bin last. search tries both
-// children for missing values. If the node has none, the grower chooses the child.
+// children for missing values. If no value is missing in the node, the grower chooses the child.
 func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	last := len(bins) - 1
 	missing := bins[last]

@@ -2,8 +2,8 @@ package linear
 
 import "gonum.org/v1/gonum/mat"
 
-// Corrector is a linear regression without an intercept that learns which of k signals predict
-// the errors of a model. It uses recursive least squares with exponential forgetting and a ridge
+// Corrector is a linear regression without an intercept that learns to predict the errors of a model
+// from K signals. It uses recursive least squares with exponential forgetting and a ridge
 // penalty (Ljung 1999). The exported fields are its state; NewCorrector sets their sizes.
 type Corrector struct {
 	K    int       // number of signals
@@ -32,7 +32,7 @@ func (c *Corrector) Predict(x []float64) float64 {
 	return sum
 }
 
-// Learn adds the error that occurred with the signals x.
+// Learn adds the error residual that the model made with the signals x.
 func (c *Corrector) Learn(x []float64, residual float64) {
 	residual = max(-correctorClip, min(correctorClip, residual))
 	gram := mat.NewSymDense(c.K, nil)

@@ -41,8 +41,8 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 }
 
 // Add learns one row of p values (NaN: missing) with its k targets and its weight > 0. It
-// returns table.ErrShape if the lengths do not match or a target or the weight is not
-// finite.
+// returns table.ErrShape if the lengths do not match, if a target or the weight is not finite, or
+// if the weight is not positive.
 func (o *Online) Add(x, y []float64, weight float64) error {
 	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
 		return fmt.Errorf("%w: a row has %d values and %d targets, the regression %d and %d; the weight is %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
@@ -120,7 +120,7 @@ func (o *Online) State() State {
 }
 
 // RestoreOnline restores an Online from a State. It returns ErrFormat if the sizes do not
-// match or the penalty is not positive.
+// match, there is no target or the penalty is not positive.
 func RestoreOnline(s State) (*Online, error) {
 	q := len(s.Mean)
 	if len(s.Known)+s.Targets != q || s.Targets < 1 || len(s.Co) != q*(q+1)/2 || !(s.Penalty > 0) {

@@ -129,9 +129,9 @@ func momentsOf(t *table.Table) *moments {
 	return m
 }
 
-// solve standardises the co-moments to correlations, adds the penalty to their diagonal
-// and solves for the last k targets by Cholesky. It returns the coefficients in the
-// units of the columns.
+// solve divides the co-moments by the standard deviations of their columns, adds the penalty to the
+// diagonal and solves for the last k targets by Cholesky. It returns one regression per target, whose
+// coefficients are in units of the target per unit of the column.
 func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	p := len(m.mean) - k
 	ridges := make([]*Ridge, k)
@@ -187,6 +187,7 @@ func (m *moments) varying(p int) (used []int, scale []float64) {
 	return used, scale
 }
 
+// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
 // isCondition reports whether err only warns of a poorly conditioned matrix. The solution

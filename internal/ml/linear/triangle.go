@@ -27,7 +27,7 @@ func (t *triangle) addOuter(weight float64, x []float64) {
 	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
 }
 
-// copy copies a matrix of the same size.
+// copy replaces the elements by those of a matrix of the same size.
 func (t *triangle) copy(s *mat.SymDense) {
 	next := 0
 	for i := range t.N {

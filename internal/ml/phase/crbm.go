@@ -48,7 +48,7 @@ type Machine struct {
 	VisibleBias            []float64
 	HiddenBias             []float64
 
-	velocity *Machine // the newest update, for the momentum; it has no velocity
+	velocity *Machine // the newest update of each parameter, for the momentum; nil counts as zeros
 }
 
 // isUsable reports whether the weights of a decoded machine have the lengths of their matrices.
@@ -80,7 +80,7 @@ func zeroMachine(visible, delay, hidden int) *Machine {
 }
 
 // Train fits a machine to windows of (Delay+1) · visible values, oldest step first. Values
-// should be standardised. Train returns ErrShape for no windows or other lengths.
+// should be standardised. Train returns ErrShape if there are no windows or their lengths are wrong.
 func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	c = c.withDefaults()
 	if err := checkWindows(windows, visible*(c.Delay+1)); err != nil {
@@ -120,8 +120,8 @@ func checkWindows(windows [][]float64, length int) error {
 }
 
 // Update makes one step of contrastive divergence (CD-1, Hinton 2002) with momentum. draws has
-// a uniform number in [0, 1) per window and hidden unit. A unit is on if the number is below the
-// probability of the unit. The reconstruction uses the mean of the visible units.
+// a uniform number in [0, 1) per window and hidden unit. A hidden unit is on if its number is below
+// its probability. The reconstruction uses the mean of the visible units.
 func (m *Machine) Update(batch [][]float64, draws []float64, rate, momentum float64) {
 	gradient := zeroMachine(m.Visible, m.Delay, m.Hidden)
 	s := m.scratch()
@@ -171,7 +171,7 @@ func (m *Machine) split(window []float64) (past, now []float64) {
 	return window[:at], window[at:]
 }
 
-// condition computes the biases, which depend on the past steps.
+// condition computes the biases in s, which depend on the past steps.
 func (m *Machine) condition(past []float64, s *scratch) {
 	copy(s.visibleBias, m.VisibleBias)
 	copy(s.hiddenBias, m.HiddenBias)

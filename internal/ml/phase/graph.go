@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Visit is an uninterrupted stay in one phase.
+// Visit is an uninterrupted stay in one phase. Steps is its duration.
 type Visit struct{ Phase, Steps int }
 
 // Visits merges equal consecutive labels of a run into visits.
@@ -40,7 +40,7 @@ type Node struct {
 	Children []*Node // most frequent first
 }
 
-// Prototype is a sequence of phases with the share of the runs that follow it.
+// Prototype is a sequence of phases that some runs follow from their start to their end.
 type Prototype struct {
 	Phases []int
 	Runs   int     // number of these runs

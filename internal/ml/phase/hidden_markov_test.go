@@ -10,6 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// autoregression is the share of the noise of a step that remains in the next step. innovation keeps the
+// standard deviation of the noise constant.
+const (
+	autoregression = .5
+	innovation     = .87 // √(1 − autoregression²)
+)
+
 // state is one phase of a synthetic program: levels with autoregressive noise, and a wave.
 type state struct {
 	memory, cpu, noise float64
@@ -56,7 +63,7 @@ func (h hiddenMarkov) run(rng *rand.Rand) (series Series, truth []int) {
 		s := h.states[at]
 		for i := range s.dwell/2 + rng.IntN(s.dwell+1) {
 			for c := range drift {
-				drift[c] = .5*drift[c] + rng.NormFloat64()*s.noise*.87
+				drift[c] = autoregression*drift[c] + rng.NormFloat64()*s.noise*innovation
 			}
 			wave := s.wave * math.Sin(math.Pi/2*float64(i)+.7)
 			series = append(series, []float64{s.memory + wave + drift[0], s.cpu + wave/2 + drift[1]})

@@ -15,7 +15,7 @@ type Config struct {
 	Training  Training // of the CRBM
 	MinPhases int      // smallest number of phases to try; 2 if zero
 	MaxPhases int      // largest number of phases to try; 8 if zero
-	MinDwell  int      // least number of consecutive steps in a phase, a visit: shorter visits count as noise; 3 if zero
+	MinDwell  int      // least number of steps of a visit to a phase: shorter visits count as noise; 3 if zero
 	Windows   int      // largest number of windows to learn from, evenly spaced; 4000 if zero
 }
 
@@ -42,10 +42,10 @@ type Model struct {
 	Phases     []Statistics
 }
 
-// Statistics describes the steps of one phase, per channel.
+// Statistics describes the steps of one phase.
 type Statistics struct {
-	Steps         int
-	Mean, SD, Max []float64
+	Steps         int       // number of steps
+	Mean, SD, Max []float64 // by channel, in the unit of the series; SD is the standard deviation
 }
 
 // Discover finds the phases of some runs of one task. It chooses the number of phases with the
@@ -136,8 +136,9 @@ func (m *Model) IsUsable(channels int) bool {
 		!slices.ContainsFunc(m.Clusters.Centroids, func(c []float64) bool { return len(c) != code })
 }
 
-// Label returns the phase of each step. A visit (consecutive steps in one phase) that is shorter
-// than MinDwell gets the phase before it. At the start of the series it gets the phase after it.
+// Label returns the phase of each step, as an index of Phases. A visit (consecutive steps in one phase)
+// that is shorter than MinDwell gets the phase of the visit before it, and at the start of the series
+// that of the first longer visit. If every visit is shorter, none changes.
 func (m *Model) Label(series Series) []int {
 	windows := m.Scaling.windows(series, m.Delay)
 	labels := make([]int, len(series))
@@ -176,7 +177,7 @@ func smooth(labels []int, least int) {
 	}
 }
 
-// describe computes the statistics of the phases.
+// describe computes the statistics of the phases over all series.
 func (m *Model) describe(all []Series) {
 	channels := len(m.Scaling.Mean)
 	m.Phases = make([]Statistics, len(m.Clusters.Centroids))

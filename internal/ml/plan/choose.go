@@ -5,25 +5,27 @@ import "math"
 // Plan sets the limit of one run.
 type Plan struct {
 	Static float64    // the static grant
-	Risk   float64    // expected number of kills of the run
+	Risk   float64    // expected number of kills of the run; 0 without earlier runs
 	rule   *rule      // the chosen rule
-	known  *envelope  // earlier runs
-	ascent []forecast // of Planner; nil if unknown
+	known  *envelope  // of the earlier runs
+	ascent []forecast // Planner.ascent; nil: not computed yet
 }
 
 // The values gave the best results on the synthetic tasks of plantest. Estimates are shrunk: the
-// first three constants are weights of a prior, in runs.
+// first three constants are weights of a prior, in runs. The estimates of the pool are from tasks of the
+// same classes (durationClass, ageClass).
 const (
 	priorRuns   = 15   // weight of the prior of a rule in the estimates of the pool
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
 	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
-	maxRisk     = 0.03 // largest accepted kill rate of a rule, divided by the caution of the pool
+	maxRisk     = 0.03 // largest accepted kill rate of a rule at a caution of 1; it is divided by the caution of the pool
 )
 
-// Plan returns the plan of the next run with a static grant. It chooses the rule with the least
-// expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
-// The first rule, the static grant, is always a candidate, and no other rule may cost more.
+// Plan returns the plan of the next run with a static grant in bytes. It chooses the rule with the
+// least expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
+// The first rule, the static grant, is always a candidate, and the tries of no other rule may cost
+// more.
 func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 	return newPlanner(l, pool, t).Plan(grant)
 }
@@ -44,8 +46,8 @@ func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
 	return risk, cost
 }
 
-// priorRisk returns the expected kill rate of a rule that was never replayed, as measured on the
-// synthetic tasks of plantest.
+// priorRisk returns the expected kill rate of a rule that was never replayed, for a task of an age
+// class, as measured on the synthetic tasks of plantest.
 func (r *rule) priorRisk(age int) float64 {
 	if r.base == static {
 		risk := [...]float64{.02, .01, .006, .004}[age] / math.Pow(r.margin, 6)
@@ -61,7 +63,8 @@ func (r *rule) priorRisk(age int) float64 {
 	return risk
 }
 
-// priorCost returns the expected cost of a rule that was never replayed.
+// priorCost returns the expected cost of a rule that was never replayed. The unit is the cost of the
+// run with the static grant.
 func (r *rule) priorCost() float64 {
 	if r.base == static {
 		return r.margin + .5*r.overflow
@@ -69,19 +72,19 @@ func (r *rule) priorCost() float64 {
 	return .55 + .2*r.margin
 }
 
-// Start returns the limit with which the run starts.
+// Start returns the limit in bytes with which the run starts.
 func (p *Plan) Start() float64 {
 	return p.rule.limit(p.Static, 0, p.known.forecast(0, 0))
 }
 
-// Need returns the limit that the run needs some seconds after its start, if level is its largest
-// memory so far.
+// Need returns the limit in bytes that the run needs some seconds after its start, if level is its
+// largest memory so far.
 func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
 }
 
-// Lift returns the plan of the next try after a kill at a limit. It has a static limit with
-// headroom.
+// Lift returns the plan of the next try after a kill at a limit: a static grant that is larger than
+// this limit, with headroom above the usage.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
 	lifted.rule = &rules[liftRule]
@@ -92,12 +95,12 @@ func (p *Plan) Lift(killed float64) *Plan {
 // Rule returns the description of the chosen rule for people.
 func (p *Plan) Rule() string { return p.rule.String() }
 
-// Step is one increase of a limit: the time since the start, the largest memory so far, and the
-// new limit.
+// Step is one increase of a limit: the time since the start in seconds, the largest memory so far, and
+// the new limit, both in bytes.
 type Step struct{ Seconds, Level, Limit float64 }
 
-// Steps returns the increases of the limit in a run that always uses the largest memory of the
-// earlier runs at the same time.
+// Steps returns the increases of the limit in a run whose memory at each time is the largest memory of
+// all earlier runs up to that time.
 func (p *Plan) Steps() []Step {
 	var steps []Step
 	limit := p.Start()
@@ -111,7 +114,7 @@ func (p *Plan) Steps() []Step {
 	return steps
 }
 
-// ascentAt returns the forecast at the end of step k of such a run.
+// ascentAt returns the forecast at the end of step k of the run that Steps describes.
 func (p *Plan) ascentAt(k int) forecast {
 	if p.ascent == nil {
 		return p.known.forecast(float64(k+1)*curveStep, p.known.highest[k])

@@ -6,7 +6,7 @@ import "math"
 type CoreSample struct{ Seconds, Cores float64 }
 
 // coreRule sets the CPU request to factor times the largest use within the last window seconds.
-// The zero value is the static request.
+// The zero value stands for the static request.
 type coreRule struct{ window, factor float64 }
 
 var coreRules = makeCoreRules()
@@ -22,8 +22,8 @@ func makeCoreRules() []coreRule {
 }
 
 const (
-	minCores     = 0.1  // least request of a rule
-	coreShrink   = 0.8  // a request falls only below this share of the current one
+	minCores     = 0.1  // least request of a rule, in cores
+	coreShrink   = 0.8  // a request falls only if the new one is below this share of the current one
 	maxCoreShort = 0.03 // largest share of the time with too low a request in earlier runs
 	coreEvidence = 3    // number of runs before a rule may replace the static request
 )
@@ -39,25 +39,26 @@ type Cores struct {
 // request, and all seconds.
 type coreTally struct{ Requested, Short, Seconds float64 }
 
-// Learn adds an ended run. grant is its static request.
-func (c *Cores) Learn(samples []CoreSample, grant float64, t Timing) {
+// Learn adds an ended run. staticRequest is in cores.
+func (c *Cores) Learn(samples []CoreSample, staticRequest float64, t Timing) {
 	if len(c.Rules) == 0 {
 		c.Rules = make([]coreTally, len(coreRules))
 	}
 	c.Runs++
 	for i, r := range coreRules {
-		for k, granted := range r.requests(samples, grant, t.withDefaults()) {
+		for k, request := range r.requests(samples, staticRequest, t.withDefaults()) {
 			seconds := duration(samples, k)
-			c.Rules[i].Requested += granted * seconds
+			c.Rules[i].Requested += request * seconds
 			c.Rules[i].Seconds += seconds
-			if samples[k].Cores > granted {
+			if samples[k].Cores > request {
 				c.Rules[i].Short += seconds
 			}
 		}
 	}
 }
 
-// duration returns the seconds until the next sample.
+// duration returns the seconds from sample k to the next one. For the last sample it returns the seconds
+// from the sample before it, and for a single sample 1.
 func duration(samples []CoreSample, k int) float64 {
 	switch n := len(samples); {
 	case n == 1:
@@ -68,9 +69,10 @@ func duration(samples []CoreSample, k int) float64 {
 	return samples[k+1].Seconds - samples[k].Seconds
 }
 
-// Choose returns the requests of a run with a static request. It chooses the cheapest rule whose
-// requests were too low for at most 3 % of the time.
-func (c *Cores) Choose(grant float64, t Timing) CoreRequests {
+// Choose returns the requests of a run with a static request in cores. It chooses the cheapest
+// rule whose requests were too low for at most 3 % of the time, and the static request if no rule
+// requested less, or with fewer than coreEvidence runs.
+func (c *Cores) Choose(staticRequest float64, t Timing) CoreRequests {
 	best := 0
 	if c.Runs >= coreEvidence {
 		for i := range coreRules {
@@ -80,10 +82,10 @@ func (c *Cores) Choose(grant float64, t Timing) CoreRequests {
 			}
 		}
 	}
-	return CoreRequests{&coreRules[best], grant, t.withDefaults()}
+	return CoreRequests{&coreRules[best], staticRequest, t.withDefaults()}
 }
 
-// CoreRequests computes the CPU requests of one run.
+// CoreRequests computes the CPU requests of one run, in cores.
 type CoreRequests struct {
 	rule   *coreRule
 	static float64
@@ -96,9 +98,9 @@ func (q CoreRequests) At(samples []CoreSample) []float64 {
 }
 
 // requests returns the request in force at each sample.
-func (r *coreRule) requests(samples []CoreSample, grant float64, t Timing) []float64 {
+func (r *coreRule) requests(samples []CoreSample, staticRequest float64, t Timing) []float64 {
 	all := make([]float64, len(samples))
-	request := grant
+	request := staticRequest
 	var window []int // a monotonic queue: indices of samples in the window, with decreasing use
 	seen := 0
 	for i, sample := range samples {
@@ -123,7 +125,8 @@ func (r *coreRule) requests(samples []CoreSample, grant float64, t Timing) []flo
 	return all
 }
 
-// Next returns the request to ask for after the newest sample, if current is the request in force.
+// Next returns the request that should be in force after the newest sample, if current is the request
+// in force. samples must cover the last Window seconds.
 func (q CoreRequests) Next(samples []CoreSample, current float64) float64 {
 	if q.rule.window == 0 || len(samples) == 0 {
 		return q.static
@@ -140,8 +143,8 @@ func (q CoreRequests) Next(samples []CoreSample, current float64) float64 {
 	return current
 }
 
-// Window returns the seconds of samples that Next reads.
+// Window returns for how many seconds before the newest sample Next reads samples; 0: none.
 func (q CoreRequests) Window() float64 { return q.rule.window }
 
-// IsUsable reports whether decoded requests fit the rules of this release.
+// IsUsable reports whether decoded tallies fit the rules of this release.
 func (c *Cores) IsUsable() bool { return len(c.Rules) == 0 || len(c.Rules) == len(coreRules) }

@@ -10,8 +10,8 @@ type Sample struct{ Seconds, Memory float64 }
 
 // Curve is the running maximum of a run's memory in steps of equal width.
 type Curve struct {
-	Step float64   // seconds
-	Peak []float64 // largest memory from the start to the end of each step; ascending
+	Step float64   // width of a step in seconds
+	Peak []float64 // largest memory from the start of the run to the end of each step, in bytes; it never falls
 }
 
 const (
@@ -58,8 +58,8 @@ func (c *Curve) at(seconds float64) float64 {
 	return c.Peak[min(len(c.Peak)-1, max(0, int(seconds/c.Step)))]
 }
 
-// reachedWithin returns the largest memory that the run reached within some seconds after it
-// first exceeded level. It returns 0 if the run never exceeded level.
+// reachedWithin returns the largest memory of the run up to some seconds after the run first exceeded
+// level. It returns 0 if the run never exceeded level.
 func (c *Curve) reachedWithin(level, seconds float64) float64 {
 	above := sort.Search(len(c.Peak), func(i int) bool { return c.Peak[i] > level })
 	if above == len(c.Peak) {

@@ -26,19 +26,20 @@ func (t Timing) withDefaults() Timing {
 // horizon returns the time in seconds that a limit must cover in advance.
 func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
 
-// forecast holds several estimates of the level that a new run may reach within the horizon, from
-// one moment on.
+// forecast holds several estimates, in bytes, of the level that a new run may reach within the horizon
+// from one moment on. A level is the largest memory of a run so far.
 type forecast struct {
-	level float64            // level that earlier runs reached from the current level
-	time  [stretches]float64 // level of the highest earlier run at this time
-	ratio [stretches]float64 // current level times the growth of earlier runs at about this time
+	level float64            // largest level that an earlier run reached within the horizon after it exceeded the current level
+	time  [stretches]float64 // largest level of the earlier runs until the end of the horizon
+	ratio [stretches]float64 // current level times the largest growth of the earlier runs at about this time
 }
 
-// stretches is the number of assumptions on how much faster or slower than the earlier runs a
+// stretches is the number of assumptions about how much faster or slower than the earlier runs a
 // new run may be.
 const stretches = 2
 
-// stretch returns the factors on the time of a new run, which are larger with few earlier runs.
+// stretch returns the factors by which a new run may be faster or slower than the earlier ones. They are
+// larger with few earlier runs.
 func stretch(runs int) [stretches]float64 {
 	few := 1 / float64(max(1, runs))
 	return [...]float64{1.15 + .4*few, 1.7 + few}
@@ -55,7 +56,7 @@ const jitter = 20
 type envelope struct {
 	curves  []Curve
 	horizon float64            // seconds
-	stretch [stretches]float64 // factors on the time of a new run
+	stretch [stretches]float64 // result of the function stretch
 	highest []float64          // largest running maximum of all runs at the end of each step
 	growth  []float64          // largest ratio by which a run grows within the horizon from the end of each step
 }
@@ -83,7 +84,7 @@ func newEnvelope(curves []Curve, t Timing) *envelope {
 	return e
 }
 
-// forecast returns the estimates for a moment of a new run.
+// forecast returns the estimates for a new run that has reached level some seconds after its start.
 func (e *envelope) forecast(seconds, level float64) forecast {
 	var f forecast
 	n := len(e.highest)
@@ -103,8 +104,8 @@ func (e *envelope) forecast(seconds, level float64) forecast {
 	return f
 }
 
-// maxGrowth returns the largest growth within the horizon that starts at one of the steps from …
-// to.
+// maxGrowth returns the largest growth within the horizon that starts at one of the steps between from
+// and to, inclusive.
 func (e *envelope) maxGrowth(from, to int) float64 {
 	ratio := 0.0
 	for k := from; k <= to; k++ {

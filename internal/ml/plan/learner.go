@@ -10,20 +10,20 @@ type Learner struct {
 	Curves []Curve // curves of the newest runs, oldest first
 	Runs   int     // number of learned runs
 	Rules  []tally // by rule; empty before the second run
-	Total  float64 // byte-seconds of the static grant in the runs of Rules
+	Total  float64 // byte-seconds of the static grants of the runs in Rules
 }
 
 // tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.
 type tally struct {
-	Runs, Kills float64 // numbers of runs and of (partial) kills, see nearKill
-	Cost        float64 // in the tally of a task: byte-seconds; in a Pool: shares of the cost of the static grant
+	Runs, Kills float64 // number of runs, and of kills; a run that came near its limit adds a part of a kill, see nearKill
+	Cost        float64 // of a task: in byte-seconds; in a Pool: in costs of the run with the static grant
 }
 
 // Pool holds the outcomes of all tasks of a namespace, by the duration of their runs and the
 // number of runs of a task. The zero value is usable.
 type Pool struct {
 	Classes [durationClasses][ageClasses][]tally
-	Caution [durationClasses]float64 // log of the factor on the price of a kill, minus initialCaution
+	Caution [durationClasses]float64 // log of the factor on the price of a kill, less initialCaution
 }
 
 // Adaptive conformal inference (Gibbs & Candès 2021) keeps the kill rate near a target on any
@@ -37,8 +37,8 @@ const (
 	maxCaution     = 3.0
 )
 
-// Observe learns whether a first try that followed a plan of the task was killed. The caller calls
-// it before Learn.
+// Observe learns whether a first try that followed a plan of the task was killed. The caller must call
+// Observe before it learns the run.
 func (p *Pool) Observe(l *Learner, killed bool) {
 	c := &p.Caution[durationClass(l.Duration())]
 	change := -targetKills
@@ -57,7 +57,7 @@ const (
 	maxCurves  = 32   // number of curves to keep: the newest
 	nearWeight = 0.3  // part of a kill that counts for a run that just reached its limit
 	nearScale  = 0.02 // slack, in log units, that divides this part by e
-	fewRuns    = 2    // a kill after this number of runs counts half, because the envelope was still narrow
+	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because the envelope was still narrow
 )
 
 // The numbers of classes of the pool.
@@ -92,7 +92,8 @@ func ageClass(runs int) int {
 }
 
 // Learn adds an ended run: it replays every rule with the curves of the earlier runs, and then
-// adds the curve of the run. grant is the static grant that the run had or would have had.
+// adds the curve of the run. grant is the static grant in bytes that the run had, or would have had
+// without a plan.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return
@@ -148,7 +149,7 @@ func nearKill(o outcome) float64 {
 	return nearWeight * math.Exp(-o.slack/nearScale)
 }
 
-// class returns the tallies for the class of a task, by rule.
+// class returns the tallies for the classes of a task, by rule. It creates them if there are none.
 func (p *Pool) class(l *Learner) []tally {
 	class := &p.Classes[durationClass(l.Duration())][ageClass(len(l.Curves))]
 	if len(*class) == 0 {
@@ -157,7 +158,7 @@ func (p *Pool) class(l *Learner) []tally {
 	return *class
 }
 
-// tallies returns class without changing the pool.
+// tallies returns the same tallies as class and does not change the pool.
 func (p *Pool) tallies(l *Learner) []tally {
 	class := p.Classes[durationClass(l.Duration())][ageClass(len(l.Curves))]
 	if len(class) == 0 {
@@ -169,7 +170,7 @@ func (p *Pool) tallies(l *Learner) []tally {
 // noTallies are the tallies of a class without runs; read only.
 var noTallies = make([]tally, len(rules))
 
-// Duration returns the median duration of the runs in seconds.
+// Duration returns the median duration of the runs in Curves, in seconds, and 0 without runs.
 func (l *Learner) Duration() float64 {
 	if len(l.Curves) == 0 {
 		return 0

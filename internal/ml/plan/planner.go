@@ -3,12 +3,11 @@ package plan
 // Planner plans the runs of one task. It does not change, and is safe for concurrent use as long as
 // the learner does not learn.
 type Planner struct {
-	known *envelope
-	rule  *rule
-	risk  float64
+	known *envelope // of the earlier runs
+	rule  *rule     // the chosen rule
+	risk  float64   // expected number of kills of a run with this rule; 0 without earlier runs
 
-	// ascent has a forecast for the end of each step, for a run that at each time has the largest memory
-	// of all earlier runs.
+	// ascent has a forecast for the end of each step of the run that Plan.Steps describes.
 	ascent []forecast
 }
 
@@ -22,8 +21,7 @@ func NewPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	return p
 }
 
-// newPlanner returns a planner without precomputed ascent. A plan then computes it when its steps are
-// read.
+// newPlanner returns a planner without ascent. Plan.Steps then computes the forecasts itself.
 func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	p := &Planner{rule: &rules[0], known: newEnvelope(l.Curves, t.withDefaults())}
 	if len(l.Curves) == 0 {
@@ -44,7 +42,7 @@ func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	return p
 }
 
-// Plan returns the plan of a run with a static grant.
+// Plan returns the plan of a run with a static grant in bytes.
 func (p *Planner) Plan(grant float64) *Plan {
 	return &Plan{Static: grant, Risk: p.risk, rule: p.rule, known: p.known, ascent: p.ascent}
 }

@@ -12,8 +12,8 @@ type outcome struct {
 // growStep is the least share by which a limit grows, so that a slow ramp needs few resizes.
 const growStep = 0.05
 
-// Grow returns the limit after a rule computed need: the same limit if it covers need, else a
-// limit that is larger by at least 5 %.
+// Grow returns the limit in force after a rule has computed need: the same limit if it covers need,
+// else a limit that is larger by at least 5 %.
 func Grow(limit, need float64) float64 {
 	if need <= limit {
 		return limit
@@ -47,8 +47,8 @@ func (r *rule) replay(c *Curve, grant float64, forecasts []forecast, t Timing) o
 // lift is the ratio of the limit of a retry to the limit of the killed try.
 const lift = 1.5
 
-// retryCost returns the cost of a try with a constant limit, which is lifted until it covers the
-// peak.
+// retryCost returns the byte-seconds of the successful try after a kill. Its limit is constant: the given
+// limit, or the first multiple of it by lift, lift², … that covers the peak.
 func retryCost(limit float64, c *Curve) float64 {
 	limit = math.Max(limit, 1)
 	for limit < c.Max() {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// base is the estimate of the memory within the horizon that a rule uses.
+// base says which estimate of the memory within the horizon a rule uses.
 type base uint8
 
 const (
@@ -22,8 +22,8 @@ var baseNames = [...]string{"static", "time", "ratio", "time and ratio", "time o
 type rule struct {
 	base     base
 	stretch  int     // index of forecast.time and forecast.ratio
-	margin   float64 // factor on the base
-	headroom float64 // the limit is at least 1 + headroom times the level observed so far, up to the static grant
+	margin   float64 // factor on the estimate
+	headroom float64 // the limit is at least 1 + headroom times the level observed so far, but at most the static grant
 	overflow float64 // headroom above the static grant; 0: the limit never exceeds the static grant
 }
 
@@ -37,7 +37,8 @@ const (
 // rules lists the candidates. The first rule is the static grant without a plan.
 var rules = makeRules()
 
-// liftRule is the rule of a try after a kill: a static limit that grows with the usage.
+// liftRule is the index of the rule for a try after a kill: the static grant, or 10 % more than the usage
+// if that is larger.
 const liftRule = 1
 
 func makeRules() []rule {
@@ -57,8 +58,8 @@ func makeRules() []rule {
 	return all
 }
 
-// limit returns the limit of a rule for a run that has a static grant and has reached level. Above
-// the static grant, the limit stays slightly above the usage.
+// limit returns the limit of a rule for a run that has a static grant and has reached level. It exceeds
+// the static grant only if overflow requires a distance from the usage.
 func (r *rule) limit(grant, level float64, f forecast) float64 {
 	var need float64
 	switch r.base {

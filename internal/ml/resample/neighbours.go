@@ -15,7 +15,7 @@ type neighbourhood struct {
 	k        int       // number of neighbours
 	scales   []float64 // p divisors of the numbers; 0: ignore the column
 	mismatch float64   // squared distance of two different categories
-	found    [][]int   // cached neighbours of each row; nil: not computed
+	found    [][]int   // cached neighbours by index in class; nil: not computed
 }
 
 // newNeighbourhood returns the neighbourhood of a class with k neighbours per row.
@@ -34,8 +34,8 @@ func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float6
 	}
 }
 
-// scaledDeviations returns the standard deviations of the numbers within the class, divided by
-// scales.
+// scaledDeviations returns the standard deviations of the columns of numbers within the class, divided
+// by scales.
 func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float64) (out []float64) {
 	for j, d := range deviations(t, kinds, class) {
 		switch {

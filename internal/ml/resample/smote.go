@@ -15,7 +15,7 @@ type Kind uint8
 const (
 	Number   Kind = iota // interpolated
 	Integer              // interpolated, then rounded: a count, a date in days
-	Category             // a code, chosen by majority vote; a bool is a category with two codes
+	Category             // a code, chosen by vote; a bool is a category with two codes
 )
 
 // SMOTE returns the table with synthetic rows in the smaller classes, in the order of the
@@ -23,10 +23,10 @@ const (
 // first in their order, and an empty class stays empty.
 //
 // A synthetic row has two parents: a random base row of the class, and one of the nearest
-// neighbours of the base in the class. A neighbours of 0 means 5, and a class of n rows has at
-// most n−1. Numbers are interpolated between the parents with one random share per row. A
-// category is the majority of the neighbours of the base (Chawla, Bowyer, Hall & Kegelmeyer
-// 2002, SMOTE and SMOTE-NC). A synthetic row has the weight of the base.
+// neighbours of the base in the class. The argument neighbours is their number: 0 means 5, and a
+// class of n rows uses at most n−1. Numbers are interpolated between the parents with one random
+// share per row. A category is the most frequent one among the neighbours of the base (Chawla, Bowyer,
+// Hall & Kegelmeyer 2002, SMOTE and SMOTE-NC). A synthetic row has the weight of the base.
 //
 // Distances are computed as in SMOTE-NC on standardised numbers: the distance of two different
 // categories is the median standard deviation of the numbers within the class. This function
@@ -92,7 +92,7 @@ func checkColumns(t *table.Table, kinds []Kind) error {
 	for i := range t.Rows() {
 		for j, v := range t.Row(i) {
 			if math.IsInf(v, 0) || kinds[j] == Integer && !math.IsNaN(v) && v != math.Trunc(v) {
-				return fmt.Errorf("%w: row %d has %v in column %s: must be finite, and an integer in a Integer column", ErrRows, i, v, t.Names[j])
+				return fmt.Errorf("%w: row %d has %v in column %s: must be finite, and an integer in a column of kind Integer", ErrRows, i, v, t.Names[j])
 			}
 		}
 	}

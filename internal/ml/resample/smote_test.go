@@ -18,7 +18,7 @@ import (
 
 const (
 	number   = resample.Number
-	whole    = resample.Integer
+	integer  = resample.Integer
 	category = resample.Category
 )
 
@@ -63,9 +63,9 @@ func TestASyntheticRowIsBetweenItsParents(t *testing.T) {
 	assert.Greater(t, high, 19.5, "shares go up to 1")
 }
 
-func TestAWholeColumnStaysIntegral(t *testing.T) {
+func TestAnIntegerColumnStaysIntegral(t *testing.T) {
 	seen := map[float64]int{}
-	for _, row := range synthetic(t, minority(400, []float64{18000}, []float64{18002}), []resample.Kind{whole}, 0, 2) {
+	for _, row := range synthetic(t, minority(400, []float64{18000}, []float64{18002}), []resample.Kind{integer}, 0, 2) {
 		seen[row[0]]++
 	}
 	require.Len(t, seen, 3)
@@ -198,11 +198,11 @@ func TestSMOTERejectsInvalidColumns(t *testing.T) {
 		kinds []resample.Kind
 		k     int
 	}{
-		"encoded columns":                {1, []int{1}, nil, 5},
-		"an infinite number":             {math.Inf(1), nil, nil, 5},
-		"a fraction in a Integer column": {1.5, nil, []resample.Kind{whole}, 5},
-		"one kind too many":              {1, nil, []resample.Kind{whole, whole}, 5},
-		"negative neighbours":            {1, nil, nil, -1},
+		"encoded columns":                 {1, []int{1}, nil, 5},
+		"an infinite number":              {math.Inf(1), nil, nil, 5},
+		"a fraction in an integer column": {1.5, nil, []resample.Kind{integer}, 5},
+		"one kind too many":               {1, nil, []resample.Kind{integer, integer}, 5},
+		"negative neighbours":             {1, nil, nil, -1},
 	} {
 		_, err := resample.SMOTE(&table.Table{Names: named(1), Group: c.group, X: []float64{c.value}, Y: []float64{0}}, c.kinds, 1, c.k, 0)
 		assert.ErrorIs(t, err, resample.ErrRows, claim)
@@ -313,7 +313,7 @@ func mixed(rng *rand.Rand, n, bins int) (*table.Table, []resample.Kind) {
 				v = 6
 			case kind == number:
 				v = rng.NormFloat64() * math.Pow(10, float64(rng.IntN(40)-20))
-			case kind == whole:
+			case kind == integer:
 				v = math.Round(rng.NormFloat64() * 1e5)
 			}
 			tab.X = append(tab.X, v)

@@ -7,9 +7,7 @@
 // (Ville 1939; Shafer 2021, "Testing by betting").
 package sequential
 
-import (
-	"math"
-)
+import "math"
 
 // Try holds the promised risk of a try and its outcome.
 type Try struct {
@@ -27,23 +25,24 @@ const minPromise = 0.005
 
 // bets lists the exponents of the alternatives. If the null hypothesis bounds the kill
 // probability of a try by q, the alternative is q^bet: 0.17 and 0.65 at q = 0.03, 0.45 and 0.82
-// at q = 0.2. The moderate bet detects a risk of a few times the promise. The extreme bet
-// detects within a few tries that almost all are killed, even if the promise itself is high.
+// at q = 0.2. The first, moderate bet detects a risk of a few times the promise. The second, extreme
+// bet detects within a few tries that almost all are killed, even if the promise itself is high.
 var bets = [...]float64{1. / 2, 1. / 8}
 
 // FindViolation tests promised risks against outcomes in order of time. The null hypothesis
 // is that each try is killed with probability at most Slack · promise, given all earlier
-// tries. FindViolation returns the latest tries that reject it, tries[from:to]. A stake that
-// starts at one of these tries grew more than exp(level)-fold. The stake that grew most
-// started at from and had its maximum at to. Without a rejection the result is −1 and 0.
+// tries. FindViolation returns the latest tries that reject the null hypothesis, tries[from:to]. A
+// stake that starts at one of these tries grew more than exp(level)-fold. The stake that grew most
+// started at from and had its maximum at to. If both bets reject it, the later start and the later
+// end count. Without a rejection the result is −1 and 0.
 //
 // Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
 // promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
 // A new stake starts with every try, so that survivals before a change do not count against
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
-// a rejection. Ville's inequality applies to the maximum of each stake, which is divided
-// between the bets: under the null hypothesis, n tries are ever rejected with probability at
-// most n·exp(−level). from is an estimate: it includes a chance kill shortly before a change.
+// a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under
+// the null hypothesis, n tries are ever rejected with probability at most n·exp(−level). from is an
+// estimate: it includes a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {

@@ -1,7 +1,7 @@
 // Package shape learns the few distribution shapes that the run times of many tasks share, and
-// finds the shape of a task with few runs, after "Runtime variation in big data analytics" (PACMMOD
-// 2023). A run time is normalised by the median that was predicted before the run, so that short
-// and long tasks are comparable. A group is the runs of one task.
+// finds the shape of a task with few runs. It follows "Runtime variation in big data analytics"
+// (PACMMOD 2023). A run time is normalised by the median that was predicted before the run, so that
+// short and long tasks are comparable. A group is the runs of one task.
 //
 //	runs ─▶ Counts (200 bins) ─▶ Learn: k-means, k by held-out likelihood ─▶ Set
 //	few runs of a task ─▶ Counts ─▶ Set.Member: posterior over the shapes and "none of these"
@@ -28,10 +28,10 @@ const (
 	Delta             // duration − median, −900 to 900 seconds
 )
 
-// Ends of the ranges.
+// Ends of the ranges of the histograms.
 const (
-	MaxRatio = 10.0
-	maxDelta = 900.0 // seconds
+	MaxRatio = 10.0  // of Ratio
+	maxDelta = 900.0 // of Delta, in seconds
 )
 
 // String returns the name of the normalisation.
@@ -126,7 +126,7 @@ func (d *Density) floored() *Density {
 }
 
 // Quantile returns the normalised run time at probability q, interpolated linearly within a
-// bin. It never leaves the range of n, so a run may exceed Quantile(n, 1).
+// bin. The result is always within the range of n, so a run may exceed Quantile(n, 1).
 func (d *Density) Quantile(n Norm, q float64) float64 {
 	below := 0.0
 	for h, p := range d {

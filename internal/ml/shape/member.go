@@ -16,15 +16,15 @@ type Membership struct {
 	Runs      int       // number of runs of the group
 }
 
-// noneConcentration is the Dirichlet concentration of groups of no known shape around the pooled
-// density. It is low, because such groups can have any density.
+// noneConcentration is the Dirichlet concentration of groups without a known shape around the pooled
+// density. It is low, because these groups can have any density.
 const noneConcentration = 10
 
-// Given holds the prior probability of each shape of a Set for one group that has one of them. The
-// zero Given stands for the shares of the groups that Learn assigned to the shapes.
+// Given holds the prior probability of each shape of a Set for one group, provided that the group has
+// one of these shapes. The zero Given stands for the priors that Learn derived from its groups.
 type Given [MaxShapes]float64
 
-// prior returns the prior probability of a shape.
+// prior returns the prior probability of a shape, including the case "none of these".
 func (s *Set) prior(given *Given, shape int) float64 {
 	if *given == (Given{}) {
 		return s.Shapes[shape].Prior
@@ -49,8 +49,8 @@ func (s *Set) Evidence(c *Counts) Evidence {
 	return e
 }
 
-// Tempered returns the likelihood to the power of t, for runs that the model of the group explains less
-// well than those that the shapes come from (Grünwald 2012).
+// Tempered returns the evidence with each likelihood raised to the power t. A power below 1 is for runs
+// that the shapes describe less well than the runs from which they were learned (Grünwald 2012).
 func (e Evidence) Tempered(t float64) Evidence {
 	for i := range e.shapes {
 		e.shapes[i] *= t
@@ -59,14 +59,14 @@ func (e Evidence) Tempered(t float64) Evidence {
 	return e
 }
 
-// Member returns the membership of a group with the runs c, given the shares of the groups.
+// Member returns the membership of a group with the runs c, with the priors that Learn derived.
 func (s *Set) Member(c *Counts) Membership {
 	e := s.Evidence(c)
 	return s.Posterior(&Given{}, &e)
 }
 
-// Posterior returns the membership of a group by Bayes' rule: the prior times the likelihood. Without
-// runs it is the prior.
+// Posterior returns the membership of a group by Bayes' rule: the prior times the likelihood. For a group
+// without runs it is the prior.
 func (s *Set) Posterior(given *Given, e *Evidence) Membership {
 	m := Membership{Posterior: make([]float64, len(s.Shapes)), Best: None, Runs: e.runs}
 	if len(s.Shapes) == 0 {
@@ -94,7 +94,7 @@ func (s *Set) Posterior(given *Given, e *Evidence) Membership {
 	return m
 }
 
-// Probability returns the probability of the best shape, or of "none of these".
+// Probability returns the probability of Best: of the most probable shape, or of "none of these".
 func (m *Membership) Probability() float64 {
 	if m.Best == None {
 		return m.None
@@ -102,8 +102,8 @@ func (m *Membership) Probability() float64 {
 	return m.Posterior[m.Best]
 }
 
-// mixture returns the mean of the shapes, weighted by the membership. It ignores the histogram
-// of the group itself.
+// mixture returns the mean of the shapes and of the pooled density, weighted by the membership. It
+// ignores the histogram of the group itself.
 func (m Membership) mixture(s *Set) *Density {
 	out := new(Density)
 	for h := range out {
@@ -125,8 +125,8 @@ func (s *Set) Prior(m Membership) (*Density, float64) {
 	return m.mixture(s), s.weight(&m)
 }
 
-// Name returns the name of a shape: its index and its 95 % quantile, such as "2: p95 1.4x". It is
-// empty for None.
+// Name returns the name of a shape: its number, from 1 on, and its 95 % quantile, such as
+// "2: p95 1.4x". It is empty for None.
 func (s *Set) Name(shape int) string {
 	if shape == None {
 		return ""

@@ -70,8 +70,8 @@ func Learn(norm Norm, groups [][]float64, seed uint64) (*Set, error) {
 	return s, nil
 }
 
-// choose returns the number of shapes, and its held-out log likelihood per run. It learns from
-// the first runs of each group and evaluates on the second.
+// choose returns the number of shapes, and its held-out log likelihood per run. It learns from first,
+// the runs of one half of each group, and evaluates on second, the runs of the other half.
 func choose(norm Norm, first, second []*Counts, seed uint64) (best int, score float64, err error) {
 	var scores [][]float64 // by k − 1 and group
 	top := 0
@@ -97,7 +97,7 @@ func choose(norm Norm, first, second []*Counts, seed uint64) (best int, score fl
 	return top + 1, average(scores[top]), nil
 }
 
-// heldOut returns for each group the mean log likelihood of the second runs, given the first.
+// heldOut returns for each group the mean log likelihood of its runs in second, given those in first.
 func (s *Set) heldOut(first, second []*Counts) []float64 {
 	out := make([]float64, len(first))
 	for g := range out {
@@ -131,11 +131,11 @@ func standardError(list []float64) float64 {
 	return math.Sqrt(squares / max(1, n-1) / n)
 }
 
-// refinements is the number of reassignments by posterior after k-means (classification EM, Celeux
-// & Govaert 1992).
+// refinements is the largest number of reassignments by posterior after k-means (classification EM,
+// Celeux & Govaert 1992).
 const refinements = 5
 
-// learn finds k shapes of groups. There may be fewer if groups coincide.
+// learn finds k shapes of groups, or fewer if groups coincide or a shape loses its groups.
 func learn(norm Norm, groups []*Counts, k int, seed uint64) (*Set, error) {
 	densities, points := make([]*Density, len(groups)), make([][]float64, len(groups))
 	for g, c := range groups {
@@ -166,9 +166,9 @@ func learn(norm Norm, groups []*Counts, k int, seed uint64) (*Set, error) {
 	return s, nil
 }
 
-// describe sets the shapes and the priors from the labels of the groups. A negative label is
-// "none of these". A prior is the share of the groups, with one more group for each outcome
-// (Laplace 1774).
+// describe sets the shapes and the priors from the labels of the groups. A label is from 0 to k − 1, and
+// None for "none of these". A prior is the share of the groups, with one more group for each shape and
+// for "none of these" (Laplace 1774).
 func (s *Set) describe(groups []*Counts, densities []*Density, labels []int, k int) {
 	s.Shapes = s.Shapes[:0]
 	total := float64(len(groups) + k + 1)
@@ -223,7 +223,7 @@ func concentration(d *Density, groups []*Counts) float64 {
 	return best
 }
 
-// logLikelihood returns the log probability of a sequence of runs under a Dirichlet-multinomial
+// logLikelihood returns the log probability of the runs c, in their order, under a Dirichlet-multinomial
 // distribution (Pólya): the group has its own density, drawn around d with concentration a.
 func logLikelihood(c *Counts, d *Density, a float64) float64 {
 	n, sum := 0.0, 0.0

@@ -50,7 +50,7 @@ func synthetic(seed uint64) (groups [][]float64, kinds []int) {
 	return groups, kinds
 }
 
-// learned returns the synthetic groups and their shapes.
+// learned returns the shapes of the groups of synthetic(1).
 var learned = sync.OnceValues(func() (*shape.Set, error) {
 	groups, _ := synthetic(1)
 	return shape.Learn(shape.Ratio, groups, 1)
@@ -282,7 +282,7 @@ func TestLearnIsDeterministic(t *testing.T) {
 	assert.Equal(t, a, b)
 }
 
-func TestStationaryGroupsHaveOneShape(t *testing.T) {
+func TestGroupsOfOneGeneratorHaveOneShape(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 8))
 	var groups [][]float64
 	for range 80 {

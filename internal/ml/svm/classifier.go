@@ -11,7 +11,7 @@ type Classifier struct {
 
 // model holds the data for prediction. The m classes are the bins that had rows. Their
 // m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has one
-// coefficient for each other class.
+// coefficient for its pair with each other class.
 type model struct {
 	scale      scale
 	bins       int
@@ -86,7 +86,7 @@ func (m *model) addPairs(classes []class, pairs []pair) {
 	}
 }
 
-// Bins returns k.
+// Bins returns the number of bins.
 func (c *Classifier) Bins() int { return c.bins }
 
 // Cols returns the number of columns of the training table.

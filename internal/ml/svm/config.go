@@ -32,7 +32,7 @@ var (
 // of scikit-learn.
 type Config struct {
 	C         float64 // penalty of an error, multiplied by the weight of the row; 1 if zero
-	Gamma     float64 // γ in K = exp(−γ·‖x − x′‖²) of standardised columns; 1/columns if zero, which is scikit-learn's "scale" at variance 1
+	Gamma     float64 // γ in K = exp(−γ·‖x − x′‖²) of standardised columns; if zero, 1/number of varying columns, which is scikit-learn's "scale" at variance 1
 	Tolerance float64 // allowed violation of the optimality conditions, below 1; 0.001 if zero
 }
 

@@ -12,7 +12,7 @@ const (
 	folds   = 5 // for out-of-sample decision values, as in libsvm
 )
 
-// Fit learns P(bin | x) for bins 0 … k−1, k ≤ 1000, from t, whose targets are bins. It
+// Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
 // fits one boundary for every two bins that have rows (one against one, Knerr, Personnaz &
 // Dreyfus 1990). The weight of a row scales its penalty C and its count in P. All bins,
 // including empty ones, share the probability of one row evenly, so every bin is
@@ -71,7 +71,7 @@ type class struct {
 	bin    int
 	points points
 	weight []float64 // by row
-	fold   []int     // by row
+	fold   []int     // by row: the fold that holds it out
 }
 
 // classesOf returns the bins that have rows, in ascending order, with their rows in table
@@ -131,17 +131,18 @@ func fitPair(a, b class, cfg Config) pair {
 	return p
 }
 
-// heldOut returns the out-of-sample decision values of all rows.
+// heldOut returns the out-of-sample decision values of all rows: each row is held out, with a penalty
+// of 0, in the solution for its fold.
 func heldOut(s *solver, penalties []float64, fold []int, tolerance float64) []float64 {
-	decisions, left := make([]float64, len(fold)), make([]float64, len(fold))
+	decisions, withoutFold := make([]float64, len(fold)), make([]float64, len(fold))
 	for f := range folds {
 		for i, penalty := range penalties {
-			left[i] = penalty
+			withoutFold[i] = penalty
 			if fold[i] == f {
-				left[i] = 0
+				withoutFold[i] = 0
 			}
 		}
-		bias := s.solve(left, tolerance)
+		bias := s.solve(withoutFold, tolerance)
 		for i := range fold {
 			if fold[i] == f {
 				decisions[i] = s.decision(i) + bias

@@ -54,10 +54,10 @@ type kernel struct {
 	points  points
 	gamma   float64
 	cached  [][]float32 // n rows, float32 as in libsvm; nil: not cached
-	lastUse []int       // time of last use, by clock
-	clock   int
-	free    int       // number of rows that still fit
-	wide    []float64 // one row before conversion to float32
+	lastUse []int       // by row: value of clock at its last use
+	clock   int         // number of uses of rows
+	free    int         // number of rows that still fit
+	wide    []float64   // one row before conversion to float32
 }
 
 // newKernel returns a kernel that caches at most limit values, but at least the two rows of a solver step.

@@ -6,11 +6,12 @@ const (
 	// maxPenalty bounds C · weight so that sums stay finite. A larger penalty would not
 	// avoid further errors.
 	maxPenalty = 1e9
-	// maxSteps bounds the steps of the solver per row. Ordinary rows take one to five. With
-	// a very high penalty the solver can reach the bound. The result then satisfies every
-	// constraint but may exceed the tolerance.
+	// maxSteps bounds the steps of the solver, as a multiple of the number of rows. Ordinary
+	// problems take one to five steps per row. With a very high penalty the solver can reach the
+	// bound. The result then satisfies every constraint but may exceed the tolerance.
 	maxSteps = 200
-	// flat replaces the zero curvature between two equal rows.
+	// flat replaces the zero curvature between two equal rows, and keeps the Hessian of the
+	// sigmoid invertible.
 	flat = 1e-12
 )
 

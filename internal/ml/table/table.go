@@ -40,7 +40,7 @@ func (t *Table) Weight(i int) float64 {
 	return t.W[i]
 }
 
-// Select copies the given rows, in the given order (repeats are allowed).
+// Select returns a table with copies of the given rows, in the given order (repeats are allowed).
 func (t *Table) Select(rows []int) *Table {
 	p := t.Cols()
 	out := &Table{Names: t.Names, Group: t.Group, X: make([]float64, 0, len(rows)*p), Y: make([]float64, 0, len(rows))}
@@ -54,8 +54,8 @@ func (t *Table) Select(rows []int) *Table {
 	return out
 }
 
-// Check returns ErrShape if the shapes do not match, or if a target or weight is not
-// finite or a weight is not positive.
+// Check returns ErrShape if the shapes do not match, if a target or weight is not finite, or if a
+// weight is not positive.
 func (t *Table) Check() error {
 	n, p := t.Rows(), t.Cols()
 	if len(t.X) != n*p || t.W != nil && len(t.W) != n || t.Group != nil && len(t.Group) != p {

@@ -7,10 +7,10 @@ import (
 )
 
 // Bayes evaluates trials points by efficient global optimisation (Jones, Schonlau & Welch 1998).
-// The first max(4, d+2) points are a Latin hypercube. Each later point maximises the expected
-// improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
-// failed trial counts as the worst of the others. Bayes repeats a later point only if it finds
-// no new one. It handles failures, errors and invalid arguments like Random.
+// In d dimensions the first max(4, d+2) points are a Latin hypercube. Each later point maximises the
+// expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
+// failed trial counts as the worst of the others. After the hypercube, Bayes repeats a point only if
+// it finds no new one. It handles failures, errors and invalid arguments like Random.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))
 	var first [][]float64
@@ -42,7 +42,7 @@ func latin(rng *rand.Rand, n, d int) [][]float64 {
 
 const (
 	wide        = 500  // candidates over the whole cube
-	narrow      = 20   // candidates around each of two points, for each radius
+	narrow      = 20   // candidates around the best candidate, and as many around the best trial, for each radius
 	firstRadius = 0.25 // the first radius, which is halved repeatedly
 	lastRadius  = 5e-4
 )
@@ -63,7 +63,7 @@ func propose(space Space, past []Trial, rng *rand.Rand) []float64 {
 	return space.params(a.best)
 }
 
-// acquisition holds the candidate with the largest expected improvement.
+// acquisition holds the candidate with the largest expected improvement so far.
 type acquisition struct {
 	space     Space
 	past      []Trial

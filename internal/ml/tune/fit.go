@@ -10,7 +10,8 @@ import (
 // log(1 + (loss − least) / (median − least)), centred at mean 0. The losses of bad parameters
 // are often many times larger and would dominate the fit. Without warp, the searches
 // described at fit ended twice as far from the minimum. The order of the losses does not
-// change. A failed trial (+Inf) gets the worst finite loss.
+// change. A failed trial (+Inf) gets the worst finite loss. If all finite losses are equal, every
+// result is 0.
 func warp(losses []float64) []float64 {
 	least, worst := math.Inf(1), math.Inf(-1)
 	for _, v := range losses {
@@ -44,14 +45,14 @@ func median(values []float64) float64 {
 }
 
 // noises lists the candidates for kernel.noise. The least one keeps the factorisation stable;
-// the largest one suits losses that vary much between folds.
+// the largest one suits losses with much noise.
 var noises = []float64{1e-6, 1e-4, 1e-2, 1e-1}
 
 // fit selects the kernel for the losses y at the points x by coordinate ascent on the
-// posterior density: first with equal lengths, then each length separately with decreasing
-// factors. Separate lengths detect irrelevant parameters. With one common length, 30 trials
-// ended 3.6 times as far from the minimum (geometric mean over six test functions, 60 seeds
-// each).
+// posterior density: first with equal length scales, then each length scale separately with
+// decreasing factors. Separate length scales detect irrelevant parameters. With one common length
+// scale, 30 trials ended 3.6 times as far from the minimum (geometric mean over six test functions,
+// 60 seeds each).
 func fit(x [][]float64, y []float64) *posterior {
 	c := ascent{x: x, y: y, density: math.Inf(-1)}
 	d := len(x[0])
@@ -94,8 +95,9 @@ func (c *ascent) tryScaled(i int, factor float64) bool {
 }
 
 // try evaluates a kernel and reports whether it is better. The density is the likelihood of
-// the losses times a log-normal prior for each length, centred at half the cube with a scale
-// of e, because a dozen losses do not determine all lengths.
+// the losses times a log-normal prior for each length scale: its median is half the side of the cube,
+// and the standard deviation of its logarithm is 1. A dozen losses alone do not determine all length
+// scales.
 func (c *ascent) try(k kernel) bool {
 	p, ok := newPosterior(k, c.x, c.y)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package tune searches for the hyperparameters with the lowest loss, by random search or
-// Bayesian optimisation. An evaluation of the loss fits a model on every fold. It is so
-// expensive that only a few dozen evaluations are possible.
+// Bayesian optimisation. Each evaluation of the loss fits models, and is so expensive that only a few
+// dozen evaluations are possible.
 //
 //	trials so far ──▶ warp ──▶ Gaussian process ──▶ expected improvement
 //	      ▲                                              │ its maximum
@@ -77,4 +77,5 @@ func uniform(rng *rand.Rand, d int) []float64 {
 	return u
 }
 
+// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }

@@ -7,7 +7,7 @@ import (
 )
 
 // IrregularFamilies lists the families that imitate production series: uneven samples, gaps,
-// missing CPU, tasks with 5 to 200 runs, and runs from one minute to six hours. No constant of
+// missing CPU, tasks with 5 to 200 runs, and runs of about one minute to six hours. No constant of
 // package plan was chosen on them, and no test of kill rates uses them.
 func IrregularFamilies() []string {
 	return []string{"workflow", "services", "training", "drift", "spikes", "inputs", "flat"}
@@ -26,7 +26,7 @@ type irregularTask struct {
 	runs   int
 	size   float64 // standard deviation of the size of the inputs, in log units
 	step   float64 // seconds between samples
-	gaps   bool    // some samples are missing, others are doubled
+	gaps   bool    // some samples are missing, and others are followed by a second one at the same time
 	blank  float64 // share of the samples without CPU
 	memory irregularMemory
 }
@@ -71,7 +71,7 @@ func irregularRuns(t irregularTask, name string, rng *rand.Rand) []IrregularRun 
 	return all
 }
 
-// sample reads memory and CPU at the times of the task's samples.
+// sample adds samples of memory and cores, which have one value every Step seconds, to the run.
 func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregularTask) {
 	start := math.Round(1e5 * rng.Float64())
 	until := -1.0 // end of a gap

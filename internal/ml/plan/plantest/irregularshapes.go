@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// irregularShape draws the memory of a run that takes about some seconds with an input of size 1, in
-// units of the peak of such a run.
+// irregularShape draws the memory of a run, one value every Step seconds. seconds is the approximate
+// duration of a run with an input of size 1, and the peak of such a run is the unit. size and at are as
+// in irregularMemory.
 type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
 // newIrregularShape draws the shape of a task of a family. It panics for an unknown family.
@@ -33,7 +34,8 @@ func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 // steps returns the number of values of a run.
 func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
 
-// segment appends n values that go from the last value, or from the first level, to a level.
+// segment appends n values that go linearly from the last value to a level. If all is empty, every value
+// is this level.
 func segment(all []float64, n int, to float64) []float64 {
 	from := to
 	if len(all) > 0 {

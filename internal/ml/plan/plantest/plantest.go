@@ -18,14 +18,14 @@ type Run struct {
 // Step is the time between two samples, in seconds.
 const Step = 2
 
-// Families lists the families of generators. The rules of plans were designed with the family
-// design. Their constants were chosen on all families with seeds 0 to 3.
+// Families lists the families of generators. The rules of package plan were designed on the family
+// "design". Their constants were chosen on all families with seeds 0 to 3.
 func Families() []string { return []string{"design", "walks", "modes", "programs"} }
 
 // generator draws the memory of one run of n samples, in units of the peak: the maximum is about 1.
 type generator func(rng *rand.Rand, n int) []float64
 
-// Generate returns the runs of some tasks in order of time, task by task.
+// Generate returns the runs of some tasks, task by task, those of a task in order of time.
 func Generate(family string, tasks, runs int, seed uint64) []Run {
 	rng := rand.New(rand.NewPCG(seed, 0x9e37))
 	var all []Run
