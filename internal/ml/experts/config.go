@@ -27,12 +27,12 @@ type Config struct {
 	KillPrice        float64 // price of one kill, in mean row costs of the pool
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	ChanceRows       float64 // rows whose expected kills are added to the allowed kills, because a few kills may be chance
-	WindowRows       int     // number of residuals in a distribution: those of the newest rows
-	StoredRows       int     // rows in the residual store, from which the nearest rows are taken
-	NearRows         int     // number of neighbours in predicted level
+	WindowRows       int     // number of the newest rows in a residual distribution, except that of the rows nearest in level
+	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
+	NearRows         int     // number of rows nearest in predicted level
 	NominalPriorRows float64 // number of rows that the nominal risk counts as in the kill rate of an expert
-	Decay            float64 // decay per row of costs and kills
-	CostPreference   float64 // how strongly the average prefers the cheapest expert
+	Decay            float64 // factor per row on the earlier costs and kills of the experts
+	CostPreference   float64 // the weight of an expert falls by e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // multiple of the lowest kill rate of an expert that is accepted even if it exceeds the target
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in costs of the row

@@ -34,8 +34,8 @@ var (
 const Count = pairCount * len(prices)
 
 // Experts holds the state of the safety margins of one task. The exported fields are stored,
-// and Rebuild derives the others from them. Concurrent answers are safe while no row is learned, if
-// each has its own Scratch.
+// and Rebuild derives the others from them. The names in the tags are those of earlier releases.
+// Concurrent answers are safe while no row is learned, if each has its own Scratch.
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
@@ -52,7 +52,7 @@ type Experts struct {
 	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk
 	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
 	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
-	Factor         float64             // correction of promised risks, from the pool
+	Factor         float64             // factor on promised risks, from the pool
 	MeanRowCost    float64             `cbor:"Price"` // mean cost of a row in the pool, peak · seconds; 0: unknown
 	PriorDeviation float64             `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
