@@ -41,8 +41,8 @@ type PromiseCheck struct {
 // been enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries counts the first tries that were predicted more than a day ago, among the newest
-// receipts of that age, and how many of these tries were never reported.
+// UnreportedTries counts the newest first tries that were predicted more than a day ago, at most
+// maxUnreportedScan, and how many of them were never reported.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.
@@ -121,7 +121,7 @@ const (
 	backlogTimeout    = 5 * time.Second
 	unreportedEvery   = 20             // the unreported tries are counted at every 20th poll of the backlog
 	unreportedMinAge  = 24 * time.Hour // newer tries may still run
-	maxUnreportedScan = 10_000         // receipts among which first tries are counted
+	maxUnreportedScan = 10_000         // receipts of first tries
 )
 
 // pollBacklog reads the gauges that need the store, until ctx ends.
