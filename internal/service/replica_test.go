@@ -96,7 +96,7 @@ type replica struct {
 	dsn         string
 	store       *hookedStore
 	clockOffset time.Duration // added to the current time
-	stop        func() // ends the background work and waits for its end
+	stop        func()        // ends the background work and waits for its end
 }
 
 // newReplica returns the first replica on a new database.
