@@ -3,7 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // for the page and the contract
+	_ "embed" // for the page, openapi.yaml and the style
 	"fmt"
 	"io"
 	"sync"
@@ -15,11 +15,11 @@ var compressedPage []byte
 //go:embed openapi.gen.yaml.gz
 var compressedContract []byte
 
-// DocsPage returns openapi.yaml as an HTML page, whose only style is DocsStyle. The first call
-// decompresses it.
+// DocsPage returns openapi.yaml as an HTML page. The only style of the page is DocsStyle. The first call
+// decompresses the page.
 var DocsPage = sync.OnceValues(func() ([]byte, error) { return decompress(compressedPage) })
 
-// OpenAPI returns the text of openapi.yaml. The first call decompresses it.
+// OpenAPI returns the text of openapi.yaml. The first call decompresses the text.
 var OpenAPI = sync.OnceValues(func() ([]byte, error) { return decompress(compressedContract) })
 
 // DocsStyle is the style sheet in DocsPage.

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Strict returns the options for reading request bodies with encoding/json/v2. Unlike v1 it
-// rejects names that are duplicate, unknown or in the wrong case, invalid UTF-8 and trailing
-// data, and its errors contain the position.
+// Strict returns the options for reading request bodies with github.com/go-json-experiment/json. Unlike
+// encoding/json it rejects names that are duplicate, unknown or in the wrong case, invalid UTF-8 and
+// trailing data, and its errors contain the position.
 func Strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
@@ -81,8 +81,8 @@ func rejectNullAmounts(dec *jsontext.Decoder, _ *[]int64) error {
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// DescribeError returns the invalid field of a well-formed body and what is wrong with it. field
-// is "" for the body as a whole.
+// DescribeError returns the invalid field of a well-formed body ("" for the body as a whole), and what is
+// wrong with the field.
 func DescribeError(err *json.SemanticError) (field, detail string) {
 	detail = "must be " + describeType(err.GoType)
 	switch {
@@ -91,7 +91,7 @@ func DescribeError(err *json.SemanticError) (field, detail string) {
 	case err.JSONKind == '0' && errors.Is(err, strconv.ErrRange):
 		detail = "is too large a number"
 	case err.JSONKind == 0 && err.Err != nil:
-		detail = err.Err.Error() // of an unmarshaler of Strict
+		detail = err.Err.Error() // the error of a function in Strict
 	}
 	return FieldName(err.JSONPointer), detail
 }

@@ -77,7 +77,7 @@ type operation struct {
 	Method, Path string
 	*openapi3.Operation
 	Params openapi3.Parameters // of the path and of the operation
-	Roles  string
+	Roles  string              // the roles that may call the operation, separated by commas
 }
 
 // groupByTag groups the operations by tag, and sorts each group by path and method.

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi"
 )
 
-// accessRule is the expected access control of one operation. The call names the task {dag}/t
-// of namespace blue, which has one run, and its prediction {id}.
+// accessRule is the expected access control of one operation. The call may name the task {dag}/t of
+// namespace blue, which has one run, and the prediction {id} of the task.
 type accessRule struct {
 	roles          string // sufficient roles except admin; "public" needs none
 	call           string // target and body
@@ -107,8 +107,8 @@ func allTokens(t *testing.T) httpapi.Config {
 	return tokens(t, grants...)
 }
 
-// findViolations calls each operation of rules with every token, each on its own task. It returns
-// the number of calls and a description of each answer that differs from the rules.
+// findViolations calls each operation of rules with every token, and each call on its own task. It
+// returns the number of calls and a description of each answer that differs from the rules.
 func findViolations(e *testEnv, rules map[string]accessRule) (calls int, violations []string) {
 	for name, rule := range rules {
 		check := func(secret string, want int) {
@@ -143,8 +143,8 @@ func findViolations(e *testEnv, rules map[string]accessRule) (calls int, violati
 	return calls, violations
 }
 
-// callAs calls an operation and returns the status of the answer, or of the item if it is a batch.
-// Each call needs another number, which names its DAG.
+// callAs calls an operation and returns the status of the answer or, for a batch, of its item. Each call
+// needs another number, from which the name of its DAG is derived.
 func (e *testEnv) callAs(rule accessRule, name, secret string, number int) int {
 	e.t.Helper()
 	dag := fmt.Sprintf("etl_load_%d", number)

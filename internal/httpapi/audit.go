@@ -88,7 +88,7 @@ func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, lim
 	}
 }
 
-// auditAnswer converts an entry. A policy has the form that GET /policy returns.
+// auditAnswer converts an entry. A policy gets the form in which GetPolicy returns it.
 func auditAnswer(e *store.AuditEntry) (api.AuditEntry, error) {
 	entry := api.AuditEntry{
 		ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Before: e.Before, After: e.After, Reason: textOrNull(e.Reason),

@@ -54,8 +54,8 @@ func fetch(site, mode, dest string) option {
 	}
 }
 
-// browserCalls are GET requests by curl, a person or another page. reads is the expected status of
-// a route that only reads, stores the expected status of a route with a side effect.
+// browserCalls are GET requests by curl, a person or another page. The field reads is the expected status
+// on a route that only reads, and stores the expected status on a route with a side effect.
 var browserCalls = map[string]struct {
 	options       []option
 	reads, stores int
@@ -78,8 +78,8 @@ var browserCalls = map[string]struct {
 	"an unknown Sec-Fetch-Site":                 {[]option{fetch("elsewhere", "cors", "empty")}, 403, 403},
 }
 
-// GET /predict with a run_id stores a receipt, so another page must not send it, not even with a
-// link. Another page may link to a route that only reads, but must not fetch it.
+// GET /predict with a run_id stores a receipt, so that another page must not send it, even by a link.
+// Another page may link to a route that only reads, but must not fetch it.
 func TestCrossOriginReadsAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	here := func(r *http.Request) { r.Host = "localhost:8080" }
@@ -103,7 +103,8 @@ func TestCrossOriginReadsAreRejected(t *testing.T) {
 	}
 }
 
-// With tokens a browser cannot authenticate for another page, and a proxy may forward any host.
+// If the server has tokens, a browser cannot authenticate a request of another page, and a proxy may
+// forward any host name.
 func TestTokensReplaceTheOriginCheck(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	for name, c := range browserCalls {

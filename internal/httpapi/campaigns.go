@@ -156,7 +156,7 @@ func (s *server) pauseCampaign(ctx context.Context, id int64, paused bool, budge
 	return campaignAnswer(&status), err
 }
 
-// ReleaseCampaignRuns ends lost leases and lists stuck runs.
+// ReleaseCampaignRuns ends expired leases and lists stuck runs.
 func (s *server) ReleaseCampaignRuns(ctx context.Context, r api.ReleaseCampaignRunsRequestObject) (api.ReleaseCampaignRunsResponseObject, error) {
 	var f fieldReader
 	stuckAfter := f.span("stuck_after_seconds", r.Body.StuckAfterSeconds, defaultStuckAfter, 365*24*time.Hour)
@@ -229,7 +229,7 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 	return api.RegisterCampaignRuns200JSONResponse{Registered: registered, Already: already}, nil
 }
 
-// ReportCampaignRun moves a run to another state by compare-and-swap.
+// ReportCampaignRun moves a run to another state if the run is still in the state "from" of the report.
 func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunRequestObject) (api.ReportCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (s *server) ListCampaignRunTasks(ctx context.Context, r api.ListCampaignRun
 	return api.ListCampaignRunTasks200JSONResponse(answer), nil
 }
 
-// numberCursor reads a cursor that is a number up to maximum; 0 without one.
+// numberCursor reads a cursor that is a number from 1 to maximum. It returns 0 without a cursor.
 func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	text := valueOr(cursor, "")
 	if text == "" {
@@ -292,7 +292,7 @@ func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	return n
 }
 
-// span reads a number of seconds between 1 and a maximum; fallback without one.
+// span reads a number of seconds from 1 to maximum. It returns fallback if seconds is nil.
 func (f *fieldReader) span(field string, seconds *float64, fallback, maximum time.Duration) time.Duration {
 	if seconds == nil {
 		return fallback

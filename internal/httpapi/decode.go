@@ -140,7 +140,7 @@ func checkBatch(field string, n int) error {
 
 // decodeBatch reads a batch whose items are in the array field. The items share the memory of
 // the body. Decoding stops after maxBatch items: the slice headers of a body like [0,0,…] would
-// need twelve times its size.
+// need twelve times the size of the body.
 func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.RawMessage, body any) error {
 	raw, err := wholeBody(r)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *server) decodeItem(raw []byte, body any) error {
 	return readFailure(json.Unmarshal(raw, body, s.strict))
 }
 
-// itemProblem converts the error of one item of a batch; prefix precedes its field names.
+// itemProblem converts the error of one item of a batch; prefix precedes the field names of the item.
 func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api.Problem {
 	f := failureOf(err)
 	if f.status == http.StatusInternalServerError {
@@ -191,8 +191,8 @@ func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api
 	return f.problem(prefix)
 }
 
-// readFailure converts an error of reading a body to a failure: with status 400 if the body is not
-// JSON, with status 422 and the field if the JSON is invalid. It returns nil for nil.
+// readFailure converts an error of reading a body to a failure: for example with status 400 if the body
+// is not JSON, and with status 422 and the field if a field of the JSON is invalid. It returns nil for nil.
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError

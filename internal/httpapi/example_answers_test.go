@@ -14,8 +14,8 @@ import (
 )
 
 // TestExampleAnswersMatchTheServer sends the requests of the example answers in openapi.yaml.
-// Answers that do not depend on a model match in every value except ids; the others match in
-// their fields, the JSON types and the pattern of their reason.
+// Answers that do not depend on a model equal the example in every value except ids. The other answers have
+// the fields and the JSON types of the example, and a reason of the same pattern.
 func TestExampleAnswersMatchTheServer(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)

@@ -33,8 +33,8 @@ func (e *testEnv) reportHistory(n int) {
 // lastOperations change, delete or rename objects that the examples of other operations use.
 var lastOperations = []string{"ResetCampaignRun", "CancelWhatIf", "VoidObservation", "RenameTask", "DeleteTask"}
 
-// prepareExamples creates the objects to which the example requests refer: tasks, a prediction, a
-// campaign and a replay.
+// prepareExamples creates the objects to which the example requests refer: tasks, usage profiles, a plan,
+// an experiment, a campaign, the structure of a DAG, a prediction and a replay.
 func (e *testEnv) prepareExamples() (predictionID, whatIfID string) {
 	e.t.Helper()
 	e.reportHistory(60)

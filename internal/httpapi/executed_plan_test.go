@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// executedOf is a report of a try of the task of reportDetailed with an executed plan.
+// executedOf returns a report of a try of the task of reportDetailed with an executed plan.
 func executedOf(run, outcome, plan string) string {
 	return fmt.Sprintf(`{"dag_id": "ml", "task_id": "train", "run_id": %q, "outcome": %q, "allocated": {"memory": "2G"}, "duration_seconds": 900, "executed_plan": %s}`, run, outcome, plan)
 }
@@ -36,13 +36,13 @@ func TestFirstExecutedPlanOfATryStays(t *testing.T) {
 func TestInvalidExecutedPlansAreRejected(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for name, plan := range map[string]string{
-		"version 0":          `{"version": 0, "mode": "memory", "followed": true}`,
-		"an unknown mode":    `{"version": 1, "mode": "disk", "followed": true}`,
-		"a negative start":   `{"version": 1, "mode": "memory", "followed": true, "start_bytes": -1}`,
-		"a negative time":    `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": -1, "result": "applied"}]}`,
-		"an empty result":    `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": ""}]}`,
-		"no time in force":   `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": "applied", "in_force_seconds": -1}]}`,
-		"an enormous amount": `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": "applied", "memory_bytes": 9007199254740993}]}`,
+		"version 0":                `{"version": 0, "mode": "memory", "followed": true}`,
+		"an unknown mode":          `{"version": 1, "mode": "disk", "followed": true}`,
+		"a negative start":         `{"version": 1, "mode": "memory", "followed": true, "start_bytes": -1}`,
+		"a negative time":          `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": -1, "result": "applied"}]}`,
+		"an empty result":          `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": ""}]}`,
+		"a negative time in force": `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": "applied", "in_force_seconds": -1}]}`,
+		"an enormous amount":       `{"version": 1, "mode": "memory", "followed": true, "resizes": [{"seconds": 1, "result": "applied", "memory_bytes": 9007199254740993}]}`,
 	} {
 		got := e.do(http.MethodPost, "/observe", executedOf("r", "success", plan))
 		assert.Equal(t, http.StatusUnprocessableEntity, got.status, name)
@@ -50,8 +50,8 @@ func TestInvalidExecutedPlansAreRejected(t *testing.T) {
 	}
 }
 
-// Kills of followed plans of memory raise the price of a kill, so that the next plan starts with more.
-// Other executed plans change nothing.
+// Kills of tries that followed a plan of their memory raise the price of a kill, so that the next plan
+// starts with more. Kills of tries with other executed plans change nothing.
 func TestOutcomesOfFollowedPlansCorrectTheNextPlan(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportDetailed(0, 6)
@@ -68,7 +68,7 @@ func TestOutcomesOfFollowedPlansCorrectTheNextPlan(t *testing.T) {
 	} {
 		e.post("/observe", executedOf(name, "oom_killed", plan))
 	}
-	assert.Equal(t, before, learn(), "no outcome of a followed plan of memory")
+	assert.Equal(t, before, learn(), "kills of tries that followed no plan of their memory")
 
 	for i := range 30 {
 		e.post("/observe", executedOf(fmt.Sprintf("killed-%d", i), "oom_killed", followed))

@@ -69,8 +69,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	return api.ListExperiments200JSONResponse(page), nil
 }
 
-// experimentSummary describes an experiment by the tasks and families of its rows. It does not
-// count rows of an older version, which name no tasks.
+// experimentSummary describes an experiment by the tasks and families of its rows. It counts no rows
+// if their format is that of an older version, which names no tasks.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,

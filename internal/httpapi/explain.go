@@ -25,7 +25,7 @@ func (s *server) Explain(ctx context.Context, r api.ExplainRequestObject) (api.E
 	return api.Explain200JSONResponse(explanationAnswer(e)), nil
 }
 
-// ExplainPrediction explains a recorded answer. A caller without access to the task gets a 404.
+// ExplainPrediction explains a recorded answer. It answers 404 to a caller without access to the task.
 func (s *server) ExplainPrediction(ctx context.Context, r api.ExplainPredictionRequestObject) (api.ExplainPredictionResponseObject, error) {
 	receipt, err := s.receipt(ctx, r.PredictionID)
 	if err != nil {

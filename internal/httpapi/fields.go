@@ -38,7 +38,7 @@ func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	return invalidFields(all)
 }
 
-// memory reads an amount from field_bytes, from a quantity in field, or from both if they agree.
+// memory reads a memory amount from field_bytes, from a quantity in field, or from both if they agree.
 func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizing.Bytes {
 	var b sizing.Bytes
 	if bytes != nil {
@@ -60,7 +60,7 @@ func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizin
 	return q
 }
 
-// cpu reads an amount from field_cores, from a quantity in field, or from both if they differ by
+// cpu reads a CPU amount from field_cores, from a quantity in field, or from both if they differ by
 // less than a millicore.
 func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing.Cores {
 	var c sizing.Cores
@@ -118,7 +118,7 @@ func (f *fieldReader) time(field string, t *time.Time) time.Time {
 	return *t
 }
 
-// id reads an optional identifier that is stored but not learned from.
+// id reads an optional identifier; "" without one.
 func (f *fieldReader) id(field string, id *string) string {
 	if id == nil {
 		return ""
@@ -139,8 +139,8 @@ func (f *fieldReader) features(raw []byte) sizing.Features {
 	return features
 }
 
-// metadata reads the metadata of a body whose syntax was checked. It ignores entries of another
-// type and adds a warning, because metadata must not fail a launch.
+// metadata reads the metadata of a body whose syntax was checked. It ignores each entry that has the wrong
+// type, and adds a warning instead of an error, because metadata must not fail a launch.
 func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
 	metadata, invalid := api.ReadMetadata(raw)
 	for _, name := range invalid {

@@ -86,7 +86,7 @@ func has(features sizing.Features, name string) bool {
 	return ok
 }
 
-// FuzzBodies requires that every body of every operation is decoded or is a client error.
+// FuzzBodies requires that every text is decoded as the body of each listed operation, or is a client error.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory": "1Gi", "cpu_cores": 0.5}, "max_memory_bytes": 1e9, "features": {"a": true}}`,
@@ -118,7 +118,8 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzCursor requires that a page may return each cursor that parseCursor accepts.
+// FuzzCursor requires that formatCursor and parseCursor reproduce the key of each cursor that parseCursor
+// accepts.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(formatCursor(sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "é"}))

@@ -2,12 +2,11 @@
 // package sizing, calls the service, and converts the result to an answer.
 //
 //	begin ─▶ authenticate ─▶ route ─▶ admit ─▶ decode ─▶ handler ─▶ service
-//	  │          401        404, 405   403, 503  4xx         │
-//	  └──────────────── fail: problem+json, one table ◀──────┘
+//	  │        401, 403     404, 405   403, 503  4xx         │
+//	  └──────────── fail: every error as problem+json ◀──────┘
 //
-// It depends on openapi.yaml and status codes, not on SQL or learning. Rules about
-// allocations belong in package sizing or service. Of its subpackages, auth identifies callers,
-// admission sheds load, and codec reads and writes the most frequent JSON.
+// Rules about allocations belong in package sizing or service. Of the subpackages, auth identifies
+// callers, admission sheds load, and codec reads and writes the most frequent JSON.
 package httpapi
 
 import (
@@ -29,15 +28,15 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 )
 
-// Config configures the API. The zero Config rejects every caller and otherwise suits
-// production.
+// Config configures the API. The zero Config admits callers to public paths only, and otherwise
+// suits production.
 type Config struct {
 	Auth    auth.Config
-	Metrics *Metrics     // the metrics that NewAdmin serves; private ones if nil
+	Metrics *Metrics     // the metrics that NewAdmin serves; metrics that are not served if nil
 	Log     *slog.Logger // slog.Default() if nil
 	Tracer  trace.Tracer // no tracing if nil
 	Limits  admission.Limits
-	Prices  savings.Prices // of GET /savings and GET /report; not set if zero
+	Prices  savings.Prices // of GET /savings and GET /report; no money is stated if zero
 	Version string         // of this build, for GET /readyz; "unknown" if empty
 	Pages   Pages          // no pages if nil
 	WhatIfs *whatif.Jobs   // jobs that the pages share; New creates them if nil

@@ -34,8 +34,8 @@ func TestMetadataNeverFailsALaunchOrAReport(t *testing.T) {
 		many[i] = fmt.Sprintf(`"name%02d": %q`, i, strings.Repeat("v", 200))
 	}
 	for name, c := range map[string]struct {
-		members string // of the JSON of the request
-		ignored []string
+		members string   // members of the JSON of the request
+		ignored []string // fields that the warnings name
 	}{
 		"complete":  {`"metadata": {"owner": "pricing", "tags": ["a", "b"], "retries": 3}, "node_type": "m5.large", "cluster_load": 0.5`, nil},
 		"null":      {`"metadata": null, "node_type": null, "cluster_load": null`, nil},
@@ -65,7 +65,7 @@ func TestMetadataNeverFailsALaunchOrAReport(t *testing.T) {
 	assert.Equal(t, []string{"metadata"}, e.do(http.MethodPost, "/predict", `{"dag_id": "d", "task_id": "t", "metadata": 7}`).fields(), "metadata that is not an object is a client error")
 }
 
-// Metadata that differ in every run take bounded space, and the caller learns of it.
+// Metadata that differ in every run take bounded space: beyond store.MaxMetadataSets the answer has a warning.
 func TestMetadataThatAlwaysDifferAreAnsweredWithAWarning(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	report := func(run int) string {

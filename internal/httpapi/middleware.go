@@ -25,7 +25,7 @@ type requestInfo struct {
 	grants       auth.Grants
 	route        string     // key of the route table; empty before routing
 	query        string     // raw query
-	predictionID string     // of the answer; empty if the answer has none or several
+	predictionID string     // prediction id of the answer; empty if the answer has none or several
 	span         trace.Span // nil without tracing
 }
 
@@ -96,8 +96,8 @@ func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, info *req
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// closeIfAmbiguous closes the connection after the answer to r if a proxy may see another end
-// of r than the server does (request smuggling, RFC 9112 section 11.2).
+// closeIfAmbiguous closes the connection after the answer to r if a proxy may see the end of r at
+// another byte than the server does (request smuggling, RFC 9112 section 11.2).
 //
 // Section 6.3 requires this for a request with Transfer-Encoding and Content-Length, section 6.1
 // for an HTTP/1.0 request with Transfer-Encoding. net/http accepts both and deletes the headers
@@ -139,8 +139,8 @@ func endSpan(info *requestInfo, status int) {
 	info.span.End()
 }
 
-// authenticate identifies the caller; it answers 401 to an unknown caller, and 403 to a
-// browser request for a page of another origin. Public paths need neither check.
+// authenticate identifies the caller. It answers 401 to an unknown caller, and 403 to a request that a
+// browser sends for a page of another origin. Public paths and / need neither check.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := infoOf(r.Context())

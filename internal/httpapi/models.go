@@ -25,7 +25,7 @@ func (s *server) TrainTask(ctx context.Context, r api.TrainTaskRequestObject) (a
 	return answer, nil
 }
 
-// ListModels lists the stored versions. The list of a known task may be empty; an unknown
+// ListModels lists the stored versions. The list of a known task may be empty. The answer for an unknown
 // task is a 404.
 func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)

@@ -37,8 +37,8 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 	}
 	answers := make([]api.RecordedOrError, len(raw))
 	valid := make([]sizing.Observation, 0, len(raw))
-	ignored := make([][]sizing.FieldError, 0, len(raw)) // of valid[i]
-	index := make([]int, 0, len(raw))                   // of valid[i] in raw
+	ignored := make([][]sizing.FieldError, 0, len(raw)) // warnings about ignored parts of valid[i]
+	index := make([]int, 0, len(raw))                   // index of valid[i] in raw
 	reject := func(i int, err error) {
 		answers[i] = api.RecordedOrError{Error: s.itemProblem(ctx, err, fmt.Sprintf("observations[%d].", i))}
 	}
@@ -68,7 +68,7 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 	return api.ObserveBatch200JSONResponse{Results: answers}, nil
 }
 
-// warnings converts the warnings of a report; prefix precedes their field names.
+// warnings converts warnings; prefix precedes their field names.
 func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 	var out []api.Warning
 	for _, w := range all {

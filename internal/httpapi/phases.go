@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// AskPhase answers what a running try needs.
+// AskPhase answers with the resources that a running try needs now and next.
 func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api.AskPhaseResponseObject, error) {
 	b := r.Body
 	if bad := invalidPhaseFields(b); len(bad) > 0 {
@@ -39,8 +39,8 @@ func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api
 	return api.AskPhase200JSONResponse(phaseAnswer(a)), nil
 }
 
-// invalidPhaseFields returns an error for each missing field whose zero value is valid, and for each
-// zero of a field whose zero value means that it is missing.
+// invalidPhaseFields checks what a service.PhaseAsk cannot show: required fields that are missing,
+// although zero would be valid, and optional fields that are sent as zero.
 func invalidPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
 	var f fieldReader
 	if b.ElapsedSeconds == nil {
@@ -194,7 +194,7 @@ func taskPhase(phases *taskplan.Phases, id, total int) api.TaskPhase {
 	return p
 }
 
-const byteSecondsPerGBHour = 1e9 * 3600
+const byteSecondsPerGBHour = 1e9 * 3600 // GB is 1e9 bytes
 
 func planSavings(s *taskplan.Savings) api.PlanSavings {
 	savings := api.PlanSavings{

@@ -25,9 +25,10 @@ func usageAt(run, second int) (memory int64, cores float64) {
 	return int64(size * gb * (1 + 6*math.Min(1, late))), 1 + 2*math.Floor(float64(second)/900)
 }
 
+// seconds returns the duration of run number run.
 func seconds(run int) int { return int(1800 * (1 + .08*math.Sin(float64(run)*1.7))) }
 
-// reportDetailed reports runs from … to-1 with series in steps of 15 s.
+// reportDetailed reports the runs from to to-1 with series in steps of 15 s.
 func (e *testEnv) reportDetailed(from, to int) {
 	e.t.Helper()
 	for run := from; run < to; run++ {
@@ -57,8 +58,8 @@ func (e *testEnv) reportDetailed(from, to int) {
 // its limits, and whether it was killed.
 func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 	e.t.Helper()
-	limit, requested := plan.Start.MemoryBytes, plan.Start.MemoryBytes // in force, and requested last
-	var pending []api.PlannedLimit                                     // not yet in force
+	limit, requested := plan.Start.MemoryBytes, plan.Start.MemoryBytes // the limit in force, and the newest requested limit
+	var pending []api.PlannedLimit                                     // requested limits that are not in force yet
 	next, samples, most := plan.PollSeconds, []map[string]any{}, int64(0)
 	for second := range seconds(run) {
 		now := float64(second)

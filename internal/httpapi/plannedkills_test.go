@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// TestKillsOfPlansAreNotChargedToTheStaticGrant reports a burst of kills at the start of plans. Their
-// lifts are at least the static grant, and neither the guard nor the promises count them.
+// TestKillsOfPlansAreNotChargedToTheStaticGrant reports many kills at the start of plans. The lifts after
+// these kills are at least the static grant, and the kills do not widen the next grant.
 func TestKillsOfPlansAreNotChargedToTheStaticGrant(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportDetailed(0, 40)

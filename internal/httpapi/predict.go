@@ -105,7 +105,7 @@ func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) 
 	return a, err
 }
 
-// RetryLift answers with the next allocation after a kill.
+// RetryLift answers with the next allocation after a failed try.
 func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (api.RetryLiftResponseObject, error) {
 	var f fieldReader
 	b := r.Body
@@ -167,7 +167,8 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	return p
 }
 
-// cohortAnswer converts the tasks that an answer is derived from. Without usage profiles, the confidence is 0.
+// cohortAnswer converts the tasks that an answer is derived from; nil stays nil. Without usage profiles the
+// confidence is 0, and the answer names no profile.
 func cohortAnswer(c *sizing.Cohort) *api.Cohort {
 	if c == nil {
 		return nil
@@ -184,7 +185,7 @@ func durationAnswer(d *sizing.Duration) *api.Duration {
 		return nil
 	}
 	answer := &api.Duration{MedianSeconds: d.Median.Seconds(), P95Seconds: d.P95.Seconds(), TimeoutProbability: d.Timeout}
-	if d.P99 > 0 { // older stored answers have none
+	if d.P99 > 0 { // receipts do not store it
 		p99 := d.P99.Seconds()
 		answer.P99Seconds, answer.OutlierProbability = &p99, &d.Outlier
 	}

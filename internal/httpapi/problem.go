@@ -18,8 +18,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// class is a class of errors in the API. Its name is stable and is the last part of the problem
-// type.
+// class is a class of errors in the API. Its name is the last part of the problem type, and never
+// changes.
 type class struct {
 	status int
 	name   string

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// GetReceipt returns a stored answer. A caller without access to the task gets a 404.
+// GetReceipt returns a stored answer. It answers 404 to a caller without access to the task.
 func (s *server) GetReceipt(ctx context.Context, r api.GetReceiptRequestObject) (api.GetReceiptResponseObject, error) {
 	found, err := s.receipt(ctx, r.PredictionID)
 	if err != nil {

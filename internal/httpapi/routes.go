@@ -17,14 +17,15 @@ import (
 // route is the admission rule of one operation.
 type route struct {
 	public        bool            // no token needed
-	hasSideEffect bool            // a GET that stores data, which a page of another origin must not send
+	hasSideEffect bool            // whether a GET stores data, so that a page of another origin must not send it
 	roles         []auth.Role     // sufficient roles besides admin
 	maxBody       int64           // bytes
 	timeout       time.Duration   // of the whole request
-	gate          *admission.Gate // nil for unbounded
+	gate          *admission.Gate // bounds the requests in flight; nil: no bound
 }
 
-// newRoutes creates the table of all operations. Only admins may call a path without an entry.
+// newRoutes creates the table of all operations, by method and path. Only admins may call a path without
+// an entry.
 func newRoutes(limits admission.Limits) map[string]route {
 	limits = limits.WithDefaults()
 	predictGate := admission.NewGate(limits.Predict, nil)
@@ -149,11 +150,11 @@ func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
 	s.fail(w, r, err)
 }
 
-// sendTime is how long a caller may take to receive an answer.
+// sendTime is the time that a caller may take to receive an answer.
 const sendTime = time.Minute
 
-// setDeadlines replaces the timeouts of the http.Server by the timeouts of the route: a body that
-// arrives slowly occupies a gate, and a training takes longer than any other answer.
+// setDeadlines replaces the timeouts of the http.Server by the timeouts of the route, because a body that
+// arrives slowly occupies a buffer or a slot of a gate, and a training takes longer than other answers.
 func (rule *route) setDeadlines(w http.ResponseWriter) {
 	conn, now := http.NewResponseController(w), time.Now()
 	if rule.maxBody > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// savingsAnswer is an answer of package savings, whose JSON has the form of openapi.yaml.
+// savingsAnswer is an answer of package savings. Its JSON has the form of openapi.yaml.
 type savingsAnswer struct{ *savings.Answer }
 
 // VisitGetSavingsResponse writes the answer.
@@ -22,7 +22,7 @@ func (a savingsAnswer) VisitGetSavingsResponse(w http.ResponseWriter) error {
 	return writeJSON(w, a.Answer)
 }
 
-// reportAnswer is a report, whose JSON has the form of openapi.yaml.
+// reportAnswer is a report. Its JSON has the form of openapi.yaml.
 type reportAnswer struct{ *report.Report }
 
 // VisitGetReportResponse writes the report.

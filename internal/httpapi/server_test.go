@@ -52,7 +52,7 @@ func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	return newPollingTestEnv(t, cfg, 0)
 }
 
-// newPollingTestEnv is newTestEnv with a replica that polls the store at an interval; zero is the default.
+// newPollingTestEnv is newTestEnv with an interval at which the replica polls the store; zero is the default.
 func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration) *testEnv {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

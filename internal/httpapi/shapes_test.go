@@ -21,7 +21,7 @@ import (
 // shapeTasks is the number of tasks with shapes: half of them are steady, half run with retries.
 const shapeTasks = 40
 
-// imageOf returns the metadata that predict the shape.
+// imageOf returns the metadata of a steady or a flaky task. They predict its shape.
 func imageOf(isSteady bool) string {
 	if isSteady {
 		return `{"image": "steady", "operator": "PodOperator"}`
@@ -89,7 +89,7 @@ func testPredictedShape(t *testing.T, e *testEnv) {
 	assert.Greater(t, e.durationOf("new", imageOf(false)).P95Seconds, e.durationOf("new", imageOf(true)).P95Seconds, "six runs do not outweigh the image")
 }
 
-// runTimeOf returns the run times of a task after it has learned some ratios.
+// runTimeOf waits until a task has learned a number of run times, and returns the answer of GET …/runtime.
 func (e *testEnv) runTimeOf(task string, runs int) (r api.RunTime) {
 	e.t.Helper()
 	require.Eventually(e.t, func() bool {

@@ -20,7 +20,7 @@ func pathKey(ctx context.Context, namespace *string, dag, task string) (sizing.T
 }
 
 // checkExists fails with NotFound for an unknown task. Handlers call it after an empty result,
-// to distinguish "none" from "no such task".
+// because an unknown task and a task without data have the same result.
 func (s *server) checkExists(ctx context.Context, key sizing.TaskKey) error {
 	_, err := s.svc.Task(ctx, key)
 	return err
@@ -134,7 +134,7 @@ func formatCursor(k sizing.TaskKey) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(k.Namespace + "/" + k.DAG + "/" + k.Task))
 }
 
-// parseCursor decodes a cursor; the empty cursor precedes the first task.
+// parseCursor decodes a cursor. The empty cursor returns the zero key, which precedes every task.
 func parseCursor(text string) (k sizing.TaskKey, ok bool) {
 	if text == "" {
 		return k, true

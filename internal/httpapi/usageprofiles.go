@@ -10,10 +10,11 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMembers is the default number of members of a profile in an answer.
+// profileMembers is the default for the largest number of members (tasks) of a profile in an answer.
 const profileMembers = 100
 
-// usageProfiles returns the usage profiles of a namespace in the scope of the caller.
+// usageProfiles returns the usage profiles of a namespace that the caller may access. Without a namespace it
+// selects the namespace of the caller's grants if all have the same, or else the default namespace.
 func (s *server) usageProfiles(ctx context.Context, f *fieldReader, namespace *string) (*service.UsageProfiles, error) {
 	if namespace != nil {
 		if detail := sizing.CheckID(*namespace); detail != "" {

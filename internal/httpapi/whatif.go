@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// whatIfWait is how long POST /whatif waits for a result.
+// whatIfWait is the time that POST /whatif waits for a result.
 const whatIfWait = 2 * time.Second
 
-// StartWhatIf starts a replay and waits a moment for its result.
+// StartWhatIf starts a replay and waits up to whatIfWait for its result.
 func (s *server) StartWhatIf(ctx context.Context, r api.StartWhatIfRequestObject) (api.StartWhatIfResponseObject, error) {
 	var f fieldReader
 	q := f.whatIf(r.Body)
@@ -58,7 +58,7 @@ func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObje
 	return api.CancelWhatIf204Response{}, nil
 }
 
-// whatIf returns a replay that the caller may read, and otherwise the error of an unknown id.
+// whatIf returns a replay. If the caller may not read it, the error is the same as for an unknown id.
 func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	job, err := s.whatIfs.Find(id)
 	if err == nil && !infoOf(ctx).grants.Covers(job.Task) {
@@ -67,7 +67,7 @@ func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	return job, err
 }
 
-// whatIf converts the body of a request.
+// whatIf converts the body of StartWhatIf.
 func (f *fieldReader) whatIf(body *api.WhatIfRequest) *whatif.Question {
 	q := &whatif.Question{Task: taskKey(body.Namespace, body.DagID, valueOr(body.TaskID, "")), Set: f.features(body.Set)}
 	for i := range body.Settings {

@@ -54,8 +54,8 @@ func TestWhatIfReplaysTheHistory(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/whatif/"+w.ID, "").status)
 }
 
-// The static request is the allocation of runs without a model, and bounds the search above a kill.
-// Most clients send it with the prediction request and not with the report.
+// A replay needs the static requests, but most clients send them with the prediction request and not with
+// the report.
 func TestWhatIfUsesTheStaticRequestsOfPredictions(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	replay := func(task, request string) *api.WhatIfResult {

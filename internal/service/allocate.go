@@ -37,7 +37,7 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 	return a
 }
 
-// allocate sets the fields of a to the answer to ask. The run has the known kills.
+// allocate sets the fields of a to the answer to ask. The argument run holds the known kills of the run.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
@@ -73,7 +73,8 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	}
 }
 
-// liftsLeft returns the number of lifts that the policy still allows after some kills.
+// liftsLeft returns the number of lifts that the policy still allows after a number of kills, including
+// the lift after the last kill.
 func (c *allocator) liftsLeft(kills int) int {
 	return max(0, *c.policy.MaxLifts-max(0, kills-1))
 }
@@ -164,9 +165,9 @@ func minCap(a, b sizing.Bytes) sizing.Bytes {
 const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if all fit.
-// The ceiling is half of the smallest unschedulable allocation. It is not below any measured
-// peak, any started allocation and the floor, and it is above all kills of the task and of this
-// run (above).
+// The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
+// started allocation, the floor and minNode. If that is not above all kills of the task and of this
+// run (above), the ceiling is half way from the largest kill to the unschedulable allocation.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -184,7 +185,8 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	return 0 // there is no amount between the two
 }
 
-// grant splits a limit by the policy's ratio. The floor bounds the request too.
+// grant returns the grant with a limit and the policy's ratio of limit to request. The request is not
+// below the floor either.
 func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	if c.policy.LimitRatio <= 1 {
 		return sizing.Grant{Request: limit, Limit: limit}
@@ -195,7 +197,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 
 // answerStaticRequest replaces a by the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
-// zero, so that the service applies no amount that no caller requested.
+// zero, so that the service applies only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory

@@ -37,7 +37,8 @@ func (s *Service) Campaigns(ctx context.Context, scopes []store.Scope, before in
 	return s.store.Campaigns(ctx, scopes, before, limit)
 }
 
-// RegisterRuns adds archived runs to a campaign. One invalid run rejects all.
+// RegisterRuns adds archived runs to a campaign, and counts the added runs and those that it already
+// has. If one run is invalid, it adds none.
 func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error) {
 	var bad []sizing.FieldError
 	for i := range runs {
@@ -77,7 +78,7 @@ func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branc
 	return claimed, err
 }
 
-// ReportRun moves a run to another state if its state is still the reported one.
+// ReportRun moves a run to another state, if the run is still in the state that the report names.
 func (s *Service) ReportRun(ctx context.Context, id int64, r store.RunReport) (campaign.Run, error) {
 	r.Notes = strings.ReplaceAll(r.Notes, "\x00", "") // PostgreSQL cannot store NUL, but a worker may report any error text
 	if notes := []rune(r.Notes); len(notes) > campaign.MaxNotes {
@@ -91,7 +92,7 @@ func (s *Service) ResetRun(ctx context.Context, id int64, number int, to campaig
 	return s.store.ResetRun(ctx, id, number, to, notes)
 }
 
-// PauseCampaign pauses or resumes a campaign.
+// PauseCampaign pauses or resumes a campaign. It replaces the budget unless budget is nil.
 func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error) {
 	if budget != nil {
 		if bad := budget.Validate(); len(bad) > 0 {
@@ -101,7 +102,8 @@ func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budg
 	return s.store.PauseCampaign(ctx, id, paused, budget)
 }
 
-// ReleaseRuns ends expired leases and lists stuck runs.
+// ReleaseRuns ends expired leases, and lists at most maxFailures runs whose state has not changed for
+// stuckAfter.
 func (s *Service) ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration) (released int, stuck []campaign.Run, err error) {
 	return s.store.ReleaseRuns(ctx, id, stuckAfter, maxFailures)
 }

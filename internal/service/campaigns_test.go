@@ -58,17 +58,17 @@ func TestReproducedRunsTrainAndCountInNoStatistic(t *testing.T) {
 		r.killAndLift(campaign.RunID(7, "0123456789abcdef", time.Date(2026, 1, i+1, 0, 0, 0, 0, time.UTC), 1))
 	}
 	after := r.predict(ask("load", "next"))
-	assert.Equal(t, []any{before.Guard, before.Memory.Limit, before.Risk.Promised}, []any{after.Guard, after.Memory.Limit, after.Risk.Promised}, "reproduced runs are no recent behaviour")
+	assert.Equal(t, []any{before.Guard, before.Memory.Limit, before.Risk.Promised}, []any{after.Guard, after.Memory.Limit, after.Risk.Promised}, "reproduced runs do not count as recent behaviour")
 	assert.Equal(t, []any{counted.Kills, counted.Promises, counted.Usage}, []any{r.Counts().Kills, r.Counts().Promises, r.Counts().Usage})
 
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	learned := r.predict(ask("load", "next"))
 	require.NotNil(t, learned.Model)
-	assert.Equal(t, 60+24, learned.Model.Observations, "a training learns their kills and peaks")
+	assert.Equal(t, 60+24, learned.Model.Observations, "a training learns the kills and peaks of reproduced runs")
 	assert.Greater(t, learned.Memory.Limit, before.Memory.Limit)
 
 	r.killAndLift("production")
-	assert.NotEqual(t, learned.Guard, r.predict(ask("load", "next")).Guard, "a run of production is recent behaviour")
+	assert.NotEqual(t, learned.Guard, r.predict(ask("load", "next")).Guard, "a run that is not reproduced counts as recent behaviour")
 	assert.Equal(t, 1, r.Counts().Kills[sizing.OOMKilled])
 }

@@ -156,7 +156,7 @@ func TestReasonsAreCorrectAtACap(t *testing.T) {
 	assert.Contains(t, answer.Reason, "the caller's max_memory")
 }
 
-// Without a request in the question, no measured peak bounds the grant. It must still exceed the kills.
+// Without a request and a measured peak, the kills alone determine the grant. It must exceed them.
 func TestATaskWithOnlyKillsIsGrantedMoreWithoutARequest(t *testing.T) {
 	for name, requested := range map[string]sizing.Bytes{"never requested": 0, "requested before": 16 * gib} {
 		t.Run(name, func(t *testing.T) {

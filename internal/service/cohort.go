@@ -14,27 +14,28 @@ import (
 
 // cohorts holds the decoded cohort of each namespace.
 type cohorts struct {
-	byNamespace sync.Map // string → loadedCohort
-	loading     sync.Mutex
-	changing    sync.Mutex // of a model; held for less than a millisecond
-	isLoaded    atomic.Bool
+	byNamespace sync.Map    // string → loadedCohort
+	loading     sync.Mutex  // held while cohorts are read from the store
+	changing    sync.Mutex  // held while an entry of byNamespace is replaced, for less than a millisecond
+	isLoaded    atomic.Bool // whether all cohorts were read once
 }
 
+// loadedCohort is a stored cohort with the runs that this replica added.
 type loadedCohort struct {
 	version int
 	model   *cohort.Model // nil if it cannot be decoded
-	runs    []firstRun    // that model learned and its training did not, oldest first
+	runs    []firstRun    // runs that model learned after its training, oldest first
 }
 
-// firstRun is a report of a task that a cohort may not have seen.
+// firstRun is a report of a task that may be unknown to the cohort.
 type firstRun struct {
 	cohort.Row
 	level float64 // log peak that was predicted; NaN if it is unknown
 }
 
 // learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of
-// the next new task. Other replicas learn it with the next training. A task with history changes
-// nothing.
+// the next new task. Other replicas get the run with the next training of the cohort. A run of a task with
+// history changes nothing.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -45,7 +46,7 @@ func (c *cohorts) learn(r firstRun) {
 	}
 }
 
-// replace stores a newer version of a cohort, and lets it learn the runs that its training did not.
+// replace stores a newer version of a cohort, and lets it learn the runs that its training did not include.
 func (c *cohorts) replace(namespace string, next loadedCohort) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -67,8 +68,8 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 	return known.model
 }
 
-// cohortPollInterval is short, because the tasks of a new DAG run soon after one another, and each
-// learns from those before. A poll reads one row per namespace.
+// cohortPollInterval is short, because the tasks of a new DAG run soon after one another, and the first runs
+// of some tasks improve the predictions for the next ones. A poll reads one row per namespace.
 const cohortPollInterval = 2 * time.Second
 
 // pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first
@@ -137,7 +138,7 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 }
 
 // sizeByCohort replaces the static request of a task without history by the answer of the cohort,
-// unless a run of the task was killed at that amount.
+// unless a run of the task was killed at that amount or above it.
 func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
 		return
@@ -186,8 +187,8 @@ func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, grante
 	return taskmodel.ExplainCohort(explained.BaseName, explained.Base, steps, explained.Level, granted), true
 }
 
-// describeCohort adds to the answer for a task without history the tasks that it comes from, and
-// what their usage profiles say about its CPU and GPU memory.
+// describeCohort completes the answer for a task without history: it names the tasks from which the
+// answer comes, and predicts the CPU and the GPU memory by their usage profiles.
 func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
 	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
 		return
@@ -215,13 +216,14 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 }
 
 // A first run gets the cores that 99 % of the runs of its profiles do not exceed, because throttling
-// costs more than a quarter of a core, and never more than its request.
+// costs more than a quarter of a core. It never gets more than its request.
 const (
-	profileCPULevel = 0.99
-	profileCPUStep  = 0.25
+	profileCPULevel = 0.99 // quantile of the used cores
+	profileCPUStep  = 0.25 // cores; an answer is rounded up to a multiple
 )
 
-// learnFirstRun lets the cohort learn a report of a task that may be new.
+// learnFirstRun lets the cohort learn a report of a task that may be new. The argument level is the log
+// peak that was predicted, or 0 if it is unknown.
 func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRow, level float64) {
 	if s.cfg.NoCohorts || row.Censoring != sizing.Exact && row.Censoring != sizing.AtLeast {
 		return
@@ -235,8 +237,8 @@ func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRo
 	}})
 }
 
-// ignoreRequest drops the static request from the question about a lift if the killed try was sized
-// by the cohort, so that the lift doubles the killed allocation.
+// ignoreRequest removes the static request from the question about a lift if the cohort sized the killed
+// try, so that the lift doubles the killed allocation.
 func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	if q.Above > 0 && q.Above < q.Requested.Memory && c.hasNoHistory() && c.cohort.CanSize(factsOf(ask)) {
 		q.Requested.Memory = 0

@@ -9,7 +9,7 @@ import (
 )
 
 // runTime returns the run time of a try. The other tasks of the namespace predict it while the task has
-// no or few runs, and else its own model, whose prediction is known; nil if there is none.
+// no or few runs. Later runTime returns known, the prediction of the task's own model (nil if there is none).
 func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizing.Duration) *sizing.Duration {
 	if c.cohort == nil || c.cohort.RunTimes == nil || !c.task.IsDecoded() {
 		return known

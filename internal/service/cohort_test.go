@@ -15,27 +15,28 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// owned is the report of one run of task i. Every second task belongs to the team "large".
+// owned returns the report of one run of task i. Every second task belongs to the team "large" and needs much
+// memory; the others belong to the team "small".
 func owned(i int, run string) sizing.Observation {
-	wobble := 1 + 0.01*float64(i*7%11)
+	factor := 1 + 0.01*float64(i*7%11)
 	o := sizing.Observation{
-		Try: try(fmt.Sprint("task", i), run, 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(2e8 * wobble), Duration: time.Duration(30 * wobble * 1e9),
-		CPUMax: sizing.Cores(0.5 * wobble), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Allocated: sizing.Resources{Memory: 64 * gib}, Metadata: sizing.Metadata{"owner": {"small"}},
+		Try: try(fmt.Sprint("task", i), run, 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(2e8 * factor), Duration: time.Duration(30 * factor * 1e9),
+		CPUMax: sizing.Cores(0.5 * factor), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Allocated: sizing.Resources{Memory: 64 * gib}, Metadata: sizing.Metadata{"owner": {"small"}},
 	}
 	if i%2 == 1 {
-		o.MemoryMax, o.Duration, o.CPUMax = sizing.Bytes(30e9*wobble), time.Duration(4000*wobble*1e9), sizing.Cores(4*wobble)
-		o.Usage = o.Usage.Set(sizing.GPUMemoryMax, 8e9*wobble)
+		o.MemoryMax, o.Duration, o.CPUMax = sizing.Bytes(30e9*factor), time.Duration(4000*factor*1e9), sizing.Cores(4*factor)
+		o.Usage = o.Usage.Set(sizing.GPUMemoryMax, 8e9*factor)
 		o.Metadata = sizing.Metadata{"owner": {"large"}}
 	}
 	return o
 }
 
-// askOwned is the ask for the first run of a task of a team.
+// askOwned returns the ask for the first run of a task of a team.
 func askOwned(name, run, owner string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
 }
 
-// trainCohort reports a run of tasks [from, to) and trains the cohort of the namespace.
+// trainCohort reports one run of each task from from to to-1, and trains the cohort of the namespace.
 func (r *replica) trainCohort(from, to int) {
 	r.t.Helper()
 	var reports []sizing.Observation
@@ -86,20 +87,20 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	r.trainCohort(120, 160)
 	small, large := askOwned("new", "", "small"), askOwned("new", "", "large")
 	large.Timeout = time.Minute
-	of := map[string]*sizing.Allocation{"small": r.predict(small), "large": r.predict(large)}
-	for owner, a := range of {
+	answers := map[string]*sizing.Allocation{"small": r.predict(small), "large": r.predict(large)}
+	for owner, a := range answers {
 		require.Equal(t, sizing.FromCohort, a.Source)
 		require.NotNil(t, a.Duration, owner)
 		assert.Greater(t, a.Cohort.Confidence, 0.9)
 	}
-	assert.NotEqual(t, of["small"].Cohort.Profile, of["large"].Cohort.Profile)
-	assert.InEpsilon(t, 4200, of["large"].Duration.Median.Seconds(), 0.25)
-	assert.InEpsilon(t, 31.5, of["small"].Duration.Median.Seconds(), 0.2)
-	assert.Greater(t, *of["large"].Duration.Timeout, 0.9)
-	assert.EqualValues(t, 0.75, of["small"].CPU, "less than the request")
-	assert.Greater(t, of["large"].CPU, sizing.Cores(4))
-	require.NotNil(t, of["large"].GPUMemory)
-	assert.InEpsilon(t, 8.4e9, float64(of["large"].GPUMemory.Median), 0.1)
+	assert.NotEqual(t, answers["small"].Cohort.Profile, answers["large"].Cohort.Profile)
+	assert.InEpsilon(t, 4200, answers["large"].Duration.Median.Seconds(), 0.25)
+	assert.InEpsilon(t, 31.5, answers["small"].Duration.Median.Seconds(), 0.2)
+	assert.Greater(t, *answers["large"].Duration.Timeout, 0.9)
+	assert.EqualValues(t, 0.75, answers["small"].CPU, "less than the request")
+	assert.Greater(t, answers["large"].CPU, sizing.Cores(4))
+	require.NotNil(t, answers["large"].GPUMemory)
+	assert.InEpsilon(t, 8.4e9, float64(answers["large"].GPUMemory.Median), 0.1)
 
 	require.NoError(t, r.SetPolicy(t.Context(), task("new"), sizing.Policy{CPUUnmanaged: true}))
 	assert.EqualValues(t, 8, r.predict(small).CPU, "the policy leaves the CPU unchanged")
@@ -109,8 +110,8 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	assert.Nil(t, off.Duration)
 }
 
-// Kills of new tasks raise the next first run before any training, and a training that read them does
-// not count them again.
+// Kills of new tasks raise the grant of the next first run before any training. Further reports of known
+// tasks change nothing, and another replica learns the kills only by a training.
 func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
@@ -126,7 +127,7 @@ func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	}
 	after := r.predict(request).Memory.Limit
 	assert.Greater(t, after, before)
-	for range 3 { // a repeated report of a known task
+	for range 3 { // further reports of known tasks, and duplicates
 		r.report(owned(1, "second"), owned(2, "second"))
 	}
 	assert.Equal(t, after, r.predict(request).Memory.Limit)

@@ -20,11 +20,11 @@ type Counts struct {
 
 	Queued, Dropped int       // receipts that wait to be stored, and receipts that were dropped
 	Thinned         int       // receipts that no report needs and that a full outbox left out
-	Models          int       // tasks with a published model
+	Models          int       // number of tasks with a published model
 	OldestModel     time.Time // training time of the oldest decoded model; zero if none
-	NewestModel     time.Time // training time of the newest decoded model
+	NewestModel     time.Time // training time of the newest decoded model; zero if none
 	ModelMemory     modelcache.MemoryStats
-	StoreOK         bool             // the last health check of the store succeeded
+	StoreOK         bool             // whether the last health check of the store succeeded
 	Backlog         *store.Backlog   // of all replicas; nil before the first poll
 	Unreported      *UnreportedTries // nil before the first poll, or without old tries
 }
@@ -36,13 +36,13 @@ type PromiseCheck struct {
 	Promised      float64 // sum of the promised risks
 }
 
-// ByteSeconds sums memory times duration. A success counts if its request, allocation and peak
-// are known. A kill counts as Allocated only: the static request would have been enough, so
-// Requested minus Allocated is the saving after all retries.
+// ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request,
+// allocation and peak are known. A kill counts in Allocated only, because the static request would have
+// been enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries counts the first tries that were predicted more than a day ago, and how many of
-// them were never reported.
+// UnreportedTries counts the newest first tries that were predicted more than a day ago, at most
+// maxUnreportedScan, and how many of them were never reported.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.
@@ -120,8 +120,8 @@ const (
 	backlogInterval   = 15 * time.Second
 	backlogTimeout    = 5 * time.Second
 	unreportedEvery   = 20             // the unreported tries are counted at every 20th poll of the backlog
-	unreportedMinAge  = 24 * time.Hour // younger tries may still run
-	maxUnreportedScan = 10_000         // first tries
+	unreportedMinAge  = 24 * time.Hour // newer tries may still run
+	maxUnreportedScan = 10_000         // receipts of first tries
 )
 
 // pollBacklog reads the gauges that need the store, until ctx ends.

@@ -62,10 +62,10 @@ func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 // DAGForecast is the forecast of a run of a DAG.
 type DAGForecast struct {
 	*forecast.Result
-	P95       float64  // 95 % quantile of the end in seconds, corrected by past runs
-	PastRuns  int      // number of runs that correct P95
-	Unknown   []string // tasks without a known run time, which count as 0 s
-	UpdatedAt time.Time
+	P95       float64   // 95 % quantile of the end in seconds from the start of the run, corrected by past runs
+	PastRuns  int       // number of runs that correct P95
+	Unknown   []string  // tasks without a known run time, which count as 0 s
+	UpdatedAt time.Time // when the dependencies of the DAG were stored
 }
 
 const (
@@ -127,7 +127,8 @@ func (s *Service) recentTriesOf(ctx context.Context, namespace, dag string, task
 }
 
 // prepareTask sets the run time and the memory of a task from its model and its newest tries, and
-// adds these tries to the past runs. It returns false if the task has no known run time.
+// adds these tries to the past runs. It returns false if the task has no known run time. The features
+// of the simulated run are f.
 func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f sizing.Features, t *forecast.Task, past *pastOfDAG) bool {
 	own := knownFeatures(f, &recent.Schema)
 	sample := own
@@ -175,8 +176,8 @@ func readForecast(task *modelcache.Task, sample sizing.Features, tries, successe
 	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(successes), memory: float64(limit)}
 }
 
-// shiftedQuantiles returns the quantile function of a run time in seconds. The argument at is
-// log1p of the prediction, and ratios are the quantiles of the log ratio to the prediction.
+// shiftedQuantiles returns the quantile function of a run time in seconds. The argument at is log1p of the
+// predicted seconds, and ratios are the quantiles of the log ratio of run time to prediction.
 func shiftedQuantiles(at float64, ratios []float64) func(float64) float64 {
 	ratio := forecast.Interpolate(ratios)
 	return func(u float64) float64 { return math.Expm1(max(0, at+ratio(u))) }
@@ -184,26 +185,26 @@ func shiftedQuantiles(at float64, ratios []float64) func(float64) float64 {
 
 // pastOfDAG collects the newest runs of a DAG.
 type pastOfDAG struct {
-	runs  map[string]*pastRun
-	tasks int // of the DAG
-	added int // tasks added so far
+	runs  map[string]*pastRun // by run id
+	tasks int                 // number of tasks of the DAG
+	added int                 // number of tasks added so far
 }
 
 // pastRun is one run that has ended.
 type pastRun struct {
 	id         string
 	start, end time.Time
-	quantiles  []func(float64) float64 // of each task, in order
-	instances  []int
+	quantiles  []func(float64) float64 // quantile function of the run time of each task, in order
+	instances  []int                   // number of mapped instances of each task
 }
 
-// add adds the successes of the next task with their predictions. It returns the median number of
-// the task's mapped instances per run.
+// add adds the successes of the next task with their predictions, one for each success. It returns the
+// median number of the task's mapped instances per run.
 func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (instances int) {
 	table := predicted.RatioTable(tablePoints)
-	longest := map[string]float64{}
-	count := map[string]int{}
-	var order []string
+	longest := map[string]float64{} // by run id: the largest LogSeconds of an instance
+	count := map[string]int{}       // by run id: number of instances
+	var order []string              // run ids
 	for i := range recent.Rows {
 		r := &recent.Rows[i]
 		if r.Outcome != sizing.Success {
@@ -244,8 +245,8 @@ func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (i
 	return counts[len(counts)/2]
 }
 
-// calibrate compares forecasts of the newest runs in which all tasks succeeded with their
-// durations.
+// calibrate compares the durations of the newest runs in which all tasks succeeded with forecasts of
+// these runs.
 func (p *pastOfDAG) calibrate(tasks []forecast.Task, seed uint64) (c forecast.Calibration, err error) {
 	var complete []*pastRun
 	for _, run := range p.runs {

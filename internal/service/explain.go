@@ -18,14 +18,14 @@ type ExplainedAnswer struct {
 	Shadow     *taskmodel.Explanation // in shadow mode: the factors of the grant in mode enforce
 	Note       string                 // why the factors are incomplete; "" if they are complete
 	Nearest    []taskmodel.Neighbour  // the most similar runs of the task, nearest first
-	Run        sizing.History         // the ended tries of the same run
+	Run        sizing.History         // the ended tries of the explained run
 }
 
 const (
 	nearestRuns = 5
 	// comparedTries is the number of newest tries among which Explain searches similar runs.
 	comparedTries = 300
-	maxOwnTries   = 4 // tries of the same run that may be among the most similar ones, and that addRuns drops
+	maxOwnTries   = 4 // tries of the explained run that may be among the most similar ones; addRuns drops them
 )
 
 // Explain answers an ask like Predict, explains the answer, and records nothing.
@@ -169,8 +169,8 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 	e.Factors = from.WithTerm(kind, name, recorded.Granted)
 }
 
-// answerStatic replaces the factors if the mode of the policy makes the static request the
-// answer. In shadow mode the replaced factors become Shadow.
+// answerStatic replaces the factors if the answer is the static request because of the mode of the
+// policy. In shadow mode the replaced factors become Shadow.
 func (e *ExplainedAnswer) answerStatic() {
 	limit := e.Allocation.Memory.Limit
 	if e.Allocation.Mode == sizing.Enforce {
@@ -190,7 +190,7 @@ func nearest(task *modelcache.Task, f sizing.Features, recent *sizing.History) [
 	return task.Model().Nearest(f, recent, nearestRuns+maxOwnTries)
 }
 
-// addRuns adds the most similar runs and the tries of the same run.
+// addRuns adds the most similar runs and the tries of the explained run.
 func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelcache.Task) error {
 	try := &e.Ask.Try
 	recent, err := s.store.RecentTries(ctx, try.TaskKey, comparedTries)

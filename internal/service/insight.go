@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// groupsTTL is the time for which a clustering of all tasks is reused. It is short beside the days in
-// which groups change.
+// groupsTTL is the time for which a clustering of all tasks is reused. It is short compared with the days
+// in which groups change.
 const groupsTTL = 15 * time.Second
 
 // taskGroups caches the clustering of all tasks.
@@ -46,7 +46,7 @@ func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by sto
 }
 
 // tasksPerTransaction is the number of tasks whose months are added up in one transaction. Reports of
-// these tasks wait some milliseconds for its locks.
+// these tasks wait some milliseconds for the locks of the transaction.
 const tasksPerTransaction = 10
 
 // SumSavings updates the monthly sums of the savings ledger with all days before today, so that the

@@ -94,7 +94,7 @@ func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i i
 	return summarise(&stored, model, inputs), nil
 }
 
-// summarise asks a model for each input.
+// summarise predicts each input with a model, and summarises the predictions.
 func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Features) *ModelPredictions {
 	p := &ModelPredictions{Version: stored.Version, Observations: stored.Observations, Runs: len(inputs)}
 	var widths []float64

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Train trains a task now. When it returns, this replica uses the published model. It first
-// stores the receipts of this replica, because a training compares their promises with the
-// outcomes, and its model must not depend on how fast receipts are stored.
+// Train trains a task now. When it returns, this replica uses the published model. It first stores
+// the receipts of this replica, because a training compares their promises with the outcomes. The
+// trained model must not depend on the time at which receipts are stored.
 func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	s.outbox.Flush(ctx)
 	report, err := s.trainer.TrainNow(ctx, task)

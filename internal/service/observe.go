@@ -55,8 +55,8 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	return results, nil
 }
 
-// learnRecorded applies committed reports to the memory of this replica, and adds warnings to
-// those that the store gave.
+// learnRecorded applies committed reports to the memory of this replica, and adds warnings to the
+// warnings of the store.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
@@ -102,7 +102,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 // training.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
-	request := s.tries.Request(&o.Try) // a retry has that of the killed try
+	request := s.tries.Request(&o.Try) // for a retry: the request of the killed try
 	answer, _ := s.tries.End(&o.Try)
 	answer.Request = request
 	if r.Replaced {
@@ -166,8 +166,9 @@ func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.models.Void(ctx, try)
 }
 
-// amendedRow returns the row that a model learns from an amendment: a success whose peak was
-// unknown. Other details, and a row that cannot be read, wait for the next training.
+// amendedRow returns the row that a model learns from a report that completes a stored one: a success
+// whose peak was unknown. It returns nil for other additions, and if the row cannot be read. The next
+// training learns these.
 func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {
 		return nil

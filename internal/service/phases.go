@@ -34,7 +34,7 @@ func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *siz
 	a.Reason += fmt.Sprintf("; plan %d (%s) starts at %s", p.Version, p.Mode, p.Start)
 }
 
-// PhaseAsk is the question what a running try needs.
+// PhaseAsk asks what a running try needs.
 type PhaseAsk struct {
 	Try sizing.TryKey
 	taskplan.Progress
@@ -97,8 +97,8 @@ func checkSample(s *taskplan.Sample, last float64) string {
 type PhaseAnswer struct {
 	taskplan.Need
 	Mode    sizing.PhasesMode
-	Version int          // of what was learned; 0 if nothing was
-	Static  sizing.Bytes // 0 if unknown
+	Version int          // version of the planner; 0 without a planner
+	Static  sizing.Bytes // the static grant; 0 if unknown
 	Reason  string
 }
 
@@ -106,7 +106,7 @@ type PhaseAnswer struct {
 // or a plan may be learned.
 const idlePoll = 300
 
-// Phase returns what a running try needs now and next. Without a plan it is the static grant.
+// Phase returns what a running try needs now and next. Without a plan the try needs its static grant.
 func (s *Service) Phase(ctx context.Context, ask *PhaseAsk) (*PhaseAnswer, error) {
 	if bad := ask.validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -142,7 +142,7 @@ func (s *Service) Phase(ctx context.Context, ask *PhaseAsk) (*PhaseAnswer, error
 	return a, nil
 }
 
-// limitsOf returns the policy of the task with its defaults, and the largest limit that the try may get.
+// limitsOf returns the policy of the task with defaults, and the largest limit that the try may get.
 func (s *Service) limitsOf(ctx context.Context, ask *PhaseAsk) (sizing.Policy, sizing.Bytes) {
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 	task.RLockUpdated()
@@ -186,7 +186,7 @@ func (s *Service) PlannedTasks(ctx context.Context, namespace string) ([]store.T
 type TaskPhases struct {
 	*TaskPlanner
 	Mode sizing.PhasesMode
-	Next *sizing.Plan // of a run with the newest known static grant; nil if there is none
+	Next *sizing.Plan // plan of a run with the newest known static grant; nil if there is none
 	Runs []PhasedRun  // the newest runs, oldest first
 }
 
@@ -195,12 +195,12 @@ type PhasedRun struct {
 	RunID    string
 	MapIndex int
 	Try      int
-	Series   sizing.Series // at most maxPhasedPoints steps
-	Phases   []int         // of each step; nil before phases are found
-	Replay   taskplan.Replay
+	Series   sizing.Series   // at most maxPhasedPoints steps
+	Phases   []int           // phase of each step; nil before phases are found
+	Replay   taskplan.Replay // zero if the run was not replayed
 }
 
-// Bounds of TaskPhases.
+// The default and the largest number of runs of TaskPhases, and the largest number of steps of a run.
 const (
 	DefaultPhasedRuns = 4
 	MaxPhasedRuns     = 16

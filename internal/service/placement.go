@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// placements holds the effects of node types and load of the namespaces that were requested last.
+// placements holds the effects of node types and cluster load on run times, for the namespaces that
+// were requested last.
 type placements struct {
 	fitting     sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
 	mu          sync.Mutex // protects byNamespace
@@ -21,29 +22,27 @@ type placements struct {
 
 type fittedEffects struct {
 	*placement.Effects
-	at time.Time
+	at time.Time // when the runs were read
 }
 
-// Bounds of the runs from which effects are fitted, the age from which they are fitted again in the
-// background, and the age from which a request waits for that.
 const (
-	placementRowsPerTask = 200
-	placementRows        = 20_000
-	placementTTL         = time.Minute
-	maxPlacementAge      = 10 * time.Minute
-	maxPlacementFit      = 2 * time.Minute
-	placementNamespaces  = 50
+	placementRowsPerTask = 200              // largest number of runs of a task from which effects are fitted
+	placementRows        = 20_000           // the same for all tasks of a namespace
+	placementTTL         = time.Minute      // age from which effects are fitted again in the background
+	maxPlacementAge      = 10 * time.Minute // age from which a request waits for a new fit
+	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background
+	placementNamespaces  = 50               // largest number of namespaces with effects in memory
 )
 
-// RunTimeWhatIf is what the model expects of the run times of a task after a change.
+// RunTimeWhatIf holds the run times that the model expects before and after a change.
 type RunTimeWhatIf struct {
 	placement.Expectation
-	NodeTypes []string // that the namespace knows
+	NodeTypes []string // the node types of the namespace whose effects are known
 }
 
 // RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the task has no run time yet, and Invalid if the namespace has no run
-// on a node type of the change, or none with a load.
+// change. It returns NotFound if the task has no run time yet, and Invalid if no run of the namespace was
+// on a node type of the change, or the change sets a cluster load and no run has one.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -70,7 +69,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds for at least two successes that had a prediction", task)
 }
 
-// readExpectation holds the lock of the task for the predictions.
+// readExpectation computes the expectation. It holds the lock of the task only for the predictions.
 func readExpectation(task *modelcache.Task, effects *placement.Effects, runs []placement.Run, change *placement.Change) (x placement.Expectation, ok, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -131,8 +130,8 @@ func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.E
 	return s.fitEffects(ctx, namespace)
 }
 
-// refitOld fits the effects of a namespace in the background if they are older than placementTTL,
-// unless a fit runs.
+// refitOld fits the effects of a namespace in the background if there are none or they are older than
+// placementTTL, unless a fit runs.
 func (s *Service) refitOld(ctx context.Context, namespace string) {
 	p := &s.placements
 	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < placementTTL || !p.fitting.TryLock() {

@@ -40,8 +40,8 @@ func TestALiftAfterAKillOfAPlanIsAtLeastTheStaticGrant(t *testing.T) {
 	for _, c := range []struct {
 		run            string
 		mode           sizing.PhasesMode
-		killed, atMost sizing.Bytes
-		atLeast        sizing.Bytes
+		killed, atMost sizing.Bytes // the killed limit, and the largest expected lift
+		atLeast        sizing.Bytes // the smallest expected lift
 	}{
 		{"early", sizing.ResizeMemory, gib, 9 * gib, 9 * gib},
 		{"late", sizing.ResizeMemory, 8 * gib, 24 * gib, 12 * gib},

@@ -12,7 +12,7 @@ import (
 // TaskPlanner is what was learned about the runs of a task.
 type TaskPlanner struct {
 	*taskplan.Planner
-	Version   int
+	Version   int // of the stored planner, from 1 on
 	LearnedAt time.Time
 }
 
@@ -30,11 +30,11 @@ type planners struct {
 
 // plannerEntry is the planner of one task, or the fact that there is none.
 type plannerEntry struct {
-	task        sizing.TaskKey
-	planner     *TaskPlanner // nil if nothing was learned
-	pool        int          // version of the pool of planner
-	checkedAt   time.Time    // when the store was last read
-	isRefreshed bool         // whether a caller reads the store now
+	task         sizing.TaskKey
+	planner      *TaskPlanner // nil if nothing was learned
+	pool         int          // version of the pool that planner uses
+	checkedAt    time.Time    // when the store was last read
+	isRefreshing bool         // whether a caller reads the store now
 }
 
 // find returns a copy of the entry of a task, and whether the caller must refresh it.
@@ -57,8 +57,8 @@ func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration
 		}
 		p.used = append(p.used, entry)
 	}
-	if !entry.isRefreshed && now.Sub(entry.checkedAt) >= maxAge {
-		entry.isRefreshed, mustRefresh = true, true
+	if !entry.isRefreshing && now.Sub(entry.checkedAt) >= maxAge {
+		entry.isRefreshing, mustRefresh = true, true
 	}
 	return *entry, mustRefresh
 }
@@ -70,15 +70,15 @@ func (p *planners) update(next plannerEntry) {
 	for _, e := range p.used {
 		if e.task == next.task {
 			*e = next
-			e.isRefreshed = false
+			e.isRefreshing = false
 			return
 		}
 	}
 }
 
-// planner returns what was learned about the runs of a task, at most Config.PollInterval ago, or nil if
-// nothing is known. The first call for a task, and one call per interval, wait for the store for at most
-// Config.ReadTimeout.
+// planner returns the planner of a task, or nil if nothing was learned about the runs of the task. The planner
+// was compared with the store at most Config.PollInterval ago. The first call for a task, and one call per
+// interval, wait for the store for at most Config.ReadTimeout. Calls during the wait get the planner in memory.
 func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner {
 	now := s.cfg.Now()
 	entry, mustRefresh := s.planners.find(task, now, s.cfg.PollInterval)
@@ -98,7 +98,7 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	return next.planner
 }
 
-// readPlanner reads the parts of an entry that changed.
+// readPlanner returns entry with the newest stored planner and pool. It reads only those that changed.
 func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {
 	known := 0
 	if entry.planner != nil {

@@ -15,8 +15,8 @@ import (
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
 // cache, computes the allocation, and adds the receipt to the outbox. The first prediction
 // of a task may wait up to Config.DecodeWait. For a later try, Predict reads the kills that were
-// reported to other replicas. The error is NotFound if the task is unknown and the ask has no
-// request, and Unavailable if the model is not decoded yet and the ask has no request.
+// reported to other replicas. If no static request is known, the error is NotFound for a task without
+// history, and Unavailable while the model is not decoded.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -42,7 +42,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		a.Reason = "the model of this task is not loaded yet; " + a.Reason
 	}
 	switch isFirst := s.recordAnswer(ask, a, now); {
-	case sizing.IsReproduction(ask.Try.RunID): // the guard does not count it as an open run
+	case sizing.IsReproduction(ask.Try.RunID): // the guard does not count a reproduced run
 	case isFirst && ask.Try.Number == 1 && a.Risk.Promised != nil:
 		task.Open.AddGrant(&ask.Try, taskmodel.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
@@ -86,7 +86,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	return isFirst
 }
 
-// AwaitReceipts waits at most two seconds, until the outbox has space for a batch of n predictions.
+// AwaitReceipts waits until the outbox has space for a batch of n predictions, at most two seconds.
 // Single predictions never wait.
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
@@ -124,7 +124,7 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 }
 
 // fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
-// of the run. It returns the static grant of a try of the run that followed a plan of memory, or zero.
+// of the run. It returns the static grant of a try of the run whose memory followed a plan, or zero.
 // It ignores a read that fails or exceeds Config.ReadTimeout.
 func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) (static sizing.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)

@@ -26,7 +26,7 @@ func TestEveryAnswerHasAReceiptBeforeAndAfterShutdown(t *testing.T) {
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
 
 	r.start()
-	last := make([]string, 0, 5000) // more than one batch
+	last := make([]string, 0, 5000) // ids of more predictions than one batch holds
 	for range cap(last) {
 		last = append(last, r.predict(ask("load", "")).PredictionID)
 	}

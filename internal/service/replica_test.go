@@ -28,7 +28,7 @@ type hookedStore struct {
 	*postgres.Store
 	afterRecord, afterSince, afterListing hook
 	beforeGrantedTries                    hook
-	receiptWrites, listings               atomic.Int64
+	receiptWrites, listings               atomic.Int64 // calls of SaveReceipts and ActiveVersions
 	losesNotifications                    atomic.Bool
 }
 
@@ -95,8 +95,8 @@ type replica struct {
 	t           *testing.T
 	dsn         string
 	store       *hookedStore
-	clockOffset time.Duration
-	stop        func() // ends the background work and waits for its end
+	clockOffset time.Duration // added to the current time
+	stop        func()        // ends the background work and waits for its end
 }
 
 // newReplica returns the first replica on a new database.
@@ -187,8 +187,8 @@ func try(name, run string, number int) sizing.TryKey {
 
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
-// success returns the report of run i of n. The run has 1+7i/n rows. Its peak is 1/8 GiB per row
-// plus 0 to 45 %.
+// success returns the report of run i of n. The feature rows of the run is 1+7i/n. Its peak is 1/8 GiB per
+// row plus 0 to 45 %.
 func success(name string, i, n int) sizing.Observation {
 	x := 1 + 7*float64(i)/float64(n)
 	return sizing.Observation{

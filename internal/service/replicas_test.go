@@ -181,9 +181,9 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	// Change one byte of the next version.
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "rerestarteded")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "version 2 is in use")
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "rerestarteded")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "version 1 is in use again")
 	r.exec(`UPDATE model SET blob = set_byte(blob, 100, get_byte(blob, 100) # 1) WHERE version = 2`)
 	require.Error(t, r.Activate(t.Context(), task("load"), 2), "Activate rejects the model")
 

@@ -17,8 +17,8 @@ import (
 // reportTimeout bounds the time that a lift waits until its kill is stored.
 const reportTimeout = 2 * time.Second
 
-// Lift returns the next allocation after a failed try, or the verdict that more memory would not
-// help. The ask is also a provisional report of the kill. Lift works while the database is down.
+// Lift returns the next allocation after a failed try, or a verdict why there is none. The ask is also a
+// provisional report of an OOM kill. Lift works while the database is down.
 func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return sizing.Lift{}, invalid(bad)
@@ -71,7 +71,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 }
 
 // sizeLift sizes the try after a failed try. It also returns the static request.
-func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, static sizing.Resources) {
+func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc = s.allocatorOf(task, ask.Try.Namespace, now)
@@ -117,7 +117,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 	case results[0].Err != nil:
 		return inLiftFields(results[0].Err)
 	}
-	// Observe does not apply a kill that was reported to another replica before.
+	// Observe does not apply a kill that was reported before, for example to another replica.
 	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
 	s.tries.SetStatic(&ask.Try, answer.Static)
 	return nil

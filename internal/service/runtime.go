@@ -33,10 +33,10 @@ type RunTimeAnswer struct {
 	Profile            taskmodel.RunTimeProfile
 	Median, P95, P99   float64
 	SuggestedTimeout   float64
-	LongestSeen        float64       // the longest of the newest successes
-	Timeout            time.Duration // the execution timeout in use; zero if unknown
-	TimeoutProbability *float64      // that a run exceeds Timeout; nil if Timeout is unknown
-	Remaining          *RemainingTime
+	LongestSeen        float64        // the longest of the newest successes
+	Timeout            time.Duration  // the execution timeout in use; zero if unknown
+	TimeoutProbability *float64       // P(run time > Timeout); nil if Timeout is unknown
+	Remaining          *RemainingTime // nil if RunTimeAsk.Elapsed is zero
 }
 
 // RemainingTime is the remaining time of a running try in seconds.
@@ -79,7 +79,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of one try or, without features, of tries like the newest
 // runs. It holds the lock of the task only for the predictions, because learning waits for the
-// lock, and later predictions wait for learning. The facts predict the shape; nil: unknown.
+// lock, and later predictions wait for learning. The facts predict the shape; nil if they are unknown.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
@@ -93,7 +93,7 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 }
 
 // newestFacts returns what is known about the next run of a task whose shape is predicted: the features of
-// the ask, and the other facts of the newest run. It returns nil if the task does not need them.
+// the ask, and the other facts of the newest run. It returns nil if the shape of the task is not predicted.
 func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
 	if !needsShape(task) {
 		return nil, nil
@@ -110,7 +110,7 @@ func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *R
 	return facts, nil
 }
 
-// needsShape reports whether the shape of a task is predicted.
+// needsShape reports whether the shape of a task's run times is predicted.
 func needsShape(task *modelcache.Task) bool {
 	task.RLockUpdated()
 	defer task.RUnlock()

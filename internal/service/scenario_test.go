@@ -29,12 +29,13 @@ type scenario struct {
 // scenarioRun is one run. Its peak is random, so that runs with equal inputs differ.
 type scenarioRun struct {
 	ask     sizing.Ask
-	input   int
+	input   int // the feature input, 0 to inputs-1
 	peak    sizing.Bytes
 	granted sizing.Bytes
-	kills   map[int]sizing.Bytes // by try number, without contradicted kills
+	kills   map[int]sizing.Bytes // killed allocations by try number, without kills that a success contradicts
 }
 
+// inputs is the number of different inputs of the task.
 const inputs = 3
 
 // maxGrant is the cap of the caller. Without a cap, no grant would be this large.
@@ -89,8 +90,8 @@ func (s *scenario) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 	}
 }
 
-// end ends the newest try of a run: with a success if its peak fits, or else with a kill that is
-// reported, lifted, or both.
+// end ends the newest try of open run i: with a success if its peak is within the grant, or else with a
+// kill. Half of the kills are reported, and each is followed by a lift request.
 func (s *scenario) end(i int) {
 	p := s.open[i]
 	s.open = append(s.open[:i:i], s.open[i+1:]...)
@@ -182,6 +183,7 @@ func (s *scenario) restart() {
 	}
 }
 
+// seeds is the number of random scenarios.
 var seeds = uint64(4)
 
 func TestRandomScenariosRespectBoundsAndSurviveRestarts(t *testing.T) {

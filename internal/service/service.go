@@ -1,9 +1,9 @@
 // Package service implements the use cases: predict, observe, lift, train, and the
 // administration of tasks, models and policies.
 //
-// It uses the types of package sizing, the contract of package store and decoded models. It is
-// independent of HTTP and SQL. The prediction for a first try never reads the database, once
-// the model of its task is in the cache.
+// It uses the types of package sizing, the interfaces of package store and decoded models. It is
+// independent of HTTP and SQL. Once the model of a task is in the cache, the prediction for a first try
+// does not read the database, except for a plan if the policy asks for plans.
 //
 //	Predict ──▶ modelcache ──▶ allocator ──▶ inflight, outbox (stored asynchronously)
 //	Observe ──▶ store.Record ── acknowledged ──▶ inflight, modelcache (the model learns)
@@ -73,7 +73,7 @@ type Service struct {
 	grouped   taskGroups
 	cohorts   cohorts
 
-	predictions atomic.Uint64
+	predictions atomic.Uint64 // see Predictions
 	profileSets profileSets
 	placements  placements
 	planners    planners
@@ -108,11 +108,11 @@ func (s *Service) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Readiness reports whether the service can answer predictions (Ready) and store reports.
+// Readiness reports whether the service can answer predictions (Ready) and store reports (Observe).
 type Readiness struct {
 	Ready   bool
 	Observe string // "ok" or "unavailable"
-	Models  int    // tasks with a published model
+	Models  int    // number of tasks with a published model
 	// Stale is the time since the models in memory were last known to equal the stored ones.
 	Stale time.Duration
 }

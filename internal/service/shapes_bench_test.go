@@ -18,10 +18,11 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// plainNamespace has the tasks of the default namespace, and shapes without a classifier.
+// plainNamespace has the same tasks as the default namespace, but its shapes have no classifier.
 const plainNamespace = "plain"
 
-// shapedRun returns run i of a task whose image decides whether every fourth run takes three times as long.
+// shapedRun returns the report of run i of a task of kind 0 or 1, which its image names. Every fourth run of a
+// task of kind 1 takes three times as long.
 func shapedRun(namespace, name string, kind, i int) sizing.Observation {
 	o := success(name, i, 30)
 	o.Try.Namespace = namespace
@@ -46,8 +47,8 @@ func shapedMetadata(kind int) sizing.Metadata {
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictShape -benchtime 200x ./internal/service
 func BenchmarkPredictShape(b *testing.B) {
 	st, log := openStore(b)
-	training, quick := trainer.New(st, trainer.Config{ShapesEvery: time.Hour}, log), trainer.New(st, trainer.Config{NoCohorts: true}, log)
-	svc := service.New(st, quick, service.Config{}, log)
+	training, withoutCohorts := trainer.New(st, trainer.Config{ShapesEvery: time.Hour}, log), trainer.New(st, trainer.Config{NoCohorts: true}, log)
+	svc := service.New(st, withoutCohorts, service.Config{}, log)
 	runs := map[string]int{"with 3 runs": 3, "with 8 runs": 8, "with 30 runs": 30}
 	for _, namespace := range []string{sizing.DefaultNamespace, plainNamespace} {
 		for i := range 24 {

@@ -137,7 +137,8 @@ func runEverything(t *testing.T, dsn string, st *postgres.Store) {
 	other.predict(ask("load", ""))
 }
 
-// taskColumns returns the columns of each table that contain the task: one column, or its name.
+// taskColumns returns the keys of each table by which a statement may select a task. A key is a column with
+// the id of the task, or the three columns of its name.
 func taskColumns(t *testing.T, conn *pgx.Conn) map[string][][]string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `SELECT relname, array_agg(attname::text) FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
@@ -170,8 +171,8 @@ var comparison = regexp.MustCompile(`(\w+)\.(\w+) = (?:ANY )?\(*([^ )]+)`)
 // unfilteredTables returns the tables that a plan reads without a condition on their keys. The condition must
 // compare the key with a parameter, or with a column of a table that has such a condition.
 func unfilteredTables(plan *planNode, keys map[string][][]string) []string {
-	values := map[string][]string{} // what a column is compared with, by alias.column
-	tables := map[string]string{}   // not known to be filtered yet, by alias
+	values := map[string][]string{} // by alias.column: the values that the column is compared with
+	tables := map[string]string{}   // by alias: the tables that are not known to be filtered yet
 	plan.visit(func(n *planNode) {
 		if n.Relation != "" && n.Type != "ModifyTable" && !slices.Contains(replicated, n.Relation) {
 			tables[n.Alias] = n.Relation

@@ -11,7 +11,8 @@ import (
 // maxRealised is the number of a task's newest answers from which its realised risk is computed.
 const maxRealised = 5_000
 
-// Tasks lists at most limit profiles after a key, without their realised risk.
+// Tasks lists at most limit profiles, in the order of their keys from the key after on, without their
+// realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
 	grouped := s.groups(ctx)

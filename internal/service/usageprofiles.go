@@ -78,16 +78,16 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 	return next, nil
 }
 
-// TaskUsage is how a task uses resources beside the other tasks of its namespace.
+// TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
-	Version int                   // of the usage profiles
-	Profile *usageprofile.Profile // of most of its runs; nil if it has none in the set
-	Share   float64               // of its runs in the profile
-	Runs    int                   // of the task in the set
-	Newest  []usageprofile.Place  // of its newest runs, oldest first
+	Version int                   // version of the usage profiles
+	Profile *usageprofile.Profile // profile of most of its runs in the set or, without such runs, of Newest; nil if both are empty
+	Share   float64               // share of these runs that have Profile
+	Runs    int                   // number of runs of the task in the set
+	Newest  []usageprofile.Place  // places of its newest runs, oldest first
 }
 
-// placedRuns is the number of newest runs of a task that are placed.
+// placedRuns is the largest number of newest runs for which TaskUsage finds the profile.
 const placedRuns = 10
 
 // TaskUsage places the newest runs of a task; NotFound if its namespace has no usage profiles.
@@ -113,7 +113,7 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask gives a task that is newer than the set the profile of most of its newest runs.
+// placeNewTask sets the profile of a task without runs in the set: that of most of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {

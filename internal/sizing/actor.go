@@ -5,8 +5,8 @@ import "context"
 // actorKey is the context key of the actor's name.
 type actorKey struct{}
 
-// WithActor returns a context that carries the name of the acting token. Only the audit trail reads
-// the name; no authorization depends on it.
+// WithActor returns a context that carries the name of the acting token. The name is written to the
+// audit trail; no authorization depends on it.
 func WithActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }

@@ -5,10 +5,10 @@ import "time"
 // Source names the rule that produced an answer.
 type Source string
 
-// The sources, from the most to the least specific.
+// The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's short history, mostly by a Bayesian average of simple models
+	FromProfile   Source = "profile"   // the task's own model in its cold start
 	FromCohort    Source = "cohort"    // similar tasks
 	FromRequested Source = "requested" // no history: the static request, unchanged
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
@@ -18,7 +18,7 @@ const (
 type Ask struct {
 	Try       TryKey
 	Features  Features
-	Requested Resources
+	Requested Resources     // the static request of the DAG
 	MaxMemory Bytes         // the caller's cap, such as the largest node
 	Metadata  Metadata      `json:"-"` // not in receipts
 	Placement Placement     `json:"-"`
@@ -63,7 +63,7 @@ type Allocation struct {
 	Reason       string
 	Plan         *Plan        `json:",omitempty"` // nil without a plan
 	Guard        Guard        // the model's safety margins at the time of the answer
-	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored
+	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored or look wrong
 	Cohort       *Cohort      `json:"-"` // nil if other tasks did not contribute to the answer
 	GPUMemory    *GPUMemory   `json:"-"` // nil if it is unknown
 }
@@ -71,13 +71,13 @@ type Allocation struct {
 // Cohort says from which tasks an answer comes, for a task without history.
 type Cohort struct {
 	Profile    int     // id of the most probable usage profile; 0 is the outlier group
-	Confidence float64 // its probability; 0 if the namespace has no usage profiles
-	Tasks      int     // other tasks of the namespace
-	Runs       int     // their runs
-	Level      float64 // predicted log peak in bytes; 0 if it is unknown
+	Confidence float64 // probability of Profile; 0 if the namespace has no usage profiles
+	Tasks      int     // number of other tasks of the namespace
+	Runs       int     // number of runs of these tasks
+	Level      float64 // natural logarithm of the predicted peak in bytes; 0 if it is unknown
 }
 
-// LevelOrZero returns the predicted log peak; 0 for nil.
+// LevelOrZero returns Level; 0 for nil.
 func (c *Cohort) LevelOrZero() float64 {
 	if c == nil {
 		return 0
@@ -85,18 +85,18 @@ func (c *Cohort) LevelOrZero() float64 {
 	return c.Level
 }
 
-// GPUMemory is the predicted peak of the GPU memory.
+// GPUMemory is the predicted peak of the GPU memory: its median and 95th percentile.
 type GPUMemory struct {
 	Median, P95 Bytes
 }
 
-// Duration is the predicted run time.
+// Duration is the predicted run time: some of its quantiles and probabilities.
 type Duration struct {
 	Median, P95 time.Duration
 
 	// The receipt does not store the fields below.
 	P99     time.Duration `json:"-"`
-	Shape   string        `json:"-"` // the shape of the task's run times; empty if none is known
+	Shape   string        `json:"-"` // the name of the shape of the task's run times; empty if none is known
 	Outlier float64       `json:"-"` // P(run time > three times the median)
 	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil without a timeout
 }
@@ -111,13 +111,13 @@ type BinChoice struct {
 // Risk is P(peak > Limit) of the granted amount, after floor, cap and guard.
 type Risk struct {
 	Promised *float64 // nil if the source is FromRequested, or if an input is too far outside the known range
-	Target   float64
+	Target   float64  // the risk target of the policy
 }
 
 // ModelRef identifies the model that answered.
 type ModelRef struct {
 	Version      int
-	Family       string
-	Observations int
+	Family       string // kind of model
+	Observations int    // number of reports that the model has learned
 	TrainedAt    time.Time
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// units are the factors of the units that an amount may have: bytes, seconds and counts. Letters
-// without B are suffixes of Kubernetes quantities and of counts (16Gi, 500M); m is minutes.
+// units are the factors that convert an amount with a unit to bytes, seconds, a count or a fraction. Ki to Pi and
+// k to T are suffixes of Kubernetes quantities or of counts (16Gi, 500M); m is minutes, not milli.
 var units = map[string]float64{
 	"B": 1, "bytes": 1, "byte": 1,
 	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
@@ -33,11 +33,11 @@ const maxExponent = 15
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 
 // parseAmount reads a decimal number without or with a unit, such as "1253", "1,234,567", "37.5GB" or "90 min".
-// The result is in bytes, seconds, counts or, for a percentage, as a fraction. A number with leading zeros
-// is a code.
+// The result is in bytes or seconds, a count or, for a percentage, a fraction. A number with leading zeros
+// is a code and not an amount.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' { // most texts
+	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts
 		return 0, false
 	}
 	if strings.Contains(digits, ",") && thousands.MatchString(digits) {
@@ -61,7 +61,7 @@ func parseAmount(s string) (v float64, ok bool) {
 	return v * factor, true
 }
 
-// factorOf returns the factor of a unit, which may follow a space, or of an exponent, such as e6.
+// factorOf returns the factor of a unit, such as GB (a space may precede the unit), or of an exponent, such as e6.
 func factorOf(suffix string) (factor float64, ok bool) {
 	if suffix == "" {
 		return 1, true

@@ -22,7 +22,8 @@ const (
 // its product with a margin does not overflow.
 const MaxBytes = 8 << 50
 
-// Times scales b and rounds up, because a grant may be too large but never too small.
+// Times multiplies b by f. It rounds up, because a grant may be too large but never too small, and
+// returns at most MaxBytes.
 func (b Bytes) Times(f float64) Bytes {
 	scaled := math.Ceil(float64(b) * f)
 	if scaled >= MaxBytes {
@@ -55,7 +56,8 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// Approx formats b for people, with three significant digits: "10Gi", "1.46Gi", "310Mi".
+// Approx formats b for people, rounded to three significant digits from 1 KiB on: "10Gi", "1.46Gi",
+// "310Mi". It does not round away digits before the point: "1023Mi".
 func (b Bytes) Approx() string {
 	for _, u := range []struct {
 		size   Bytes
@@ -100,7 +102,6 @@ func (c Cores) String() string {
 
 // suffixes are the multipliers of Kubernetes quantities
 // (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
-// "Mi" comes before "M" and "m", so that the longest suffix matches.
 var suffixes = []struct {
 	suffix string
 	factor float64
@@ -126,8 +127,8 @@ func ParseMemory(s string) (Bytes, error) {
 	return Bytes(math.Ceil(v)), nil
 }
 
-// ParseCPU reads a Kubernetes CPU quantity such as "6", "0.5" or "250m". It rounds less
-// than a millicore up to one, as Kubernetes does.
+// ParseCPU reads a Kubernetes CPU quantity such as "6", "0.5" or "250m". It raises an amount below
+// a millicore to a millicore, as Kubernetes does. The error quotes s and names the problem.
 func ParseCPU(s string) (Cores, error) {
 	v, err := parseQuantity(s, "0.5 or 250m")
 	if err != nil {

@@ -40,8 +40,8 @@ const (
 	GPUUtilisation
 )
 
-// MeanUsage holds the usage of one try other than its peaks, in the order of UsageNames. NaN is
-// unknown. In a nil MeanUsage all fields are unknown.
+// MeanUsage holds means and totals of the usage of one try, and its largest GPU memory, in the order of
+// UsageNames. NaN is unknown. In a nil MeanUsage all fields are unknown.
 type MeanUsage []float64
 
 // maxUsage are the upper limits of the fields of MeanUsage. A GPU utilisation of 8 means that eight
@@ -88,7 +88,7 @@ func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 }
 
 // BoundContext drops the context (metadata, usage and placement) that exceeds the limits, and
-// returns a warning for each part. It computes unknown means from the series of the report.
+// returns a warning for each part that it drops. It computes unknown means from the series of the report.
 func (o *Observation) BoundContext() []FieldError {
 	var metadata, placement, usage []FieldError
 	o.Metadata, metadata = o.Metadata.Bounded()
@@ -106,7 +106,7 @@ func (o *Observation) BoundContext() []FieldError {
 }
 
 // BoundContext drops the metadata and placement that exceed the limits, and returns a warning for
-// each part.
+// each part that it drops.
 func (a *Ask) BoundContext() []FieldError {
 	var metadata, placement []FieldError
 	a.Metadata, metadata = a.Metadata.Bounded()

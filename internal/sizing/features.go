@@ -76,8 +76,9 @@ func TextValue(s string) Value {
 	return Value{Kind: Category, Text: s}
 }
 
-// parseDate reads 2020-01-03, RFC 3339 times, and the compact dates 20200103 and 20200103T021500 from 1970 to
-// 2099 (the macros ds_nodash and ts_nodash of Airflow) as days since 1970-01-01 UTC.
+// parseDate reads a date (2020-01-03), a time (RFC 3339, or without a zone, which is then UTC) or a compact date from
+// 1970 to 2099 (20200103 or 20200103T021500, the macros ds_nodash and ts_nodash of Airflow) as days since
+// 1970-01-01 UTC.
 func parseDate(s string) (days float64, ok bool) {
 	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
 		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
@@ -171,8 +172,8 @@ func validText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
 }
 
-// isPrintable reports whether s is printable ASCII. Nearly all names and texts are, and then one
-// scan suffices instead of three.
+// isPrintable reports whether s is printable ASCII. Nearly all names and texts are, and for these
+// one scan replaces three.
 func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

@@ -3,14 +3,14 @@ package sizing
 import "time"
 
 // History is the stored history of one task, for learning. Rows are ordered by time (At,
-// then Seq). Schema encodes their features; older rows may be shorter.
+// then Seq). Schema encodes their features. An older row may have fewer features than Schema has fields.
 type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
-	Pairs   []PeakPair // of all tasks of the namespace, newest first; empty unless some row's peak is only sampled
-	Total   int        // number of stored and removed observations; more than len(Rows) if the history is thinned
-	LastSeq int64      // the newest observation that was read
+	Pairs   []PeakPair // tries of the namespace with both peaks, newest first; empty unless some row's peak is only sampled
+	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample
+	LastSeq int64      // Seq of the newest observation that was read
 }
 
 // PeakPair is one successful try with both a measured and a sampled peak. The difference shows the
@@ -28,7 +28,7 @@ type HistoryRow struct {
 	At            time.Time // the end of the try; if it is unknown, the start; if that is unknown, the arrival of the report
 	RunID         string
 	MapIndex      int
-	Try           int
+	Try           int // try number
 	Outcome       Outcome
 	MemoryMax     Bytes
 	MemorySampled Bytes // the largest sample; it may miss short peaks
@@ -39,7 +39,7 @@ type HistoryRow struct {
 	Features      []float64 // encoded by History.Schema; NaN is missing
 	Promised      *float64  // promised risk of the prediction; nil without a prediction
 	Granted       Bytes     // largest grant for an OOM-killed try; zero if unknown
-	Weight        float64   // the number of rows that this one represents; 1 if the history is not thinned
+	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
 }
 
 // Peak returns the row's peak memory and how it is censored.

@@ -5,7 +5,7 @@ import "fmt"
 // Verdict is the outcome of a LiftAsk.
 type Verdict string
 
-// The verdicts. Only after VerdictLift the run should be tried again.
+// The verdicts. The run should be tried again only after VerdictLift.
 const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
 	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at the cap
@@ -14,11 +14,11 @@ const (
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
 )
 
-// LiftAsk is a request for a new allocation after a kill.
+// LiftAsk is a request for a new allocation after a try that did not succeed.
 type LiftAsk struct {
-	Ask            // the same fields as before the launch; Try is the killed try
-	Reason Outcome // outcome of the killed try
-	Failed Bytes   // allocation of the killed try
+	Ask            // the same fields as before the launch; Try is the failed try
+	Reason Outcome // outcome of the failed try
+	Failed Bytes   // allocation of the failed try
 }
 
 // Validate returns an error for each invalid field.
@@ -43,13 +43,12 @@ type Lift struct {
 	Attempt      int // number of the next attempt of this (run, map index)
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
-	Shadow       *Grant
+	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
 	PredictionID string
 	Reason       string
 }
 
-// LeakKills is the number of consecutive kills at the cap of a task from which a leak is the more
-// likely explanation.
+// LeakKills is the number of consecutive kills of a task at its cap that suggest a leak.
 const LeakKills = 3
 
 // LiftState is the input of a lift decision.
@@ -109,7 +108,8 @@ func (s LiftState) describeCap() string {
 }
 
 // nextRung returns the first rung above the failed allocation, or twice that allocation if the
-// ladder has no such rung. On the last lift it returns the ceiling.
+// ladder has no such rung; in either case at least s.Least and at most the ceiling. On the last lift
+// (left, the number of lifts after this one, is 0) it returns the ceiling.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling

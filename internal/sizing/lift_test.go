@@ -22,7 +22,7 @@ func TestLiftStateDecide(t *testing.T) {
 		reason  sizing.Outcome
 		verdict sizing.Verdict
 		limit   sizing.Bytes
-		left    int
+		left    int // AttemptsLeft
 	}{
 		"takes the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
 		"lifts a program's own OOM too":                   {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},

@@ -21,8 +21,8 @@ const (
 // entry may have several values, such as tags.
 type Metadata map[string][]string
 
-// Bounded returns the entries within the limits, and a warning for each other entry. If all
-// entries fit, it returns m itself.
+// Bounded returns the entries within the limits, and at most MaxMetadata + 1 warnings about the others.
+// If all entries fit, it returns m itself.
 func (m Metadata) Bounded() (Metadata, []FieldError) {
 	if len(m) <= MaxMetadata && m.fits() {
 		return m, nil

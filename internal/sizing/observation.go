@@ -159,5 +159,5 @@ type RecordResult struct {
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
 	Measured  bool         // the report gave a stored success its missing peak; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored
-	Err       error
+	Err       error        // why the report was rejected; nil otherwise
 }

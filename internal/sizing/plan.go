@@ -7,7 +7,7 @@ import (
 
 // Plan sets amounts that change during a run, for callers that can resize a pod.
 type Plan struct {
-	Version  int // of what was learned about the runs of the task
+	Version  int // version of the planner that learned the runs of the task
 	Mode     PhasesMode
 	Start    Bytes // memory limit at the start
 	StartCPU Cores // CPU request at the start; zero if unknown
@@ -22,12 +22,12 @@ type Plan struct {
 type PlanStep struct {
 	AskBy time.Duration // latest time to ask for the limit
 	After time.Duration // time from which the limit must be in force
-	Level Bytes         // largest memory up to AskBy
-	Limit Bytes
+	Level Bytes         // largest predicted use up to AskBy
+	Limit Bytes         // the new memory limit
 }
 
-// ExecutedPlan says how a caller executed the plan of a try. The outcome of a followed plan of memory
-// corrects the risk of later plans.
+// ExecutedPlan says how a caller executed the plan of a try. If a plan that resizes memory was followed,
+// the outcome of the try corrects the risk of later plans.
 type ExecutedPlan struct {
 	Version  int              `json:"version"`
 	Mode     PhasesMode       `json:"mode"`
@@ -42,15 +42,15 @@ type ExecutedResize struct {
 	Seconds       float64  `json:"seconds"` // time since the start of the try at which it was requested
 	Memory        Bytes    `json:"memory_bytes,omitempty"`
 	CPUMillicores int      `json:"cpu_millicores,omitempty"`
-	Result        string   `json:"result"`
-	InForce       *float64 `json:"in_force_seconds,omitempty"` // time since the start of the try; nil if unknown
+	Result        string   `json:"result"`                     // in the caller's words, such as "applied" or "refused"
+	InForce       *float64 `json:"in_force_seconds,omitempty"` // time since the start of the try at which it was in force; nil if unknown
 }
 
 // Bounds of an ExecutedPlan.
 const (
 	MaxResizes  = 200
-	maxFallback = 500
-	maxResult   = 60
+	maxFallback = 500 // bytes of ExecutedPlan.Fallback
+	maxResult   = 60  // bytes of ExecutedResize.Result
 )
 
 // Validate returns an error for each invalid field. A nil plan is valid and means that no plan was
@@ -103,9 +103,10 @@ func (r *ExecutedResize) check() string {
 	return ""
 }
 
-// MeanLimit returns the mean over time of the memory limits of a try that ended with the limit last. It
-// returns zero if the resizes do not explain last, for example because another process did some of them. A
-// limit counts from the time at which it was requested, so that the mean is rather too large.
+// MeanLimit returns the mean over time of the memory limits of a try that took duration and ended with the limit
+// last. It returns zero if the resizes do not explain last, for example because another process did some of
+// them. A limit counts from the time at which it was requested, so that the mean is rather too large
+// than too small.
 func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
 	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {
@@ -139,8 +140,7 @@ const (
 	MaxDetailedStep   = 10 * time.Minute
 )
 
-// leastLiftFactor times the killed amount is the least lift of a try that was killed below its static
-// grant.
+// leastLiftFactor times the killed amount is a lower bound of LeastLift.
 const leastLiftFactor = 1.5
 
 // IsBelowStatic reports whether an OOM kill at an allocation is below the static grant of a try that
@@ -150,8 +150,8 @@ func IsBelowStatic(killed, static Bytes) bool {
 	return killed > 0 && float64(killed)*minLift < float64(static)
 }
 
-// LeastLift returns the least lift of a run that was killed below the static grant of a plan, or zero
-// for other kills. The run would probably have survived with the static grant.
+// LeastLift returns the smallest allocation for the next try of a run that was killed below the static
+// grant of a plan, or zero for other kills. The run would probably have survived with the static grant.
 func LeastLift(killed, static Bytes) Bytes {
 	if !IsBelowStatic(killed, static) {
 		return 0
@@ -159,8 +159,8 @@ func LeastLift(killed, static Bytes) Bytes {
 	return max(static, killed.Times(leastLiftFactor).RoundUp(MiB))
 }
 
-// StaticGrant returns the static grant of a prediction whose plan starts or grows below it, or zero if
-// the memory of the try does not follow a plan.
+// StaticGrant returns the static grant of an allocation whose plan changes the memory limit, or zero
+// without such a plan.
 func (a *Allocation) StaticGrant() Bytes {
 	if a.Plan == nil || a.Plan.Mode != ResizeMemory {
 		return 0

@@ -12,7 +12,7 @@ func TestMeanLimitByHand(t *testing.T) {
 		inForce := seconds + 10
 		return ExecutedResize{Seconds: seconds, Memory: limit, Result: "applied", InForce: &inForce}
 	}
-	refused := ExecutedResize{Seconds: 10, Memory: 500, Result: "refused"}
+	refused := ExecutedResize{Seconds: 10, Memory: 500, Result: "refused"} // never in force
 	for name, c := range map[string]struct {
 		plan *ExecutedPlan
 		last Bytes

@@ -17,8 +17,8 @@ const (
 	Off     Mode = "off"
 )
 
-// DefaultRiskTarget is the accepted P(OOM kill on the first try). In the backtests of
-// docs/learning.md the allocations near 1.5 % are the cheapest.
+// DefaultRiskTarget is the accepted P(OOM kill on the first try). docs/learning.md shows the waste at
+// other targets.
 const DefaultRiskTarget = 0.015
 
 // DefaultMaxLifts bounds the lifts of one run after OOM kills. The last lift grants the cap.
@@ -27,8 +27,8 @@ const DefaultMaxLifts = 3
 // Grid is the set of amounts to which grants are rounded up.
 type Grid string
 
-// Fine grants any whole number of MiB, which wastes the least memory in backtests. OnBins rounds up
-// to the task's bins: the edges of the policy or, without them, the result of the bin search.
+// Fine rounds grants up to a whole number of MiB, which wastes the least memory in backtests. OnBins
+// rounds up to the task's bins: Policy.Edges or, without edges, the result of the bin search.
 const (
 	Fine   Grid = "fine"
 	OnBins Grid = "bins"
@@ -37,8 +37,8 @@ const (
 // PhasesMode decides which amounts may change during a run.
 type PhasesMode string
 
-// NoPhases makes no plans. ObservePhases makes plans that no caller follows. ResizeCPU changes the CPU
-// request during a run. ResizeMemory changes the memory as well.
+// With NoPhases no plans are made. With ObservePhases plans are made and no caller follows them. With
+// ResizeCPU callers change the CPU request during a run, and with ResizeMemory also the memory limit.
 const (
 	NoPhases      PhasesMode = "off"
 	ObservePhases PhasesMode = "observe"
@@ -55,10 +55,10 @@ func (m PhasesMode) IsValid() bool {
 type Policy struct {
 	Mode         Mode       // Enforce if empty
 	Floor        Bytes      // smallest grant; zero: none
-	Cap          Bytes      // largest grant; zero: four times the larger of request and largest peak
+	Cap          Bytes      // largest grant; zero: derived from the request and the largest peak
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
-	LimitRatio   float64    // limit / request; 1 (Guaranteed) if zero
+	LimitRatio   float64    // memory limit / request; 1 (the QoS class Guaranteed) if zero
 	NeverAbove   bool       // the grant of a first try is at most the static request
 	CPUUnmanaged bool       // the CPU answer is the requested CPU
 	Grid         Grid       // Fine if empty
@@ -126,8 +126,8 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // CapFor returns the largest amount that may be granted: the smaller of the policy's cap
-// and the caller's. Without either it is four times known, the larger of the request and the
-// largest observed peak. Zero means that none of these is known.
+// and the caller's. Without either it is four times known, which is a request or an observed peak.
+// Zero means that none of these is known.
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

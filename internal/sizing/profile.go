@@ -8,7 +8,7 @@ import (
 // Group classifies a task by its size, which determines the possible savings.
 type Group string
 
-// The groups, by the usage statistics of the task (GroupOf).
+// The groups. Package groups selects one by clusters of the tasks of a namespace or, for few tasks, by GroupOf.
 const (
 	Light    Group = "light"
 	Moderate Group = "moderate"
@@ -22,8 +22,8 @@ type Profile struct {
 	Kills        int // OOM-killed tries
 	LastSeen     time.Time
 	Group        Group
-	Memory       Quantiles // of measured peaks, in bytes
-	Seconds      Quantiles // of durations, in seconds
+	Memory       Quantiles // measured peaks, in bytes
+	Seconds      Quantiles // durations, in seconds
 	LargestPeak  Bytes
 	Bins         Bins      // upper edges; empty before the first training
 	Requested    Resources // the last static request reported
@@ -92,8 +92,8 @@ func GroupOf(memory Quantiles) Group {
 }
 
 // WilsonInterval returns the 95 % score interval (Wilson 1927) of the proportion k / n.
-// It keeps its coverage near zero: 0 of 100 gives 0 to 3.7 %, 3 of 100 gives 1.0 to 8.5 %.
-// n = 0 gives 0 to 1.
+// Its coverage is correct for proportions near zero, too: 0 of 100 gives 0 to 3.7 %, 3 of 100 gives
+// 1.0 to 8.5 %. n = 0 gives 0 to 1.
 func WilsonInterval(k, n int) (low, high float64) {
 	if n <= 0 {
 		return 0, 1

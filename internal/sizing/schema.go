@@ -37,8 +37,8 @@ const maxNumberCategories = 256
 // ids into its feature names.
 const MaxFields = 1000
 
-// Row encodes f as one number per field: NaN for a missing value or one of another kind,
-// Unseen for an unknown category. It reuses dst if its capacity suffices.
+// Row encodes f as one number per field: NaN for a value that is missing or cannot be converted to the
+// kind of the field, Unseen for an unknown category. It reuses dst if the capacity of dst suffices.
 func (s *Schema) Row(f Features, dst []float64) []float64 {
 	dst = dst[:0]
 	for i := range s.Fields {
@@ -48,11 +48,11 @@ func (s *Schema) Row(f Features, dst []float64) []float64 {
 	return dst
 }
 
-// Read converts v to the field's kind. The result is missing if it cannot be converted.
+// Read converts v to the field's kind. The result is missing if v cannot be converted.
 func (f *Field) Read(v Value) Value {
 	switch {
 	case f.Kind == Category && (v.Kind == Category || v.Kind == Date || v.Text != ""):
-		// A bool, a date or an amount in a category column is a category that looks like one.
+		// A text in a category field is a category, even if it looks like a bool, a date or an amount.
 		if v.Kind == Date && v.Text == "" { // decoded from a date field
 			return Value{Kind: Category, Text: dateText(v.Num)}
 		}
@@ -65,7 +65,7 @@ func (f *Field) Read(v Value) Value {
 	return Value{}
 }
 
-// code returns the stored number of v: NaN if v is missing or of another kind, Unseen for an unknown
+// code returns the stored number of v: NaN if v is missing or cannot be converted, Unseen for an unknown
 // category.
 func (f *Field) code(v Value) float64 {
 	v = f.Read(v)
@@ -94,8 +94,8 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether the field stores v without losing its kind. A category field keeps only
-// the text of a bool, a date or an amount, so these need their own field.
+// CanStore reports whether v needs no other field. A category field keeps only the text of a bool, a
+// date or an amount, so that these need a field of their own kind.
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }
@@ -133,7 +133,7 @@ func (s *Schema) Extend(f Features) bool {
 	return changed
 }
 
-// Shape returns the schema without the values of its categories. It suffices to read Features.
+// Shape returns the schema without the values of its categories.
 func (s *Schema) Shape() Schema {
 	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
 	for i := range shape.Fields {
@@ -178,7 +178,7 @@ func (s *Schema) PreviousSameName() []int {
 	return previous
 }
 
-// ReadStored converts a value that a field with the same name and another kind has stored, in a row
+// ReadStored converts the value v to the kind of f. Another field with the same name stored v, in a row
 // that is older than f.
 func (f *Field) ReadStored(v Value) Value {
 	if f.Kind != Category && v.Kind == Category {
@@ -205,8 +205,8 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value, with the text of its reading as a
-// category.
+// moreSpecific returns the more specific of two readings of one value. If the other reading is a
+// category, the result has its text.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a

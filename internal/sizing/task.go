@@ -49,7 +49,7 @@ type TryKey struct {
 	TaskKey
 	RunID    string // empty only in an ad-hoc prediction, which is not a try
 	MapIndex int    // NoMap, or at least 0
-	Number   int    // at least 1
+	Number   int    // try number, at least 1
 }
 
 // Run returns the 64-bit FNV-1a hash of the try's run, for records that must stay small.

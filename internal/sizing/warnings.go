@@ -10,10 +10,10 @@ import (
 // is unknown, the request.
 const (
 	minContainer    = MiB      // memory of a pause container; no program uses less
-	unitFactor      = 1000.0   // smallest suspicious allocation / peak: two units differ by at least this factor
-	requestedFactor = 10_000.0 // smallest suspicious request / peak: requests are often 1,000 times too high
+	unitFactor      = 1000.0   // largest normal allocation / peak: two units differ by at least this factor
+	requestedFactor = 10_000.0 // largest normal request / peak: requests are often 1,000 times too high
 	overAllocation  = 1.01     // largest normal peak / allocation: the kernel charges memory in batches of pages
-	overRequest     = 100.0    // largest normal peak / scale: tasks without an enforced limit exceed it by up to 34 times
+	overRequest     = 100.0    // largest normal peak / request: tasks without an enforced limit use up to 34 times their request
 	maxNodeCores    = 2048     // cores of the largest node
 	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
 	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a higher use

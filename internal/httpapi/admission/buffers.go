@@ -18,7 +18,7 @@ const (
 
 // BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need
 // more memory than all models. A body above SmallBody is read whole before its request enters
-// a gate, into a buffer of its size class; while all buffers of the class are in use, it waits.
+// a gate, into a buffer of its size class. While all buffers of the class are in use, the request waits.
 //
 //	declared up to  64 KiB ──────────────────▶ gate   the handler reads the body
 //	                 1 MiB ──▶ 8 buffers ────▶ gate
@@ -26,9 +26,9 @@ const (
 //	                32 MiB ──▶ 1 buffer  ────▶ gate
 //	chunked ──▶ a buffer of 1 MiB, then the buffer of 32 MiB if the body is longer
 //
-// Buffers are reused, because the garbage collector runs only after the heap has doubled:
-// without reuse a burst of bodies would double the memory of the models, and a body of 32 MiB
-// would take three times as long to read (BenchmarkBodyBuffers).
+// Buffers are reused, because a new allocation for each body would add garbage until the next garbage
+// collection and cause more collections: a body of 32 MiB would take three times as long to read
+// (BenchmarkBodyBuffers).
 type BodyBuffers []*bufferPool // ordered by size; every body fits the last
 
 // NewBodyBuffers creates the pools; a buffer is allocated at its first use.
@@ -37,7 +37,7 @@ func NewBodyBuffers() BodyBuffers {
 }
 
 // bufferPool has a fixed number of buffers of one size. Its weak pointers let the garbage
-// collector free unused buffers; a sync.Pool does not bound how many buffers exist.
+// collector free unused buffers. A sync.Pool would not bound the number of buffers.
 type bufferPool struct {
 	size int64 // longest body in bytes
 	free chan weak.Pointer[Buffer]

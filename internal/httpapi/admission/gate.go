@@ -21,7 +21,7 @@ var ErrOverloaded = errors.New("too many requests of this kind are in flight; se
 // then rejected. Zero selects the default.
 type Limits struct {
 	Predict int // predictions; default 64 per CPU, because they need only CPU
-	Observe int // reports while no prediction is in flight; default 128, more than one group commit takes
+	Observe int // reports while no prediction is in flight; default 128, more than one group commit can take
 	Batch   int // batches, each up to 32 MiB; default 8
 }
 
@@ -32,8 +32,8 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// maxWait is how long a request waits at a gate. A rejected caller gets its answer within
-// 50 ms, network included.
+// maxWait is the longest time that a request waits at a gate. It is short, so that a rejected caller gets
+// the answer within 50 ms, network included.
 const maxWait = 10 * time.Millisecond
 
 // Gate is a counting semaphore with a bounded queue and a short wait. A nil Gate admits
@@ -47,7 +47,7 @@ type Gate struct {
 	inFlight atomic.Int64
 	waiting  atomic.Int64
 	freed    chan struct{} // signals one waiting request that a slot may be free
-	priority *Gate
+	priority *Gate         // whose requests take precedence; nil if there is none
 }
 
 // NewGate creates a gate; priority may be nil.

@@ -10,12 +10,12 @@ import (
 )
 
 // LoadShedder admits a ratio of the requests while the CPUs are overloaded. Gates cannot
-// detect that: a prediction needs only CPU, so it waits in the scheduler's run queue, before
-// it reaches a gate.
+// detect an overload of the CPUs: a prediction needs only CPU, so that it waits in the scheduler's run
+// queue before it reaches a gate.
 //
 // The ratio falls by 1/8 when a quarter of the goroutines that ran since the last adjustment
 // waited longer than maxLatency for a CPU, and otherwise grows by 1/16 (additive increase,
-// multiplicative decrease: Chiu and Jain 1989). Low-priority requests are rejected first.
+// multiplicative decrease: Chiu and Jain 1989).
 type LoadShedder struct {
 	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
 	goroutines func() int           // current number of goroutines
@@ -30,7 +30,7 @@ type LoadShedder struct {
 const (
 	adjustInterval = 10 * time.Millisecond
 	maxLatency     = 5 * time.Millisecond
-	fullRatio      = 1000
+	fullRatio      = 1000           // in thousandths, like admitRatio
 	minRatio       = fullRatio / 50 // prevents starvation
 )
 
@@ -47,7 +47,7 @@ func (l *LoadShedder) Overloaded() bool { return l.goroutines() > l.threshold }
 // AdmitRatio returns the ratio of requests that are admitted, 0 to 1.
 func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load()) / fullRatio }
 
-// Admit reports whether to process one request.
+// Admit reports whether to process one request. Low-priority requests are rejected first.
 func (l *LoadShedder) Admit(lowPriority bool) bool {
 	if !l.Overloaded() {
 		return true

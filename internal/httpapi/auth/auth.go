@@ -38,7 +38,7 @@ const Challenge = `Bearer realm="loadaware"`
 type Config struct {
 	Tokens      []Token
 	Disabled    bool // every caller is an admin; use it only where no other machine can connect
-	CheckOrigin bool // reject browser requests for pages of other origins; use it with Disabled
+	CheckOrigin bool // reject requests that browsers send for pages of other origins; use it with Disabled
 }
 
 // Token is one grant. The same secret may have several grants with different roles or scopes.
@@ -136,7 +136,7 @@ func (c Config) Callers() []Grants {
 }
 
 // lookup returns the grants of a secret. It compares all hashes in constant time, so that
-// the duration reveals nothing about them.
+// the duration reveals nothing about the hashes.
 func (c Config) lookup(secret string) Grants {
 	hash := sha256.Sum256([]byte(secret))
 	var matched Grants

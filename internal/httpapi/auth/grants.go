@@ -19,7 +19,7 @@ type ForbiddenError struct{ Detail string }
 // Error implements error.
 func (e *ForbiddenError) Error() string { return e.Detail }
 
-// WithRole returns the grants whose role is RoleAdmin or one of roles. It reuses the memory of g.
+// WithRole returns the grants whose role is RoleAdmin or one of roles. It overwrites g.
 func (g Grants) WithRole(roles []Role) Grants {
 	return slices.DeleteFunc(g, func(t *Token) bool {
 		return t.Role != RoleAdmin && !slices.Contains(roles, t.Role)
@@ -90,8 +90,8 @@ func (g Grants) Scopes() []store.Scope {
 }
 
 // SkipAhead returns the key from which a list continues: the key after, or the start of the
-// caller's next range of dag_ids if after is between two ranges. Tasks between two ranges are
-// not shown, but reading them would cost as much. more is false after the last range.
+// caller's next range of dag_ids if after is between two ranges. The tasks between two ranges are not
+// shown, and a list that does not skip them reads all of them. more is false after the last range.
 //
 //	shown         etl_a etl_b                 ml_x
 //	stored   billing │   │    hr_1 … hr_9999   │   web

@@ -14,13 +14,13 @@ import (
 var crossOrigin = http.NewCrossOriginProtection()
 
 // OriginProblem returns why CheckOrigin rejects a request that a local browser sends for a page
-// of another origin; "" if it accepts it. A server without tokens needs this check, because to
-// the network such a request comes from this machine.
+// of another origin; "" if the request is accepted. A server without tokens needs this check, because
+// such a request comes from this machine.
 //
-// The page may send requests without reading the answers (CSRF); hasSideEffect marks routes on
-// which even a GET stores something. With DNS rebinding the page's own host name resolves to
-// this machine after the page is loaded, and the page can read the answers too: such a request
-// has a Host that is a public DNS name.
+// The page may send requests without reading the answers (CSRF). The argument hasSideEffect says
+// whether a GET of the route stores something. With DNS rebinding the page's own host name resolves to
+// this machine after the page is loaded, and the page can read the answers, too. The Host of such a
+// request is a public DNS name.
 func (c Config) OriginProblem(r *http.Request, hasSideEffect bool) string {
 	if !c.CheckOrigin {
 		return ""
@@ -42,9 +42,9 @@ func IsCrossOrigin(r *http.Request, hasSideEffect bool) bool {
 
 // isCrossOriginRead reports whether a browser sent this GET or HEAD for a page of another
 // origin. It is the resource isolation policy of Fetch Metadata (web.dev/fetch-metadata):
-// a person may follow a link from another page, which cannot see the answer, unless the GET
-// has a side effect. Browsers send Sec-Fetch-Site to loopback addresses, to localhost and
-// over TLS; elsewhere only Origin remains, which they add to a GET that asks for CORS.
+// unless the GET has a side effect, a person may follow a link from another page, because that page
+// cannot see the answer. Browsers send Sec-Fetch-Site to loopback addresses, to localhost and
+// over TLS. Elsewhere they send only Origin, with a GET that uses CORS.
 func isCrossOriginRead(r *http.Request, hasSideEffect bool) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

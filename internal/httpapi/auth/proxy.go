@@ -45,8 +45,8 @@ func (p Proxy) trusts(peer string) bool {
 	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(ip) })
 }
 
-// Grants returns the grants of a user. The audit trail shows the user with a prefix that no name of
-// a token has, because those contain no space.
+// Grants returns the grants of a user; none for "". The audit trail shows the user with the prefix "user ",
+// which no name of a token has, because names of tokens contain no space.
 func (p Proxy) Grants(user string) Grants {
 	if user == "" {
 		return nil

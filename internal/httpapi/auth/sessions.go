@@ -60,8 +60,8 @@ func (s Sessions) Grants(value string, now time.Time) Grants {
 	return matched
 }
 
-// CSRFToken returns the CSRF token of a session, which each form contains, so that a page of
-// another origin cannot submit it. session is "" where no access token is needed.
+// CSRFToken returns the CSRF token of a session. Each form contains it, so that a page of another origin
+// cannot submit a form. The argument is "" if no access token is needed.
 func (s Sessions) CSRFToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("form", []byte(session)))
 }

@@ -38,7 +38,7 @@ func ParseTokens(list, source string) ([]Token, error) {
 	return tokens, nil
 }
 
-// FirstToken is the token that a first start creates if the tokens file does not exist.
+// FirstToken is the token that the first start of a server creates if the tokens file does not exist.
 type FirstToken struct {
 	file, secret, grant string
 }

@@ -25,8 +25,8 @@ func requestWith(n int) []byte {
 		"features": {` + strings.Join(features, ",") + `}, "requested": {"memory": "350Gi", "cpu": "6"}, "max_memory_bytes": 412316860416}`)
 }
 
-// compare runs two variants in turn, so that other load affects both alike, and reports the median
-// time of each and their ratio.
+// compare runs two variants in turn, so that other load affects both alike. It reports the median
+// time of each variant and the ratio of the two.
 func compare(b *testing.B, codec, library func()) {
 	const batch = 20
 	times := [2][]float64{}

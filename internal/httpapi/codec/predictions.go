@@ -11,7 +11,7 @@ import (
 )
 
 // PredictionResponse is an encoded answer with status 200. Its bytes are the same that
-// encoding/json produces. Call a Visit method once: it returns the memory to a pool.
+// encoding/json produces. Call a Visit method only once, because it returns the memory to a pool.
 type PredictionResponse struct{ jsonwriter.Writer }
 
 var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
@@ -75,7 +75,7 @@ func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem)) (*
 	return w, nil
 }
 
-// duration writes the fields of d after its median, in the order of their names.
+// duration writes the fields of d that follow its median in the order of their names.
 func (w *PredictionResponse) duration(d *api.Duration) {
 	w.Raw(`,"outlier_probability":`)
 	w.optional(d.OutlierProbability)
@@ -168,21 +168,21 @@ func (w *PredictionResponse) prediction(p *api.Prediction) {
 	w.Raw("}")
 }
 
-// plan writes a plan by encoding/json, because few answers have one. It is absent if there is none.
+// plan writes a plan by encoding/json, because few answers have one. It writes nothing for nil.
 func (w *PredictionResponse) plan(p *api.Plan) {
 	if p == nil {
 		return
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		w.Infinite = true // the only values that it rejects
+		w.Infinite = true // encoding/json rejects only numbers that are not finite
 		return
 	}
 	w.Raw(`,"plan":`)
 	w.B = append(w.B, text...)
 }
 
-// cohort writes the tasks that an answer is derived from, which are absent if there are none.
+// cohort writes the tasks that an answer is derived from. It writes nothing for nil.
 func (w *PredictionResponse) cohort(c *api.Cohort) {
 	if c == nil {
 		return
@@ -202,7 +202,7 @@ func (w *PredictionResponse) cohort(c *api.Cohort) {
 	w.Raw("}")
 }
 
-// warnings writes the warnings, which are absent if there are none.
+// warnings writes the warnings. It writes nothing if there are none.
 func (w *PredictionResponse) warnings(all []api.Warning) {
 	for i, warning := range all {
 		if i == 0 {

@@ -41,6 +41,16 @@ func randomPrediction(r *rand.Rand) api.Prediction {
 		risk := number()
 		p.Risk.Promised, p.LadderBytes = &risk, []int64{whole(), whole(), whole()}[:r.IntN(4)]
 		p.Duration = &api.Duration{MedianSeconds: number(), P95Seconds: number()}
+		if r.IntN(2) > 0 {
+			p99, outlier, timeout, shape := number(), number(), number(), text()
+			p.Duration.P99Seconds, p.Duration.OutlierProbability, p.Duration.TimeoutProbability, p.Duration.Shape = &p99, &outlier, &timeout, &shape
+		}
+	}
+	for range r.IntN(3) {
+		p.Warnings = append(p.Warnings, api.Warning{Field: text(), Detail: text()})
+	}
+	if r.IntN(3) == 0 {
+		p.Plan = &api.Plan{Version: r.IntN(9), StaticBytes: whole(), Steps: []api.PlanStep{{AfterSeconds: number(), MemoryBytes: whole()}}, PollSeconds: number()}
 	}
 	if r.IntN(3) > 0 {
 		profile, confidence := r.IntN(9), number()

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// scanner reads common JSON from data, starting at pos.
+// scanner reads JSON in the common form (see the package comment) from data, starting at pos.
 type scanner struct {
 	data []byte
 	pos  int
@@ -18,8 +18,8 @@ type scanner struct {
 // maxNames bounds the members of an object, because object compares each name with all earlier ones.
 const maxNames = 24
 
-// object reads an object; value reads the value of each name. It returns false for JSON that
-// is not common, or repeats a name.
+// object reads an object; value reads the value of each name. object returns false if the JSON does not
+// have the common form or repeats a name.
 func (s *scanner) object(value func(name []byte) bool) bool {
 	var names [maxNames][]byte
 	if !s.accept('{') {
@@ -67,7 +67,7 @@ func (s *scanner) atEnd() bool {
 	return s.pos == len(s.data)
 }
 
-// accept consumes space and then c; it returns false if another character follows the space.
+// accept consumes space and then c. It returns false if another character or the end follows the space.
 func (s *scanner) accept(c byte) bool {
 	if s.skipSpace(); s.pos < len(s.data) && s.data[s.pos] == c {
 		s.pos++
@@ -105,7 +105,8 @@ func (s *scanner) textPtr(to **string) bool {
 	return s.text(*to)
 }
 
-// number reads -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? as RFC 8259 defines it.
+// number reads a number as RFC 8259 defines it: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
+// isInteger is false for a number with a fraction or an exponent.
 func (s *scanner) number() (text []byte, isInteger, ok bool) {
 	from := s.pos
 	digits := func() bool {

@@ -21,25 +21,25 @@ type answers struct {
 // generation appends records to blocks and never changes them. Removing a
 // record deletes only its offset. A block without live records is freed.
 type generation struct {
-	offsets    map[uint64]uint32 // hash of a try's key → offset of its record
+	offsets    map[uint64]uint32 // hash of a try's key → index of the block (12 bits) and offset in it (20 bits)
 	blocks     []block
 	liveBlocks int // blocks that are not freed
 }
 
 type block struct {
 	data []byte
-	live int // records that have an offset
+	live int // number of records that are not removed
 }
 
 const (
 	blockBits      = 20      // a block has 1 MiB, or the size of one larger record
 	maxLiveBlocks  = 16      // 16 MiB hold about 50,000 tries with a dozen features each
-	maxTotalBlocks = 1 << 12 // addressable by the remaining 12 bits of an offset
+	maxTotalBlocks = 1 << 12 // live and freed blocks; their index has the remaining 12 bits of an offset
 )
 
 var hashSeed = maphash.MakeSeed()
 
-// put stores an answer, and reports whether it is the first answer to its try.
+// put stores an answer. It reports whether no other answer to the try was stored.
 func (s *answers) put(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
 	var buffer [1024]byte
 	record := appendTry(buffer[:0], try)
@@ -94,10 +94,12 @@ func (s *answers) removeTask(task sizing.TaskKey) {
 
 func (s *answers) len() int { return len(s.newer.offsets) + len(s.older.offsets) }
 
+// isFull reports whether no block may be added.
 func (g *generation) isFull() bool {
 	return g.liveBlocks >= maxLiveBlocks || len(g.blocks) == maxTotalBlocks
 }
 
+// fits reports whether the last block has space for a record of n bytes.
 func (g *generation) fits(n int) bool {
 	last := len(g.blocks) - 1
 	return last >= 0 && g.blocks[last].data != nil && len(g.blocks[last].data)+n <= 1<<blockBits
@@ -147,8 +149,8 @@ func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	return bytes.CutPrefix(g.from(offset), key)
 }
 
-// appendTask appends the parts of a task's key. It delimits each part, so that no key of a try is a
-// prefix of another.
+// appendTask appends the parts of a task's key, each with its length, so that no key is a prefix of
+// another key.
 func appendTask(b []byte, task sizing.TaskKey) []byte {
 	return packed.AppendText(packed.AppendText(packed.AppendText(b, task.Namespace), task.DAG), task.Task)
 }

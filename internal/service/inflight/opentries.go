@@ -13,7 +13,7 @@ import (
 // MaxUnschedulable is the number of a task's newest unschedulable allocations that OpenTries keeps.
 const MaxUnschedulable = 16
 
-// OpenTries tracks the granted tries of one task that have not ended, and the allocations
+// OpenTries tracks the granted tries of one task that have not ended, and the newest allocations
 // that were unschedulable. Restore derives both from the store after a restart. OpenTries is
 // safe for concurrent use. The zero value is empty.
 type OpenTries struct {
@@ -28,14 +28,15 @@ type unschedulable struct {
 	at   time.Time
 }
 
-// GuardFactor returns the guard's widening factor and the open kills.
+// GuardFactor returns the factor by which the guard widens grants (1 while it is inactive), and the open
+// kills.
 func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.guard.Factor(now), o.guard.OpenKills(now)
 }
 
-// AddGrant records that a first try was granted with a promised risk.
+// AddGrant records that a first try was granted with a promised risk, which excludes the guard's effect.
 func (o *OpenTries) AddGrant(try *sizing.TryKey, promised float64, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

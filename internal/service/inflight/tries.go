@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxKilledRuns bounds the killed runs in memory that were never reported as ended. An evicted run
+// maxKilledRuns bounds the killed runs in memory, which stay until a success is reported. An evicted run
 // needs a read of the store, but no prediction fails.
 const maxKilledRuns = 100_000
 
@@ -25,11 +25,11 @@ type Answer struct {
 	Static   sizing.Bytes // the static grant of a try whose memory follows a plan; 0 for other tries
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
-	Level    float64 // log peak that the cohort predicted; 0 if it did not answer
+	Level    float64 // log peak that the cohort predicted; 0 if the cohort did not answer
 	features packed.Reader
 }
 
-// Features decodes the features that the caller sent. They are nil if it sent none.
+// Features decodes the features that the caller sent; nil if the caller sent none.
 func (a *Answer) Features() sizing.Features { return a.features.Features() }
 
 // Request holds the static request and the cap of a caller. A zero field is unknown.
@@ -75,7 +75,7 @@ type Run struct {
 	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none
 	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
-	Request  Request
+	Request  Request              // of the killed tries
 	lastKill time.Time
 }
 
@@ -211,8 +211,7 @@ func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes) {
 	}
 }
 
-// KilledRun returns the run of a try like Run, but the zero Run, without a map, if no kill of the
-// run is known.
+// KilledRun is like Run, but returns the zero Run with a nil map if no kill of the run is known.
 func (t *Tries) KilledRun(try *sizing.TryKey) Run {
 	t.mu.Lock()
 	_, known := t.killed[runOf(try)]
@@ -223,7 +222,7 @@ func (t *Tries) KilledRun(try *sizing.TryKey) Run {
 	return t.Run(try)
 }
 
-// Run returns the run of a try. The caller owns the result and may add kills to it.
+// Run returns the run of a try. The caller owns the result and may add kills to its map.
 func (t *Tries) Run(try *sizing.TryKey) Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()

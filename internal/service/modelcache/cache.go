@@ -37,10 +37,10 @@ type Cache struct {
 	unknown     *Task         // returned for every task of a namespace that the cache does not know
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
-	isLoaded    atomic.Bool   // the first resync is complete
-	isStoreUp   atomic.Bool   // the last health check succeeded
+	isLoaded    atomic.Bool   // whether the first resync is complete
+	isStoreUp   atomic.Bool   // whether the last health check succeeded
 	freshness   freshness
-	watermark   atomic.Int64 // of the newest resync or poll; 0 before the first
+	watermark   atomic.Int64 // position in the store's changes of the newest resync or poll; 0 before the first
 	memory      memory
 
 	mu     sync.RWMutex
@@ -198,7 +198,8 @@ func (c *Cache) IsLoaded() bool { return c.isLoaded.Load() }
 // IsStoreUp reports whether the last health check succeeded.
 func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 
-// Staleness returns the time since the cache was last known to equal the store.
+// Staleness returns the time since the cache was last known to equal the store, or zero before the
+// first resync.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
 // sleep waits for d. It returns false if ctx ends first.

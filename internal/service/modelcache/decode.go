@@ -20,7 +20,7 @@ const (
 	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
 )
 
-// encodedModel stands for a stored model. This replica knows only its version.
+// encodedModel stands for a stored model of which this replica knows only the version.
 type encodedModel struct {
 	version atomic.Int64
 

@@ -7,8 +7,8 @@ import (
 
 // memory limits the bytes of decoded models and selects the least recently used model for
 // eviction. Its clock counts decoded models, so that all models that were used since the newest
-// decoding are equally recent. A prediction therefore needs one atomic load instead of a locked
-// list.
+// decoding are equally recent. A prediction therefore needs a few atomic operations instead of a
+// locked list.
 type memory struct {
 	limit int64 // in bytes; zero: no limit
 
@@ -20,8 +20,8 @@ type memory struct {
 	sizes map[*Task]int64 // bytes by task with a model in memory
 }
 
-// MemoryStats counts hits, misses and evictions of decoded models since the start, and their
-// current bytes.
+// MemoryStats counts hits, misses and evictions of decoded models since the start. Bytes is the current
+// size of the decoded models, and Limit the configured bound; zero: no limit.
 type MemoryStats struct {
 	Hits, Misses, Evictions int64
 	Bytes, Limit            int64

@@ -44,7 +44,7 @@ func (c *Cache) poll(ctx context.Context) {
 
 // applyChanges sets the versions of changed tasks, and reads the policies that differ. It returns
 // the tasks to refresh: tasks with a decoded model of another version, and deleted or renamed
-// tasks.
+// tasks. If the watermark is lower than since, the database was replaced, and applyChanges does nothing.
 func (c *Cache) applyChanges(ctx context.Context, since int64) (stale []sizing.TaskKey, watermark int64, err error) {
 	changed, err := c.store.ChangedSince(ctx, since)
 	if err != nil || changed.Watermark < since {

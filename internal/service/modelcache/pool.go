@@ -21,9 +21,9 @@ type pool struct {
 
 	mu       sync.Mutex
 	isLoaded bool                      // the shares of all tasks of the DAG were read
-	isStale  bool                      // another replica published a model
+	isStale  bool                      // a share may have changed, because a model was published
 	shares   map[string]taskmodel.Pool // by task id
-	sum      taskmodel.Pool
+	sum      taskmodel.Pool            // of all shares
 }
 
 // set replaces the share of a task; nil removes it.

@@ -117,7 +117,7 @@ func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
 	return c.refresh(ctx, key, false)
 }
 
-// refresh implements Refresh; with force it reloads the active model even if it is in use.
+// refresh implements Refresh. With force it also reloads an active model that is in use already.
 func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (err error) {
 	defer func() { // one task must not end the process that answers for all tasks
 		if r := recover(); r != nil {

@@ -15,10 +15,10 @@ type shapes struct {
 	loaded  atomic.Pointer[loadedShapes] // nil if none are learned yet
 }
 
-// loadedShapes are shapes with the classifier that predicts them; nil if none was stored.
+// loadedShapes are shapes with the classifier that predicts the shape of a task.
 type loadedShapes struct {
 	set        *taskmodel.Shapes
-	classifier *cohort.Shapes
+	classifier *cohort.Shapes // nil if none was stored
 }
 
 // set returns the newest shapes; nil if none are learned yet.

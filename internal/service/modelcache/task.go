@@ -37,7 +37,7 @@ type Task struct {
 	model       *taskmodel.Model        // nil if the task has no rows or the model is encoded; see Model
 	poolVersion uint64                  // version of the pool that the model uses
 	lastSeq     int64                   // newest row that the model had when it was installed
-	isLoading   bool                    // a refresh reads the store
+	isLoading   bool                    // whether a refresh reads the store now
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
 	outline     *taskmodel.Outline      // of the evicted model; nil if none was evicted
 	policy      sizing.Policy
@@ -95,10 +95,11 @@ func (t *Task) Shapes() (*taskmodel.Shapes, *cohort.Shapes) {
 // Policy returns the policy as it was set, without defaults. The caller holds the read lock.
 func (t *Task) Policy() sizing.Policy { return t.policy }
 
-// Ref identifies the published model. It is nil if no model is published or decoded.
+// Ref identifies the published model. It is nil if no model is published, or if the model is not decoded.
 func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 
-// IsDecoded reports whether the published model, if there is one, is in use.
+// IsDecoded reports whether the published model is decoded. It is true for a task without a published
+// model.
 func (t *Task) IsDecoded() bool { return t.encoded.Load() == nil }
 
 // WillLearn reports whether the model is decoded and does not contain the row yet. The caller
@@ -159,8 +160,8 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because
 // the refresh may have read the store before the row was committed. A later refresh reads the row
-// from the store. learn ignores a row that the model already contains, because a refresh may read
-// a row before this call.
+// from the store. learn ignores a row that the model already contains: a refresh may have read the row
+// before this call.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,7 +190,7 @@ func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	return m
 }
 
-// void removes a voided report from the tail and from the lower bounds of the model.
+// void removes a voided report from the tail, and its kill from the kills that the model remembers.
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries ends the tries in flight that a refresh found reported. tail are the rows since the row
-// seq of the training, and previousSeq is the newest row that was learned before; 0 if there was none,
-// and then restoreTries has read the outcomes of all tries.
+// updateTries ends the in-flight tries whose reports a refresh has read. The argument tail holds the rows
+// after seq, the newest row of the training. previousSeq is the newest row that was learned before the
+// refresh. It is 0 if there was none; then restoreTries has read the outcomes of all tries.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:

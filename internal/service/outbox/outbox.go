@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// FlushInterval is the time between writes. A crash loses at most the receipts of this time.
+	// FlushInterval is the time between writes. While the store is up, a crash loses about the receipts of
+	// this time.
 	FlushInterval = 100 * time.Millisecond
 	// RetryInterval is the pause after a failed write. Each attempt decodes a whole batch.
 	RetryInterval = time.Second
@@ -32,7 +33,7 @@ const (
 	// maxWait bounds the wait of a batch of predictions.
 	maxWait = 2 * time.Second
 
-	flushTimeout = 5 * time.Second
+	flushTimeout = 5 * time.Second // of one write, and of the last flush in all
 )
 
 // Outbox queues receipts until they are stored. Batches are never copied, so that the cost
@@ -43,11 +44,11 @@ type Outbox struct {
 
 	mu        sync.Mutex
 	batches   []*batch      // oldest first
-	isWriting bool          // batches[0] is being stored: it must not change
+	isWriting bool          // whether batches[0] is being stored; then it must not change
 	queued    int           // receipts in batches
 	dropped   int           // receipts dropped since the start
 	thinned   int           // receipts left out since the start, because no report will need them
-	isFailing bool          // the last write failed
+	isFailing bool          // whether the last write failed
 	written   chan struct{} // closed by the end of the next write; nil if no caller waits
 	free      sync.Pool     // empty *batch
 	flushMu   sync.Mutex    // one writer at a time keeps the order
