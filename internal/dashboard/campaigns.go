@@ -85,7 +85,7 @@ type ModelPredictions struct {
 	Version      int          `json:"version"`
 	Observations int          `json:"observations"` // training rows
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
-	Width        float64      `json:"width"` // median of the grant at the default risk target, over the grant at a risk of one half
+	Width        float64      `json:"width"` // median of the grant at the default risk target over the grant at a risk of 50 %
 	Unstated     int          `json:"runs_without_risk"`
 	Runs         int          `json:"runs"` // archived runs
 }

@@ -30,9 +30,9 @@ type RunTime struct {
 	Risk        float64             `json:"risk"`            // share of healthy runs that Suggested may stop
 	Suggested   float64             `json:"suggested_timeout_seconds"`
 	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
-	Probability *float64            `json:"timeout_probability"` // that a healthy run exceeds Timeout; nil if Timeout is unknown
+	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
-	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, over that of earlier runs
+	Drift       float64             `json:"drift"`               // median ratio to the prediction: newest runs over earlier runs
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
 	IsOutlier   bool                `json:"newest_is_outlier"`
 	Shapes      []RunTimeShape      `json:"shapes"`

@@ -24,7 +24,7 @@ type Task struct {
 	Memory     sizing.Quantiles `json:"memory"`  // of the peaks
 	Seconds    sizing.Quantiles `json:"seconds"` // of the durations
 	Realised   RiskSummary      `json:"realised"`
-	Ambiguity  string           `json:"ambiguity,omitempty"`   // describes runs with equal features and very different peaks; "" without such runs
+	Ambiguity  string           `json:"ambiguity,omitempty"`   // of equal features with very different peaks; "" for none
 	Quarantine []string         `json:"quarantined,omitempty"` // reports that wait for confirmation
 	Features   []string         `json:"features"`
 	Policy     PolicyForm       `json:"policy"`

@@ -53,7 +53,7 @@ type PlanSavings struct {
 	CPURuns      int      `json:"cpu_runs"` // replayed runs with CPU usage and a CPU request
 	StaticCPU    float64  `json:"static_core_hours"`
 	PlanCPU      float64  `json:"plan_core_hours"`
-	Short        *float64 `json:"short_share"` // share of the time in which a run used more than the planned CPU request; nil without CPURuns
+	Short        *float64 `json:"short_share"` // share of the time with a use above the planned request; nil without CPURuns
 }
 
 // Change returns how much less or more memory time plans take than static grants; "" if it is not known.

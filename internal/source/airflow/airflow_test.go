@@ -23,7 +23,7 @@ type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
-	As     string         `json:"as"` // "nobody" for a request without credentials
+	As     string         `json:"as"` // "" unless the request had no credentials
 	Status int            `json:"status"`
 	Answer json.RawMessage
 }
