@@ -15,18 +15,18 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// child is the running program. One goroutine forwards signals, reaps processes, samples
-// and writes drafts. So it needs no lock, and never signals a reaped process.
+// child is the running program. A single goroutine forwards signals, reaps processes, samples
+// and writes drafts. Therefore child needs no lock, and a reaped process is never signalled.
 type child struct {
 	pid     int
-	signals chan os.Signal
+	signals chan os.Signal // to forward
 	exited  chan os.Signal // SIGCHLD
 	meter   *meter         // nil without measurement
-	file    *message
+	file    *message       // the termination message
 }
 
-// measure runs the program and ends this process as the program ended. It returns only if it
-// could not create the process.
+// measure runs the program and ends this process as the program ended. It returns only if the
+// process of the program could not be created.
 func measure(path string, command []string, file *message) {
 	if c, err := start(path, command, file); err == nil {
 		exitLike(c.wait())
@@ -34,17 +34,17 @@ func measure(path string, command []string, file *message) {
 }
 
 // start runs the program with the streams, the directory and the environment of the
-// wrapper. It returns an error only if it could not create the process.
+// wrapper. It returns an error only if the process of the program could not be created.
 func start(path string, command []string, file *message) (*child, error) {
 	runtime.LockOSThread() // Pdeathsig depends on the thread that forks
 	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(25) // the minimum heap is 4 MB by default, and this program needs less than 1
+	debug.SetGCPercent(25) // reduces the minimum heap from 4 MB to 1 MB; the wrapper needs less
 	reserveThreads()
 	adoptOrphans()
 	c := &child{signals: make(chan os.Signal, 64), exited: make(chan os.Signal, 1), file: file}
 	signal.Notify(c.exited, syscall.SIGCHLD)
 	signal.Notify(c.signals, forwardedSignals()...)
-	c.guard(func() error {
+	c.protect(func() error {
 		var err error
 		c.meter, err = openMeter()
 		return err
@@ -66,11 +66,11 @@ func openMeter() (*meter, error) {
 	return newMeter(newTree(), true)
 }
 
-// draftEvery is the interval of drafts, which survive a kill of the whole container.
+// draftEvery is the interval of drafts: preliminary reports, which survive a kill of the whole container.
 const draftEvery = 10 * time.Second
 
-// wait returns the status of the program when it has ended. The kernel kills remaining
-// processes if this process is PID 1, and otherwise gives them another parent.
+// wait waits until the program has ended, and returns its status. If other processes remain when
+// the wrapper exits, the kernel kills them if the wrapper is PID 1, and gives them another parent otherwise.
 func (c *child) wait() syscall.WaitStatus {
 	started, drafted := time.Now(), time.Now()
 	cpu := ownCPU()
@@ -81,17 +81,17 @@ func (c *child) wait() syscall.WaitStatus {
 			number := s.(syscall.Signal)
 			_ = syscall.Kill(c.pid, number) // fails if the program has ended; reap follows
 			if number == syscall.SIGTERM {
-				c.guard(c.draft) // a SIGKILL may follow
+				c.protect(c.draft) // a SIGKILL may follow
 			}
 		case <-c.exited:
 			if status, hasEnded := c.reap(); hasEnded {
-				c.guard(func() error { return c.finish(status) })
+				c.protect(func() error { return c.finish(status) })
 				return status
 			}
 		case <-sampling.C:
-			c.guard(c.sample)
+			c.protect(c.sample)
 			if time.Since(drafted) >= draftEvery {
-				c.guard(c.draft)
+				c.protect(c.draft)
 				drafted = time.Now()
 			}
 			before := cpu
@@ -123,7 +123,7 @@ func (c *child) sample() error {
 	return c.meter.sample()
 }
 
-// draft writes a preliminary report. The next draft follows, so it ignores errors.
+// draft writes a preliminary report. It ignores errors, because the next draft follows.
 func (c *child) draft() error {
 	if c.meter != nil {
 		_ = c.file.draft(c.meter.report())
@@ -145,9 +145,9 @@ func (c *child) finish(status syscall.WaitStatus) error {
 	return c.file.final(r)
 }
 
-// guard protects the program from errors and panics of the wrapper: the first one ends the
-// measurement.
-func (c *child) guard(f func() error) {
+// protect protects the program from errors and panics of the wrapper: the first error or panic
+// ends the measurement.
+func (c *child) protect(f func() error) {
 	defer func() {
 		if recover() != nil {
 			c.meter = nil
@@ -158,6 +158,7 @@ func (c *child) guard(f func() error) {
 	}
 }
 
+// ownCPU returns the CPU time of the wrapper since its start; 0 if it is unknown.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -12,14 +12,15 @@ import (
 	"syscall"
 )
 
-// maxMessage is below the 4096 bytes that Kubernetes reads of a termination message.
+// maxMessage is the maximum length of a message in bytes. Kubernetes reads 4096 bytes of it.
 const maxMessage = 4095
 
 // combine adds a report to the program's own message, which it never changes:
 //
 //	no message .............. the report as one JSON object
 //	a JSON object ........... its members, then those of the report
-//	other JSON, or a peak ... no report: the reader expects only this message
+//	an object with a peak ... no report: the program measures itself
+//	other JSON .............. no report: the reader expects only this message
 //	text .................... the text, then the report on a separate line
 //
 // It downsamples the series until the result fits. If even the report without a series
@@ -51,8 +52,8 @@ func join(own []byte, fields []field) []byte {
 	}
 }
 
-// merge appends the fields that an object lacks. A program whose object has a peak measures
-// itself, so the object stays unchanged.
+// merge appends the fields that an object lacks. own is the text of the object. An object with a
+// peak stays unchanged.
 func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte {
 	if object[peakKey] != nil || object["memory_max"] != nil {
 		return own
@@ -79,7 +80,7 @@ func appendObject(before []byte, fields []field) []byte {
 // wrapper writes it in place and never replaces it.
 type message struct {
 	path    string
-	create  bool
+	create  bool   // create the file if it is missing
 	written []byte // content after the last write
 }
 
@@ -130,8 +131,8 @@ func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	return m.replace(file, old, text)
 }
 
-// replace writes from the first byte that differs, so it does not rewrite the program's
-// part. It restores the old content if the disk is full.
+// replace writes from the first byte that differs, so that a program's part at the beginning is
+// not rewritten. It restores the old content if the write fails, such as on a full disk.
 func (m *message) replace(file *os.File, old, text []byte) error {
 	same := 0
 	for same < min(len(old), len(text)) && old[same] == text[same] {

@@ -27,15 +27,15 @@ const cpuWindow = time.Second
 //	mark does not rise               peak = largest sample
 type meter struct {
 	usage usage
-	proc  bool // the source is the process tree, because there is no cgroup
+	proc  bool // usage is the process tree, because there is no readable cgroup
 	start time.Time
 	first cgroup.Reading // before the program started
 	last  cgroup.Reading
 
-	sampled int64 // bytes, the largest working set of a sample
-	marked  int64 // bytes, the largest peak from a rise of the mark
-	cores   float64
-	window  point // start of the current CPU window
+	sampled int64   // bytes, the largest working set of a sample
+	marked  int64   // bytes, the largest peak from a rise of the mark
+	cores   float64 // the largest CPU rate of a window
+	window  point   // start of the current CPU window
 	series  *series
 }
 
@@ -58,7 +58,7 @@ func (m *meter) sample() error {
 	return nil
 }
 
-// add adds a reading.
+// add adds a reading that was taken at a time since the start.
 func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)
@@ -98,7 +98,7 @@ func (m *meter) report() report {
 	}
 }
 
-// source names the origin of the peak.
+// source names the origin of the peak, as in report.source.
 func (m *meter) source() string {
 	switch {
 	case m.proc:

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// report has the measured usage of a run. Zero means that a value is unknown.
+// report has the measured usage of a run.
 type report struct {
-	memory   int64 // bytes, the best estimate
-	sampled  int64 // bytes, the largest sample
-	cores    float64
-	source   string // memory.peak, sampled or proc
-	kills    int64
+	memory   int64   // bytes, the best estimate of the peak; 0 if unknown
+	sampled  int64   // bytes, the largest sample; 0 if unknown
+	cores    float64 // the largest CPU rate; 0 if unknown
+	source   string  // of memory: memory.peak, sampled or proc
+	kills    int64   // OOM kills of processes during the run
 	duration time.Duration
 	exit     *int // nil while the program runs
 	series   *series
@@ -47,7 +47,8 @@ func (r report) fields(points int) []field {
 	return fields
 }
 
-// json returns the series as JSON. The first point covers 0 to step_seconds, and so on.
+// json returns the series as JSON. The first point covers 0 to step_seconds, the second
+// step_seconds to 2·step_seconds, and so on.
 func (s *series) json() string {
 	text := []byte(`{"step_seconds":` + decimal(s.step.Seconds(), 1) + `,"memory_mib":[`)
 	for i, slot := range s.slots {

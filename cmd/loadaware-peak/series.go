@@ -9,8 +9,8 @@ const (
 	firstStep = 100 * time.Millisecond
 )
 
-// series has the usage over time in at most 120 slots of equal width. A slot keeps its
-// maximum memory, so spikes survive. If the run exceeds the slots, each pair becomes one:
+// series has the usage over time in at most maxPoints slots of equal width. A slot keeps its
+// maximum memory, so spikes survive. If the run is longer than all slots, each pair of slots becomes one:
 //
 //	│2│9│3│3│  4 slots of 0.1 s   ─▶   │9│3│ │ │  of 0.2 s
 type series struct {
@@ -22,14 +22,14 @@ type series struct {
 // slot is one interval of a series.
 type slot struct {
 	memory int64         // bytes, the maximum
-	cpu    time.Duration // total until the end of the slot
+	cpu    time.Duration // from the start of the run until the end of the slot
 }
 
-// point is a sample at a time since the start.
+// point is a sample.
 type point struct {
-	at     time.Duration
-	memory int64
-	cpu    time.Duration
+	at     time.Duration // since the start
+	memory int64         // bytes
+	cpu    time.Duration // since the start
 }
 
 func newSeries() *series {
@@ -50,7 +50,7 @@ func (s *series) add(p point) {
 	s.last = p
 }
 
-// open starts the next slot, between the last point and the next.
+// open appends a slot. next is the point that is being added.
 func (s *series) open(next point) {
 	n := len(s.slots)
 	begin := time.Duration(n) * s.step
@@ -64,7 +64,7 @@ func (s *series) open(next point) {
 	s.slots = append(s.slots, slot{memory: memory})
 }
 
-// interpolateCPU returns the total CPU time at a time between the last point and the next.
+// interpolateCPU returns the CPU time from the start until at, a time between the last point and next.
 func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	if next.at <= s.last.at {
 		return next.cpu
@@ -73,7 +73,7 @@ func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	return s.last.cpu + time.Duration(share*float64(next.cpu-s.last.cpu))
 }
 
-// cores returns the CPU cores of each slot.
+// cores returns the mean CPU rate of each slot in cores.
 func (s *series) cores() []float64 {
 	cores := make([]float64, len(s.slots))
 	var before time.Duration
@@ -103,7 +103,7 @@ func mergePairs(slots []slot) []slot {
 	return half
 }
 
-// downsample returns the series with at most the given points.
+// downsample returns a copy of the series with at most the given number of points, at least 1.
 func (s *series) downsample(points int) *series {
 	fewer := &series{step: s.step, slots: append([]slot(nil), s.slots...), last: s.last}
 	for len(fewer.slots) > points {

@@ -10,9 +10,9 @@ import (
 	"unsafe"
 )
 
-// forwardedSignals returns all signals except signals that cannot be caught, signals that job
-// control sends to the whole process group, SIGURG (used by the Go runtime), 32 and 33
-// (used by glibc), and signals that the parent ignores.
+// forwardedSignals returns all signals except signals that cannot be caught, SIGCHLD (used by
+// wait), signals that job control sends to the whole process group, SIGURG (used by the Go
+// runtime), 32 and 33 (used by glibc), and signals that the parent ignores.
 func forwardedSignals() []os.Signal {
 	var all []os.Signal
 	for s := syscall.Signal(1); s <= 64; s++ {
@@ -30,8 +30,8 @@ func forwardedSignals() []os.Signal {
 
 const prSetChildSubreaper = 36 // prctl(2)
 
-// adoptOrphans makes this process the parent of orphaned descendants, which PID 1 always adopts. If
-// the kernel rejects the call, another process reaps the orphans.
+// adoptOrphans makes this process the parent of orphaned descendants. PID 1 adopts them without
+// this call. If the kernel rejects the call, another process reaps the orphans.
 func adoptOrphans() {
 	if os.Getpid() != 1 {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)

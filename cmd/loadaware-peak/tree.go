@@ -88,7 +88,7 @@ func (t *tree) stat(pid int) [][]byte {
 // ticksPerSecond is USER_HZ, which is 100 on every architecture that Go supports.
 const ticksPerSecond = 100
 
-// process returns the memory of one process in bytes, and its CPU time including ended
+// process returns the memory of one process in bytes, and its CPU time including its reaped
 // children (proc_pid_stat(5), fields 14 to 17).
 func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	if words := t.stat(pid); len(words) > 14 {
@@ -105,7 +105,8 @@ func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	return memory, cpu
 }
 
-// file returns the content of a file of /proc/PID; empty if the process has ended.
+// file returns the first 4 KiB of a file of /proc/PID; empty if the process has ended. The result is
+// valid until the next call.
 func (t *tree) file(pid int, name string) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
@@ -116,6 +117,7 @@ func (t *tree) file(pid int, name string) []byte {
 	return t.buf[:n]
 }
 
+// number parses a decimal number; 0 if text is none.
 func number(text []byte) int64 {
 	n, _ := strconv.ParseInt(string(text), 10, 64)
 	return n

@@ -52,24 +52,24 @@ func TestCampaignTakesOnlyRunsOfItsDAG(t *testing.T) {
 	require.Equal(t, 0, code, out+stderr)
 	const header = "dag_id,task_id,run_id,started_at,memory_max_bytes\n"
 	const pricing = "pricing,load,r1,2020-01-01T02:00:00Z,1000000000\n"
-	const umsatz = "umsatz,load,r2,2020-01-02T02:00:00Z,1000000000\n"
+	const sales = "sales,load,r2,2020-01-02T02:00:00Z,1000000000\n"
 	for name, args := range map[string][]string{
 		"register": {"register", "1", "-"},
 		"suggest":  {"suggest", "-", "--campaign", "1"},
 	} {
-		code, _, stderr = invoke(t, header+pricing+umsatz, append([]string{"campaign", "--url", server.url}, args...)...)
+		code, _, stderr = invoke(t, header+pricing+sales, append([]string{"campaign", "--url", server.url}, args...)...)
 		assert.Equal(t, 1, code, name)
-		assert.Contains(t, stderr, `register runs with campaign 1: -: line 3: the run "r2" is of DAG "umsatz", not of DAG "pricing"`, name)
+		assert.Contains(t, stderr, `register runs with campaign 1: -: line 3: the run "r2" is of DAG "sales", not of DAG "pricing"`, name)
 	}
-	code, out, stderr = invoke(t, header+umsatz+pricing, "campaign", "suggest", "-", "--dag", "pricing", "--url", server.url, "--campaign", "1")
+	code, out, stderr = invoke(t, header+sales+pricing, "campaign", "suggest", "-", "--dag", "pricing", "--url", server.url, "--campaign", "1")
 	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "registered 1 runs; 0 were")
 	code, out, stderr = invoke(t, header+pricing, "campaign", "register", "1", "-", "--url", server.url)
 	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "registered 0 runs; 1 were")
-	code, _, stderr = invoke(t, header+umsatz+pricing, "campaign", "suggest", "-", "--dag", "nope")
+	code, _, stderr = invoke(t, header+sales+pricing, "campaign", "suggest", "-", "--dag", "nope")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, `choose the runs of --dag: -: no row is of DAG "nope"; the rows are of pricing, umsatz`)
+	assert.Contains(t, stderr, `choose the runs of --dag: -: no row is of DAG "nope"; the rows are of pricing, sales`)
 }
 
 func TestSuggestReadsOtherColumns(t *testing.T) {

@@ -58,8 +58,8 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	return cfg
 }
 
-// findDatabaseToCheck returns the database to check, or "" if there is none. Without a
-// database it sets cmd.URL to the running server, unless --url names one.
+// findDatabaseToCheck returns the database to check, or "" if there is none; stop releases it. If
+// a server runs at --addr or on the data folder, it sets cmd.URL to this server, unless --url names one.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	if !cmd.HasDatabase() {

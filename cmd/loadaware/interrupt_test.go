@@ -30,6 +30,7 @@ type launchedProcess struct {
 	in io.WriteCloser
 }
 
+// launch starts a command of loadaware.
 func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	t.Helper()
 	p := &process{t: t, output: newTranscript()}

@@ -82,7 +82,7 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 		return cli.UsageErrorf("policy %s takes no field flags; use loadaware policy set", rest[0])
 	}
 	if err := fields.apply(&api.PolicyRequest{}); err != nil {
-		return err // before the first request
+		return err // an invalid flag, before the first request to the server
 	}
 	server, path := cmd.Server(), client.TaskPath(key, "policy")
 	var p api.Policy
@@ -111,7 +111,8 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 const maxNamedTasks = 5
 
 // noteUnreported prints a note if the server has no report of the task, because its ids may be
-// misspelt. A policy may precede the first run, so it is no error, and neither is a failure here.
+// misspelt. This is no error, because a policy may be set before the first run. If a request of
+// noteUnreported fails, it prints no note.
 func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
 	var profile api.TaskProfile
 	err := server.Call(ctx, http.MethodGet, client.TaskPath(key, ""), nil, &profile)
@@ -138,8 +139,8 @@ func noteUnreported(ctx context.Context, con cli.Console, server *client.Client,
 	fmt.Fprintf(con.Err, "note: the server has no report of task %s yet%s\n", key, others)
 }
 
-// change reads the policy, applies the flags and writes it back. An unknown task has the
-// default policy.
+// change reads the policy, applies the flags and writes it back. p receives the new policy. An
+// unknown task has the default policy.
 func (f *policyFlags) change(ctx context.Context, server *client.Client, path string, p *api.Policy) error {
 	var request api.PolicyRequest
 	err := server.Call(ctx, http.MethodGet, path, nil, p)
@@ -156,14 +157,14 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField names the flag of a field of the policy.
+// flagOfField maps the fields of a policy to their flags.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",
 }
 
 // nameFlags names the flags instead of the fields in the error of a rejected policy. before is the
-// policy until now.
+// policy before the request.
 func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	var problem *client.ProblemError
 	if !errors.As(err, &problem) || len(problem.Fields) == 0 {

@@ -90,12 +90,14 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	return render.RunTime(con.Out, &r)
 }
 
+// runTimePath returns the path of the run times of a task. It sets the namespace of query.
 func runTimePath(key sizing.TaskKey, query url.Values) string {
 	query.Set("namespace", key.Namespace)
 	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
 }
 
-// allRunTimes reads the run times of all tasks of a namespace. It omits tasks without any.
+// allRunTimes reads the run times of all tasks of a namespace. It omits tasks
+// without a run that has a duration.
 func allRunTimes(ctx context.Context, server *client.Client, namespace string, query url.Values) ([]api.RunTime, error) {
 	answers := []api.RunTime{}
 	for page := (url.Values{"limit": {"1000"}, "namespace": {namespace}}); ; {

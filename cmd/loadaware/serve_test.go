@@ -168,7 +168,7 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
 	var next, acked atomic.Int64
-	batches := make(chan [2]int, 10_000) // first report of a batch; 1 if it was acknowledged
+	batches := make(chan [2]int, 10_000) // number of the first report of a batch, and 1 if the batch was acknowledged
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	done := make(chan struct{})

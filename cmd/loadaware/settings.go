@@ -30,7 +30,7 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	return f
 }
 
-// request returns the settings as part of a request, and whether there are any.
+// request returns the settings as part of a request. given reports whether there are any.
 func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) {
 	if f.cmd.Given("risk") {
 		s.RiskTarget = f.risk
@@ -82,7 +82,8 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 	return p, nil
 }
 
-// flagTexts returns for each field of a policy the flag that sets it, with its value if it is given.
+// flagTexts returns the flag of each field of a policy, with the value of the flag if it is given. flags
+// maps the fields to the names of their flags.
 func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	texts := map[string]string{}
 	for field, name := range flags {
@@ -104,7 +105,7 @@ func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
 	return strings.Join(all, "; ")
 }
 
-// flagOfSetting names the flag of a field of the policy in a replay.
+// flagOfSetting maps the fields of a policy to their flags in a replay.
 var flagOfSetting = map[string]string{
 	"risk_target": "risk", "floor_bytes": "floor", "cap_bytes": "cap", "max_lifts": "max-lifts", "bin_edges_bytes": "bins",
 }

@@ -46,7 +46,7 @@ func train(ctx context.Context, con cli.Console, args []string) error {
 	return process.Run(ctx)
 }
 
-// trainTimeout limits the training of one task, like the server does.
+// trainTimeout limits the training of one task. The server has the same limit.
 const trainTimeout = 10 * time.Minute
 
 // trainTask trains one task on a server.

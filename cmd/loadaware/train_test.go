@@ -85,8 +85,8 @@ func TestTrainerStopsWithServer(t *testing.T) {
 
 func TestTrainerHasLowerPriority(t *testing.T) {
 	server, trainer := startTrained(t)
-	// The lowest value of all threads: the one that started the trainer may be the server's first
-	// thread, which then stays idle at the trainer's priority.
+	// nice returns the lowest nice value of the threads of a process. The thread of the server that
+	// started the trainer may have the trainer's priority.
 	nice := func(pid int) int {
 		raw, err := exec.Command("ps", "-L", "-o", "ni=", "-p", strconv.Itoa(pid)).Output()
 		require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 // -X main.buildVersion=…, which `make build` and `make dist` do.
 var buildVersion string
 
-// buildRevision is the commit of a build with -buildvcs=false, which does not record it. The bytes
-// of such a build do not depend on files outside the commit. The linker sets it.
+// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records no
+// commit. The bytes of such a build depend only on the files of the commit. The linker sets it.
 var buildRevision string
 
 // currentVersion returns the version of this build, without the v of the module's version; "" if it is unknown.

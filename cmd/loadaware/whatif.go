@@ -84,8 +84,8 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	return render.WhatIf(con.Out, answer)
 }
 
-// replayedSettings returns the settings of the flags, unless none is given, and the settings of the
-// curve.
+// replayedSettings returns the settings to replay: those of the flags, if a flag is given, and with
+// withCurve one for each of curveTargets.
 func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettings, error) {
 	if _, err := flags.policy(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettin
 func replay(ctx context.Context, con cli.Console, server *client.Client, request *api.WhatIfRequest) (*api.WhatIf, error) {
 	var answer api.WhatIf
 	if err := server.Call(ctx, http.MethodPost, "/whatif", request, &answer); err != nil {
-		return nil, err // it says what to do, also if the task is known and has no run to replay
+		return nil, err // the error gives advice, also if a known task has no run to replay
 	}
 	bar := progressbar.NewOptions(100, progressbar.OptionSetDescription("replaying"),
 		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)), progressbar.OptionClearOnFinish())

@@ -21,6 +21,8 @@ func TestBallastIsNotResident(t *testing.T) {
 	assert.Less(t, increase, ballastSize/4)
 }
 
+// touchArena makes 64 MiB resident, and frees them when it returns.
+//
 //go:noinline
 func touchArena() {
 	used := make([]byte, 64<<20)

@@ -74,7 +74,8 @@ func IsSupervised() bool {
 	return err == nil && pid == os.Getppid()
 }
 
-// trainerCommand returns the command of the trainer process. It does not inherit tokens.
+// trainerCommand returns the command of the trainer process. The process does not inherit the bearer
+// tokens, the session key and the read replica of the server.
 func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")
@@ -87,7 +88,7 @@ func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context
 	}
 }
 
-// executable returns the path of this program; on Linux it works even if the file was
+// executable returns the path of this program. On Linux the path works even if the file was
 // replaced.
 func executable() string {
 	const self = "/proc/self/exe"

@@ -36,22 +36,22 @@ func readMounts(root string) (mountTable, error) {
 	if err != nil {
 		return mountTable{}, err
 	}
-	p := mountTable{root: root, paths: map[string]string{}}
+	table := mountTable{root: root, paths: map[string]string{}}
 	for line := range strings.Lines(string(groups)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
 		for controller := range strings.SplitSeq(parts[1], ",") {
-			p.paths[controller] = parts[2]
+			table.paths[controller] = parts[2]
 		}
 	}
 	for line := range strings.Lines(string(mounts)) {
 		if m, ok := parseMount(line); ok {
-			p.mounts = append(p.mounts, m)
+			table.mounts = append(table.mounts, m)
 		}
 	}
-	return p, nil
+	return table, nil
 }
 
 // parseMount parses a line of mountinfo (proc(5)). Before the dash, the fourth field is the root of

@@ -43,9 +43,9 @@ const secretHint = "; prefer the environment, because the list of processes show
 
 // Option is a flag that several commands share.
 type Option struct {
-	field     *string
-	Env, help string
-	Flag      string // name of the flag, if it differs from the name of the option
+	field     *string // of the configuration
+	Env, help string  // Env is the environment variable
+	Flag      string  // name of the flag, if it differs from the name of the option
 }
 
 // Command is the command line of a subcommand: its flags, and the configuration that they set.
@@ -53,7 +53,7 @@ type Command struct {
 	config.Config
 	*flag.FlagSet
 	usage string
-	Envs  map[string]string // environment variable of each flag
+	Envs  map[string]string // environment variables by flag
 }
 
 // New returns the command line of a subcommand with the named options. The subcommand may define
@@ -72,7 +72,7 @@ func New(name, usage string, optionNames ...string) *Command {
 }
 
 // ParseArgs reads the environment and the flags, and returns the other arguments. Flags may be
-// before, between and after them.
+// before, between and after the other arguments.
 func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
 	if err := envconfig.Process("loadaware", &cmd.Config); err != nil {
 		return nil, UsageErrorf("parse the environment: %v", err)
@@ -97,7 +97,8 @@ func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
 	}
 }
 
-// SetHelpDefault sets the default in the help of flags whose value means nothing unless they are given.
+// SetHelpDefault sets the default that the help shows for flags. It is for flags whose value counts only
+// if they are given.
 func (cmd *Command) SetHelpDefault(text string, flags ...string) {
 	for _, name := range flags {
 		cmd.Lookup(name).DefValue = text
@@ -120,7 +121,7 @@ func (cmd *Command) ServerGiven() bool {
 // help prints every flag with its default and its environment variable.
 func (cmd *Command) help(w io.Writer) {
 	usage := strings.TrimSpace(cmd.usage)
-	if !strings.HasPrefix(cmd.usage, "\n") { // the command has arguments or flags
+	if !strings.HasPrefix(cmd.usage, "\n") { // usage begins with the arguments
 		usage = " " + usage
 	} else {
 		usage = "\n\n" + usage

@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/importer"
 )
 
-// Subcommand is a command below loadaware, or below one of its commands.
+// Subcommand is a command of loadaware, such as import, or of one of its commands, such as experiment run.
 type Subcommand struct {
 	Name, Summary string
 	Run           func(ctx context.Context, con Console, args []string) error

@@ -49,7 +49,7 @@ func ExplainNotFound(err error) error {
 	return err
 }
 
-// TextOrNil returns nil for an empty text, which the API omits.
+// TextOrNil returns nil for an empty text, so that the request omits the field.
 func TextOrNil(text string) *string {
 	if text == "" {
 		return nil

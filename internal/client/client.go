@@ -1,8 +1,7 @@
 // Package client sends requests to a running loadaware server.
 //
 // It converts between the types of sizing and the JSON of the API, and retries while a
-// server is unavailable. It does not import package cli; its errors name the flags
-// of the command.
+// server is unavailable. Its errors name flags of the commands, such as --url.
 package client
 
 import (
@@ -109,7 +108,6 @@ func TaskPath(task sizing.TaskKey, resource string) string {
 // unavailableError is an error after which a retry may succeed.
 type unavailableError struct{ cause error }
 
-// Error implements error.
 func (e *unavailableError) Error() string { return e.cause.Error() }
 func (e *unavailableError) Unwrap() error { return e.cause }
 
@@ -196,10 +194,10 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 
 // ProblemError is an error response of the server.
 type ProblemError struct {
-	Server string
-	Status int
-	Detail string // empty if the response has no detail
-	Fields []sizing.FieldError
+	Server string              // URL
+	Status int                 // HTTP status
+	Detail string              // empty if the response has no detail
+	Fields []sizing.FieldError // invalid fields of the request
 }
 
 // newProblemError reads the detail of a problem+json response, if it is one.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ParseFeatures parses FEATURE=VALUE arguments into a JSON object.
+// ParseFeatures parses FEATURE=VALUE arguments into a JSON object; nil without arguments.
 func ParseFeatures(args []string) (json.RawMessage, error) {
 	features := map[string]any{}
 	for _, arg := range args {
@@ -57,7 +57,7 @@ func parseFeature(text string) (any, error) {
 	return text, nil // such as a date
 }
 
-// parseDecimal parses a number. It returns an infinity for a number out of range.
+// parseDecimal parses a number. For a number out of range it returns an infinity and false.
 func parseDecimal(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil

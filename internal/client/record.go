@@ -17,7 +17,7 @@ import (
 // MaxBatch is the maximum number of observations in one request of POST /observe/batch.
 const MaxBatch = 10_000
 
-// Record sends observations with POST /observe/batch and returns one result for each.
+// Record sends observations with POST /observe/batch and returns one result for each, in their order.
 func (c *Client) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.RecordResult, error) {
 	request := api.ObserveBatchRequest{Observations: make([]json.RawMessage, len(observations))}
 	for i := range observations {
@@ -84,7 +84,7 @@ func rejection(p *api.Problem, position string) error {
 // ContradictionError means that an observation contradicts an earlier report of the same
 // try in one field.
 type ContradictionError struct {
-	Field string
+	Field string // name in the API, such as memory_max_bytes
 	error
 }
 

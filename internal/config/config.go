@@ -21,33 +21,33 @@ import (
 // Config has all settings of the environment. Every variable begins with LOADAWARE_ except
 // DATABASE_URL and DATABASE_REPLICA_URL, which platforms set, and the variables of OpenTelemetry.
 type Config struct {
-	Addr         string        `envconfig:"ADDR"`
-	AdminAddr    string        `envconfig:"ADMIN_ADDR"`
-	Data         string        `envconfig:"DATA"`
-	DatabaseURL  string        `envconfig:"DATABASE_URL"`
+	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
+	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // of /metrics and /debug/pprof; "": none
+	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL
+	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
 	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
-	Tokens       string        `envconfig:"TOKENS"`
-	TokensFile   string        `envconfig:"TOKENS_FILE"`
-	TLSCert      string        `envconfig:"TLS_CERT"`
-	TLSKey       string        `envconfig:"TLS_KEY"`
-	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`
-	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`
+	Tokens       string        `envconfig:"TOKENS"`               // grants with hashed tokens, separated by commas
+	TokensFile   string        `envconfig:"TOKENS_FILE"`          // used if Tokens is empty
+	TLSCert      string        `envconfig:"TLS_CERT"`             // file; "": no TLS
+	TLSKey       string        `envconfig:"TLS_KEY"`              // file
+	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`        // file; "": callers need no certificate
+	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // of clients
 	LogLevel     slog.Level    `envconfig:"LOG_LEVEL"`
 	LogFormat    LogFormat     `envconfig:"LOG_FORMAT"`
 	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may contain a token
-	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`
-	Background   bool          `envconfig:"BACKGROUND_TRAINING"` // train tasks that have new reports
-	Similar      bool          `envconfig:"SIMILAR_TASKS"`       // size tasks without history by similar tasks
-	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`
-	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"` // bound on decoded models; 0: none
+	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`               // between parameter searches; 0: none
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"`        // train tasks that have new reports
+	Similar      bool          `envconfig:"SIMILAR_TASKS"`              // size tasks without history by similar tasks
+	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                 // that a model grants; 0: none
+	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`               // bound on decoded models; 0: none
 	Keep         RetentionAges `envconfig:"KEEP"`
 	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`
-	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"`
+	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"` // of one core for one hour
 	Currency     string        `envconfig:"PRICE_CURRENCY"`
 	UI           Pages         `envconfig:"UI"`
-	URL          string        `envconfig:"URL"`
-	Token        string        `envconfig:"TOKEN"`
+	URL          string        `envconfig:"URL"`   // server of the commands; "": the server at Addr
+	Token        string        `envconfig:"TOKEN"` // bearer token of the commands
 
 	AirflowURL      string `envconfig:"AIRFLOW_URL"`
 	AirflowUser     string `envconfig:"AIRFLOW_USER"`
@@ -79,8 +79,8 @@ func Defaults() Config {
 	}
 }
 
-// defaultModelMemory returns a quarter of the container's memory, because training, requests and
-// the headroom of the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
+// defaultModelMemory returns a quarter of limit, the memory limit of the container, because training,
+// requests and the headroom of the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
 func defaultModelMemory(limit int64) MemoryAmount {
 	if limit <= 0 {
 		return MemoryAmount(sizing.GiB)
@@ -156,7 +156,7 @@ func (c *Config) AccessTokens() ([]auth.Token, *auth.FirstToken, error) {
 }
 
 // Prometheus returns the configuration of a client that sends at most perSecond queries
-// per second; 0 means no limit.
+// per second; 0 means the default.
 func (c *Config) Prometheus(perSecond float64) prometheus.Config {
 	return prometheus.Config{
 		URL: c.PrometheusURL, Token: c.PrometheusToken, Namespace: c.PrometheusNamespace, Container: c.PrometheusContainer,

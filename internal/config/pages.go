@@ -20,7 +20,8 @@ type Pages struct {
 	ProxyAdmins    UserNames    `envconfig:"PROXY_ADMINS"`    // users of the proxy who may change everything
 }
 
-// Proxy returns the header that names the user of a page, and the peers that may send it.
+// Proxy returns the header that names the user of a page, the peers that may send it, and the admins;
+// zero without these settings. hasTokens reports whether the server has bearer tokens.
 func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 	switch {
 	case p.ProxyHeader == "" && len(p.ProxyNetworks) == 0 && len(p.ProxyAdmins) == 0:

@@ -27,8 +27,8 @@ type pageRequest struct {
 }
 
 // identify returns a request with the grants of its caller: none if the caller is unknown. Programs
-// send a bearer token, browsers a cookie, and a trusted proxy names its user. The cookie precedes the
-// user, so that a user who may only read can sign in with the token of an admin.
+// send a bearer token, browsers a cookie, and a trusted proxy names its user. The cookie takes
+// precedence over the proxy, so that a user who may only read can sign in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	v := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
 	if cookie, err := r.Cookie(cookieName); err == nil && len(v.grants) == 0 {
@@ -44,7 +44,8 @@ func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	return v
 }
 
-// formOwner identifies the session or the user of the forms of a page. No session contains a space.
+// formOwner returns the owner of the CSRF tokens in the forms of a page: the session, or the user of
+// the proxy. The two cannot be equal, because no session contains a space.
 func (v *pageRequest) formOwner() string {
 	if v.user != "" {
 		return "user " + v.user
@@ -52,8 +53,10 @@ func (v *pageRequest) formOwner() string {
 	return v.session
 }
 
-// originProblem returns why a request is rejected that a browser sends for a page of another origin;
-// "" if it is accepted. A proxy adds its header to such requests too, unlike a browser its cookie.
+// originProblem returns why a request is rejected as cross-origin: a browser sent it for a page of
+// another origin. It returns "" if the request is accepted. The user of a proxy needs a check of its
+// own, because the proxy adds its header to such requests, while a browser does not add its cookie.
+// hasSideEffect reports whether the request changes stored data.
 func (d *Dashboard) originProblem(v *pageRequest, r *http.Request, hasSideEffect bool) string {
 	if v.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {
 		return "cross-origin request: a browser sent it for a page of another origin; open the address directly"
@@ -120,7 +123,7 @@ const maxForm = 64 << 10
 // crossOrigin rejects forms of pages of other origins (Sec-Fetch-Site and Origin).
 var crossOrigin = http.NewCrossOriginProtection()
 
-// act returns the handler of a form of admins that changes stored data.
+// act returns the handler of a form that changes stored data. Only admins may send the form.
 func (d *Dashboard) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := d.identify(r)
@@ -165,8 +168,8 @@ var errSignedOut = &auth.ForbiddenError{Detail: "session: missing or expired; si
 
 // SignIn is the page with the form for a token.
 type SignIn struct {
-	Next  string `json:"next"`
-	Wrong bool   `json:"wrong"`
+	Next  string `json:"next"`  // address of the page to show after the sign-in
+	Wrong bool   `json:"wrong"` // the token was rejected
 }
 
 // askToSignIn redirects a browser to the sign-in form, and answers 401 to a program.
@@ -224,7 +227,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// signOut ends the session of a browser.
+// signOut deletes the session cookie of a browser.
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	v := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -245,7 +248,7 @@ func (d *Dashboard) cookie(r *http.Request, value string, age time.Duration) *ht
 }
 
 // localAddress returns an address of these pages unchanged, and the address of the overview for any
-// other, so that the sign-in form does not redirect to other sites.
+// other address, so that the sign-in form does not redirect to other sites.
 func (d *Dashboard) localAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || strings.ContainsAny(address, "\\\r\n\t") || !strings.HasPrefix(u.Path, d.cfg.Prefix+Root+"/") || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") {

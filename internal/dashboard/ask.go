@@ -32,12 +32,12 @@ type AskField struct {
 	Name    string   `json:"name"`
 	Value   string   `json:"value"`
 	Choices []string `json:"choices,omitempty"` // known categories
-	IsText  bool     `json:"-"`
+	IsText  bool     `json:"-"`                 // the feature is a category
 }
 
 const (
 	featurePrefix = "f." // of the parameters of features
-	maxChoices    = 100
+	maxChoices    = 100  // known categories of a feature that the form offers
 )
 
 // ask explains the answer for the features of the query, or for the features of the newest try if
@@ -89,7 +89,8 @@ func (d *Dashboard) ask(v *pageRequest) (*view, error) {
 }
 
 // addField adds a field of the schema to the form and, if it has a value, to the features. A schema may
-// have a name twice, with values of two kinds.
+// have a name twice, with values of two kinds; the form has the first of them. newest has the values of
+// the newest try.
 func (a *Ask) addField(v *pageRequest, field *sizing.Field, newest, features sizing.Features) {
 	if slices.ContainsFunc(a.Fields, func(f AskField) bool { return f.Name == field.Name }) {
 		return

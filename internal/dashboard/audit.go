@@ -14,21 +14,21 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Audit is the page of changes.
+// Audit is the page of the audit trail.
 type Audit struct {
 	Namespace string       `json:"namespace,omitempty"`
 	DagID     string       `json:"dag_id,omitempty"`
 	TaskID    string       `json:"task_id,omitempty"`
 	Entries   []AuditEntry `json:"entries"` // newest first
 
-	Next string `json:"-"`
+	Next string `json:"-"` // address of the older entries; "" if there are none
 }
 
 // AuditEntry is one change.
 type AuditEntry struct {
 	ID        int64          `json:"id"`
 	At        time.Time      `json:"at"`
-	Who       string         `json:"who"`
+	Who       string         `json:"who"` // identity of the caller
 	Action    string         `json:"action"`
 	Namespace string         `json:"namespace"`
 	DagID     string         `json:"dag_id"`
@@ -83,8 +83,8 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
 }
 
-// auditEntries returns the newest entries of tasks that the caller may see. It returns one more than
-// a page has if there is a next page.
+// auditEntries returns the newest entries of tasks that the caller may see: auditRows+1 of them if there
+// is a next page, and at most auditRows otherwise.
 func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
 	for {
 		entries, err := d.svc.Audit(ctx, filter, auditRows+1)
@@ -138,7 +138,7 @@ func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
 // policyField is a field of a policy with its name in the API, and its value as a person types it.
 type policyField struct{ name, value string }
 
-// policyFields lists the fields of a policy. A field that is not set is none or default.
+// policyFields lists the fields of a policy. The value of a field that is not set is "none" or "default".
 func policyFields(p *sizing.Policy) []policyField {
 	number := func(v float64) string {
 		if v == 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // cache has the results of the queries of pages, so that these queries take a bounded share of the
-// database's time: a result stays fresh for relativeAge times the duration of its query. After that
-// a slow query runs again in the background, and its page shows the previous result.
+// database's time: a result stays fresh for relativeAge times the duration of its query, at most for
+// maxAge. After that a slow query runs again in the background, and its page shows the previous result.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -32,7 +32,7 @@ type cacheEntry struct {
 const (
 	relativeAge = 20                    // a value is fresh for this multiple of the duration of its query
 	maxAge      = time.Minute           // but at most for this time
-	staleAge    = 10 * time.Minute      // no page shows an older value
+	staleAge    = 10 * time.Minute      // lookup returns no older value
 	slowQuery   = 50 * time.Millisecond // a faster query runs in the foreground
 	maxEntries  = 256
 	maxQuery    = 2 * time.Minute // of a query in the background
@@ -78,8 +78,8 @@ func cached[T any](ctx context.Context, c *cache, key string, read func(context.
 	return value, nil
 }
 
-// cachedIfRead returns the value of a key like cached. Before the first read has ended it does not wait, but
-// returns false and lets the read run in the background.
+// cachedIfRead returns the value of a key like cached. If there is no value, or one older than staleAge,
+// it does not wait: it starts the read in the background and returns false.
 func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (value T, isRead bool, err error) {
 	e, version := c.entry(key)
 	c.mu.Lock()
@@ -99,7 +99,8 @@ type valueInState[T any] struct {
 	value T
 }
 
-// cachedInState returns the value of a key, however old it is, unless the state of the data has changed since.
+// cachedInState returns the value of a key, however old it is, if it was read in the same state of the
+// data. Otherwise it reads the value. state identifies the data on which the value depends.
 func cachedInState[T any](ctx context.Context, c *cache, key, state string, read func(context.Context) (T, error)) (value T, err error) {
 	e, version := c.entry(key)
 	select {
@@ -144,7 +145,7 @@ func (c *cache) lookup(e *cacheEntry) (value any, state int) {
 	return e.value, usable
 }
 
-// refresh reads a value in the background, unless that happens already.
+// refresh reads a value in the background, unless another read of the entry is running.
 func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read func(context.Context) (any, error)) {
 	select {
 	case e.reading <- struct{}{}:
@@ -170,8 +171,8 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 // Refresh makes the pages read everything again, after a change that they must show at once.
 func (d *Dashboard) Refresh() { d.cache.clear() }
 
-// isEmpty reports whether a list has no row. Such a list is never cached: it is read quickly, and the
-// first page after an import must not show an old one.
+// isEmpty reports whether a list has no row. An empty list is never cached: its query is fast, and the
+// first page after an import must not show an empty list.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case *taskList:
@@ -194,7 +195,8 @@ func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	}
 }
 
-// entry returns the entry of a key. It drops the oldest one if there are too many.
+// entry returns the entry of a key, which it adds if it is missing. If there are maxEntries, it removes
+// the oldest first.
 func (c *cache) entry(key string) (e *cacheEntry, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

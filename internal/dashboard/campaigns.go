@@ -13,7 +13,7 @@ import (
 // Campaigns is the page of the profiling campaigns.
 type Campaigns struct {
 	Rows []CampaignRow `json:"campaigns"` // newest first
-	Next string        `json:"-"`
+	Next string        `json:"-"`         // address of the older campaigns; "" if there are none
 }
 
 // CampaignRow is one campaign.
@@ -22,19 +22,19 @@ type CampaignRow struct {
 	Name      string     `json:"name"`
 	Namespace string     `json:"namespace"`
 	DagID     string     `json:"dag_id"`
-	Runs      int        `json:"runs"`
+	Runs      int        `json:"runs"` // registered runs
 	Profiled  int        `json:"profiled"`
 	Failed    int        `json:"failed"`
-	Active    int        `json:"active"`
+	Active    int        `json:"active"` // being deployed, run or profiled
 	Hourly    int        `json:"profiled_last_hour"`
-	Progress  float64    `json:"progress"` // share of the runs that are profiled
-	Started   int        `json:"started_runs"`
-	GBHours   float64    `json:"used_gbh"`
-	MaxRuns   int        `json:"budget_runs,omitempty"`
-	MaxGBH    float64    `json:"budget_gbh,omitempty"`
-	Until     *time.Time `json:"budget_until,omitempty"`
-	State     string     `json:"state"` // running, done, paused or stopped
-	Stopped   string     `json:"stopped,omitempty"`
+	Progress  float64    `json:"progress"`               // share of the runs that are profiled
+	Started   int        `json:"started_runs"`           // DAG runs, repeated attempts included
+	GBHours   float64    `json:"used_gbh"`               // used part of the budget: allocated GB·h
+	MaxRuns   int        `json:"budget_runs,omitempty"`  // 0: any number
+	MaxGBH    float64    `json:"budget_gbh,omitempty"`   // 0: any amount
+	Until     *time.Time `json:"budget_until,omitempty"` // nil: any time
+	State     string     `json:"state"`                  // running, done, paused or stopped
+	Stopped   string     `json:"stopped,omitempty"`      // why the campaign is stopped
 	CreatedAt time.Time  `json:"created_at"`
 	CreatedBy string     `json:"created_by"`
 	URL       string     `json:"-"`
@@ -49,7 +49,7 @@ type CampaignPage struct {
 	States   []CampaignState `json:"states"`
 	Failures []FailedRun     `json:"failures"` // newest first
 	Learned  []LearnedTask   `json:"learned"`  // by task
-	IsAdmin  bool            `json:"-"`
+	IsAdmin  bool            `json:"-"`        // the caller may pause and resume the campaign
 	TasksURL string          `json:"-"`
 }
 
@@ -83,11 +83,11 @@ type LearnedTask struct {
 // ModelPredictions summarises the predictions of one version of a model for archived runs.
 type ModelPredictions struct {
 	Version      int          `json:"version"`
-	Observations int          `json:"observations"`
+	Observations int          `json:"observations"` // training rows
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
-	Width        float64      `json:"width"` // grant at the default risk target over the grant at a risk of one half
+	Width        float64      `json:"width"` // median of the grant at the default risk target over the grant at a risk of 50 %
 	Unstated     int          `json:"runs_without_risk"`
-	Runs         int          `json:"runs"`
+	Runs         int          `json:"runs"` // archived runs
 }
 
 const campaignsPerPage = 50
@@ -117,7 +117,7 @@ func (d *Dashboard) campaigns(v *pageRequest) (*view, error) {
 	return &view{Title: "Campaigns", Nav: "Campaigns", Template: "campaigns", Page: page, Table: func() ([]string, [][]string) { return campaignsTable(page.Rows) }}, nil
 }
 
-// idParam returns a positive id of the query; 0 if it is not given.
+// idParam returns a positive id of the query, or of the form of a POST; 0 if it is not given.
 func idParam(v *pageRequest, name string) (int64, error) {
 	text := v.query.Get(name)
 	if v.Method != "GET" && v.Method != "HEAD" {

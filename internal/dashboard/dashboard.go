@@ -82,7 +82,7 @@ func New(svc *service.Service, cfg Config) *Dashboard {
 	return d
 }
 
-// readers are the roles, besides admin, that may see pages.
+// The roles, besides admin, that may see pages.
 var (
 	readers         = []auth.Role{auth.RolePredict, auth.RoleObserve}
 	campaignReaders = append(slices.Clone(readers), auth.RoleCampaign)

@@ -21,7 +21,7 @@ const profilesPerQuery = 1000
 type TaskRow struct {
 	report.Task
 	Mode     sizing.Mode `json:"mode"`
-	LastSeen *time.Time  `json:"last_seen"`
+	LastSeen *time.Time  `json:"last_seen"`     // nil without a report
 	Version  int         `json:"model_version"` // 0 without a model
 	Owner    string      `json:"owner,omitempty"`
 }
@@ -83,7 +83,7 @@ func (d *Dashboard) owners(ctx context.Context, grants auth.Grants) (map[sizing.
 	return d.ownersOf(ctx, namespace)
 }
 
-// ownersOf returns the owners of the tasks of a namespace.
+// ownersOf returns the owners of the tasks of a namespace; of all namespaces if it is empty.
 func (d *Dashboard) ownersOf(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
 	return cached(ctx, d.cache, fmt.Sprintf("owners %q", namespace), func(ctx context.Context) (map[sizing.TaskKey]string, error) {
 		return d.svc.Owners(ctx, namespace)
@@ -159,7 +159,7 @@ func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.Sa
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead returns the same sums, or nil while they are read for the first time.
+// sumsIfRead returns the same sums as sums. If they are not cached, it starts to read them and returns nil.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err
@@ -198,8 +198,8 @@ const maxRisks = 200
 type riskSource struct {
 	report.Source
 	cache        *riskCache
-	observations map[sizing.TaskKey]int
-	reads        int
+	observations map[sizing.TaskKey]int // number of observations of each task
+	reads        int                    // of risks, at most maxRisks
 }
 
 // source returns a source of reports that takes the realised risks of tasks from c.

@@ -24,20 +24,20 @@ type Forecast struct {
 	Missing     string              `json:"missing,omitempty"` // why there is no forecast
 	Median      float64             `json:"median_seconds"`
 	P95         float64             `json:"p95_seconds"`
-	PastRuns    int                 `json:"past_runs"`
-	Peak        sizing.Bytes        `json:"memory_peak_bytes"`
+	PastRuns    int                 `json:"past_runs"`         // that correct P95
+	Peak        sizing.Bytes        `json:"memory_peak_bytes"` // median of the largest granted memory at one time
 	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"`
 	UpdatedAt   *time.Time          `json:"structure_updated_at"`
-	Tasks       []ForecastTask      `json:"tasks"` // by start
-	Unknown     []string            `json:"unknown_tasks"`
-	IsTruncated bool                `json:"-"`
+	Tasks       []ForecastTask      `json:"tasks"`         // by start
+	Unknown     []string            `json:"unknown_tasks"` // without a known run time; they count as 0 s
+	IsTruncated bool                `json:"-"`             // the HTML table omits later tasks
 
 	Footprint chart.Figure `json:"-"`
 	DAGs      []string     `json:"-"` // to choose from
 	Base      string       `json:"-"` // URL of the API
 }
 
-// ForecastTask is one task of the run. X and Width place its bar, in percent of the run.
+// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the longest time.
 type ForecastTask struct {
 	TaskID    string       `json:"task_id"`
 	Start     float64      `json:"start_seconds"`

@@ -68,7 +68,7 @@ func memory(v any) string {
 	return b.Approx()
 }
 
-// exact formats an amount as a Kubernetes quantity, "" for none.
+// exact formats an amount as a Kubernetes quantity; "" for 0.
 func exact(b sizing.Bytes) string {
 	if b == 0 {
 		return ""
@@ -76,7 +76,7 @@ func exact(b sizing.Bytes) string {
 	return b.String()
 }
 
-// float returns the value of a number or a pointer to one.
+// float returns the value of a number or of a pointer to a number. isKnown is false for nil and NaN.
 func float(v any) (f float64, isKnown bool) {
 	switch v := v.(type) {
 	case *float64:
@@ -92,7 +92,7 @@ func float(v any) (f float64, isKnown bool) {
 	return 0, false
 }
 
-// amount formats an amount such as GB·h with three significant digits.
+// amount formats an amount such as GB·h: with two decimals below 10, one below 100, and none from 100 on.
 func amount(v any) string {
 	f, isKnown := float(v)
 	if !isKnown {
@@ -112,7 +112,7 @@ func amount(v any) string {
 	return grouped(text)
 }
 
-// number formats a whole number.
+// number formats a number, usually a whole one, without rounding.
 func number(v any) string {
 	f, isKnown := float(v)
 	if !isKnown {
@@ -164,6 +164,7 @@ func percent(v any) string {
 	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }
 
+// timeOf returns the value of a time or of a pointer to a time or a day; zero for nil.
 func timeOf(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
@@ -180,6 +181,7 @@ func timeOf(v any) time.Time {
 	return time.Time{}
 }
 
+// day formats the UTC day of a time.
 func day(v any) string {
 	if t := timeOf(v); !t.IsZero() {
 		return t.UTC().Format(time.DateOnly)
@@ -187,6 +189,7 @@ func day(v any) string {
 	return unknown
 }
 
+// clock formats a time in UTC to the minute.
 func clock(v any) string {
 	if t := timeOf(v); !t.IsZero() {
 		return t.UTC().Format("2006-01-02 15:04")
@@ -194,7 +197,7 @@ func clock(v any) string {
 	return unknown
 }
 
-// duration formats a duration with two units.
+// duration formats a duration with at most two units.
 func duration(v time.Duration) string {
 	switch {
 	case v <= 0:
@@ -207,7 +210,7 @@ func duration(v time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
 }
 
-// seconds formats seconds as a duration.
+// seconds formats seconds as a duration; unknown above maxTimeout.
 func seconds(v any) string {
 	f, isKnown := float(v)
 	if !isKnown || f > maxTimeout.Seconds() {

@@ -35,11 +35,11 @@ type Overview struct {
 
 // KillTrend compares the last 30 days of the savings ledger with the 30 days before.
 type KillTrend struct {
-	Percent       *float64 `json:"percent"`        // of successes and kills of all days
-	Recent        int      `json:"recent"`         // kills
+	Percent       *float64 `json:"percent"`        // kills of all days, in percent of successes and kills
+	Recent        int      `json:"recent"`         // kills of the last 30 days
 	RecentPercent *float64 `json:"recent_percent"` // nil without tries
-	Before        int      `json:"before"`
-	BeforePercent *float64 `json:"before_percent"`
+	Before        int      `json:"before"`         // kills of the 30 days before
+	BeforePercent *float64 `json:"before_percent"` // nil without tries
 }
 
 // RiskSummary compares promised risks with kills, over the newest first tries of each task.
@@ -62,20 +62,20 @@ type Modes struct {
 // Health is the state of this replica.
 type Health struct {
 	Ready   bool   `json:"ready"`
-	Observe string `json:"observe"`
-	Models  int    `json:"models"`
+	Observe string `json:"observe"` // "ok", or "unavailable" while reports are rejected
+	Models  int    `json:"models"`  // tasks with a published model
 	Waiting int    `json:"waiting"` // tasks that wait for training
 	Queued  int    `json:"queued"`  // receipts that wait to be stored
-	Dropped int    `json:"dropped"`
+	Dropped int    `json:"dropped"` // receipts that were not stored
 }
 
-// Replay is the result of a replay of an imported history with grants.
+// Replay is a replay of an imported history, in which loadaware sizes every try.
 type Replay struct {
 	DAG       string         `json:"dag_id"`
 	State     whatif.State   `json:"state"`
 	Progress  float64        `json:"progress"`
 	Requested float64        `json:"requested_gbh"`
-	Result    *whatif.Result `json:"result,omitempty"`
+	Result    *whatif.Result `json:"result,omitempty"` // nil while the replay runs
 	Saved     float64        `json:"saved_gbh"`
 	Share     float64        `json:"saved_share"` // of Requested
 	URL       string         `json:"-"`
@@ -128,11 +128,13 @@ func (d *Dashboard) overview(v *pageRequest) (*view, error) {
 	return page, nil
 }
 
-// awaitedDays is the number of days of tasks for whose sums a visit waits. It takes about 50 ms to add up.
+// awaitedDays bounds the task days (tasks times days) whose sums a page waits for. The database adds up
+// this many in about 50 ms.
 const awaitedDays = 5_000
 
-// days returns the sums by day. It returns nil while too many days to wait for are added up for the first
-// time; a page as JSON waits, because a program does not load it again.
+// days returns the sums by day. If there are more than awaitedDays task days and their sums are not
+// cached, it starts to read them and returns nil. A page as JSON waits for the sums in any case, because
+// a program does not load the page again.
 func (d *Dashboard) days(ctx context.Context, v *pageRequest, list *taskList) (*savings.Answer, error) {
 	filter := store.SavingsFilter{Scopes: v.grants.Scopes()}
 	if formatOf(v.query) != asJSON && list.taskDays() > awaitedDays {
@@ -195,17 +197,17 @@ func (t *KillTrend) add(days *savings.Answer) {
 	if days.LastDay == nil {
 		return
 	}
-	var recent, before int
+	var recentSuccesses, successesBefore int
 	for i := range days.Rows {
 		r := &days.Rows[i]
 		switch age := int(days.LastDay.Sub(r.Day.Time) / (24 * time.Hour)); {
 		case age < trendDays:
-			t.Recent, recent = t.Recent+r.Kills, recent+r.Successes
+			t.Recent, recentSuccesses = t.Recent+r.Kills, recentSuccesses+r.Successes
 		case age < 2*trendDays:
-			t.Before, before = t.Before+r.Kills, before+r.Successes
+			t.Before, successesBefore = t.Before+r.Kills, successesBefore+r.Successes
 		}
 	}
-	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recent), killedPercent(t.Before, before)
+	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recentSuccesses), killedPercent(t.Before, successesBefore)
 }
 
 func killedPercent(kills, successes int) *float64 {
@@ -283,11 +285,12 @@ func daysFigure(rows []savings.Row) chart.Figure {
 const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG with the largest requests. It returns nil if there is no
-// such DAG, or if its history is too long for an automatic replay.
+// such DAG, or if its history is too long for an automatic replay. tries is the number of tries of the
+// caller's tasks; a new try starts a new replay.
 func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, tries int) *Replay {
 	dags, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDAG)
 	if err != nil {
-		return nil // the page is complete without it
+		return nil // the page is complete without the replay
 	}
 	var largest *savings.Row
 	for i := range dags.Rows {

@@ -37,9 +37,9 @@ type view struct {
 	Title    string
 	Nav      string // the entry of the navigation that is highlighted
 	Template string
-	Page     any // the struct that the template and JSON print
-	Table    func() (header []string, rows [][]string)
-	Refresh  int // seconds until the page loads itself again; 0: never
+	Page     any                                       // the struct that the template and JSON print
+	Table    func() (header []string, rows [][]string) // of the CSV; nil if the page has none
+	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 
 // layout is the data of the templates.
@@ -49,7 +49,7 @@ type layout struct {
 	User      string
 	CSRFToken string
 	SignsOut  bool // show the button that ends the session
-	IsAdmin   bool
+	IsAdmin   bool // the caller has the role admin
 
 	IsProxyUser bool // a trusted proxy names the user
 
@@ -69,7 +69,7 @@ const (
 	asCSV  = "csv"
 )
 
-// formatOf returns the requested format; unknown ones are HTML.
+// formatOf returns the requested format; HTML if it is unknown or not given.
 func formatOf(query url.Values) string {
 	if f := query.Get("format"); f == asJSON || f == asCSV {
 		return f

@@ -14,8 +14,8 @@ type pageSavings struct {
 	rows []store.SavingsSum
 }
 
-// SavingsSums returns sums grouped by a key; for store.ByAll it returns the total of the sums that it
-// returned before.
+// SavingsSums returns sums grouped by a key. For store.ByAll it returns the total of the sums that it
+// returned last, if there are any.
 func (p *pageSavings) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	if by == store.ByAll && p.rows != nil {
 		return totalOf(p.rows), nil

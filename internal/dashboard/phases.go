@@ -13,12 +13,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the list of the tasks whose runs were learned.
+// PhasedTasks is the page of the tasks of a namespace whose phases and plans were learned.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from
 	Rows       []PhasedRow `json:"tasks"`
-	IsCut      bool        `json:"-"`
+	IsCut      bool        `json:"-"` // the HTML table omits later tasks
 }
 
 // PhasedRow is one task of the list.
@@ -26,7 +26,7 @@ type PhasedRow struct {
 	DagID     string            `json:"dag_id"`
 	TaskID    string            `json:"task_id"`
 	Mode      sizing.PhasesMode `json:"mode"`
-	Version   int               `json:"version"`
+	Version   int               `json:"version"` // of the plan
 	LearnedAt time.Time         `json:"learned_at"`
 	URL       string            `json:"-"`
 }
@@ -125,8 +125,8 @@ func (d *Dashboard) taskPhases(v *pageRequest) (*view, error) {
 	p, err := d.svc.TaskPhases(ctx, key, runs)
 	switch {
 	case sizing.KindOf(err) == sizing.NotFound:
-		if _, unknown := d.svc.Task(ctx, key); unknown != nil {
-			return nil, unknown
+		if _, taskErr := d.svc.Task(ctx, key); taskErr != nil {
+			return nil, taskErr // the task is not known
 		}
 		page.Missing = err.Error()
 		return shown, nil
@@ -161,7 +161,7 @@ func phasedRunsTable(runs []PhasedRun) (header []string, table [][]string) {
 	return header, table
 }
 
-// sequence writes the phases of a prototype.
+// sequence returns the phases of a prototype as a text with at most 20 of them.
 func sequence(phases []int) string {
 	const most = 20
 	names := make([]string, 0, most+1)

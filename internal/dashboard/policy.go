@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// PolicyForm has the fields of a policy as a person types them. Empty fields mean the default.
+// PolicyForm has the fields of a policy as a person types them. An empty field means the default.
 type PolicyForm struct {
 	Mode         string `json:"mode"`
 	Floor        string `json:"floor"`
@@ -113,9 +113,10 @@ func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 	return p, p.Validate()
 }
 
-// settings returns the settings of a replay of the form; current is the policy in force. A removed
-// floor becomes one byte. A removed cap stays in force, because a replay without a cap uses the
-// largest peak of the history.
+// settings returns the settings that replay the history with p, the policy of the form, in place of
+// current, the policy in force. A removed floor becomes one byte, because no floor would not change
+// current. A removed cap stays in force, because a replay without a cap uses the largest peak of the
+// history.
 func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
 	full := p.WithDefaults()
 	s := whatif.Settings{RiskTarget: &full.RiskTarget, MaxLifts: full.MaxLifts}
@@ -140,12 +141,12 @@ type PolicyPage struct {
 	Form      PolicyForm          `json:"policy"`
 	Changes   []PolicyChange      `json:"changes"`
 	Errors    []sizing.FieldError `json:"errors,omitempty"`
-	State     whatif.State        `json:"state,omitempty"`
-	Progress  float64             `json:"progress"`
-	Runs      int                 `json:"runs"`
-	Results   []ReplayRow         `json:"results,omitempty"`
-	Problem   string              `json:"problem,omitempty"`
-	IsAdmin   bool                `json:"-"`
+	State     whatif.State        `json:"state,omitempty"`   // of the replay; empty if none was started
+	Progress  float64             `json:"progress"`          // of the replay, 0 to 1
+	Runs      int                 `json:"runs"`              // replayed runs
+	Results   []ReplayRow         `json:"results,omitempty"` // with the policy in force and with the new one
+	Problem   string              `json:"problem,omitempty"` // why there is no replay
+	IsAdmin   bool                `json:"-"`                 // the caller may save the policy
 }
 
 // Key returns the key of the task.

@@ -50,8 +50,8 @@ func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*
 	return job, nil
 }
 
-// find returns the job of a question; nil if there is none. After a failed job, the next load of the
-// page starts another.
+// find returns the job of a question; nil if there is none. It returns a failed job once, so that the
+// next load of the page starts another job.
 func (r *replays) find(key string) *whatif.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()

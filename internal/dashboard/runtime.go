@@ -26,14 +26,14 @@ type RunTime struct {
 	Median      float64             `json:"median_seconds"`
 	P95         float64             `json:"p95_seconds"`
 	P99         float64             `json:"p99_seconds"`
-	Longest     float64             `json:"longest_seconds"`
-	Risk        float64             `json:"risk"`
+	Longest     float64             `json:"longest_seconds"` // of the newest successes
+	Risk        float64             `json:"risk"`            // share of healthy runs that Suggested may stop
 	Suggested   float64             `json:"suggested_timeout_seconds"`
-	Timeout     *float64            `json:"timeout_seconds"` // in use
-	Probability *float64            `json:"timeout_probability"`
-	Problem     string              `json:"problem,omitempty"`
-	Drift       float64             `json:"drift"`
-	NewestRatio float64             `json:"newest_ratio"`
+	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
+	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
+	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
+	Drift       float64             `json:"drift"`               // median ratio to the prediction: newest runs over earlier runs
+	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
 	IsOutlier   bool                `json:"newest_is_outlier"`
 	Shapes      []RunTimeShape      `json:"shapes"`
 	NodeTypes   []string            `json:"node_types"` // whose effect is known
@@ -68,9 +68,11 @@ type RunTimeShape struct {
 	Probability float64 `json:"probability"`
 }
 
-// ratioBar is one bar of the histogram of ratios to the prediction.
+// ratioBar is one bar of the histogram of the ratios of run time to prediction.
 type ratioBar struct {
-	From, To, Runs, Predicted float64
+	From, To  float64 // ratios
+	Runs      float64
+	Predicted float64 // predicted share of the next runs
 }
 
 // Key returns the key of the task.
@@ -98,10 +100,10 @@ func (d *Dashboard) runTime(v *pageRequest) (*view, error) {
 	})
 	switch {
 	case sizing.KindOf(err) == sizing.NotFound:
-		if _, unknown := d.svc.Task(ctx, key); unknown != nil {
-			return nil, unknown
+		if _, taskErr := d.svc.Task(ctx, key); taskErr != nil {
+			return nil, taskErr // the task is not known
 		}
-		return page, nil // the page says what to do
+		return page, nil // the page says how to report run times
 	case err != nil:
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 	case sizing.Invalid:
 		r.Errors = append(r.Errors, sizing.FieldError{Field: "what if:", Detail: err.Error()})
 		return nil
-	case sizing.NotFound, sizing.Unavailable: // the page shows what is known
+	case sizing.NotFound, sizing.Unavailable: // the page omits the comparison
 		return nil
 	}
 	if err != nil {
@@ -164,7 +166,7 @@ func (f *RunTimeForm) change() (c *placement.Change, bad []sizing.FieldError) {
 	return c, append(bad, wrong...)
 }
 
-// ask converts the form.
+// ask converts the fields of the form that describe a timeout.
 func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []sizing.FieldError) {
 	ask = &service.RunTimeAsk{Task: key, Risk: service.DefaultTimeoutRisk}
 	if f.RiskPercent != "" {
@@ -275,6 +277,7 @@ func featuresOf(text string) (f sizing.Features, bad []sizing.FieldError) {
 	return f, bad
 }
 
+// parseFeature reads a value as a boolean or a number if possible, and otherwise as a text.
 func parseFeature(text string) sizing.Value {
 	if text == "true" || text == "false" {
 		return sizing.BoolValue(text == "true")

@@ -29,8 +29,8 @@ type Savings struct {
 	IsTruncated bool               `json:"is_cut"`              // earlier months are not shown
 
 	Chart     chart.Figure `json:"-"`
-	HasMoney  bool         `json:"-"`
-	CSV, JSON string       `json:"-"`
+	HasMoney  bool         `json:"-"` // a price is configured
+	CSV, JSON string       `json:"-"` // addresses
 }
 
 // MonthRow is the sum of one key in one month.
@@ -73,8 +73,8 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths   = 36
-	shownMonths = 500 // rows of the HTML table
+	maxMonths   = 36  // newest months of the page
+	shownMonths = 500 // rows (months times keys) of the HTML table
 )
 
 // savings shows the savings by month.
@@ -135,8 +135,8 @@ func dayParam(q url.Values, name string) (time.Time, error) {
 	return day, nil
 }
 
-// fillMonths reads the sums of each month, the newest first. If isHTML, it reads only the newest months
-// that fill the table, because the months of all tasks are thousands of rows.
+// fillMonths reads the sums of each month, the newest first. For HTML it reads only as many of the newest
+// months as fill the table, because the months of all tasks are thousands of rows.
 func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, isHTML bool) error {
 	page.Months = []MonthRow{}
 	total, err := d.months(ctx, f, store.ByAll)
@@ -183,7 +183,7 @@ func later(a, b time.Time) time.Time {
 type monthSums struct {
 	rows        []MonthRow // the newest month first
 	sum         savings.Row
-	first, last time.Time // days with a report
+	first, last time.Time // first and last day with a report
 }
 
 // months returns the sums that match a filter, grouped by month and key.

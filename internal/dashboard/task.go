@@ -21,11 +21,11 @@ type Task struct {
 	TaskRow
 	Runs       int              `json:"observations"`
 	AllKills   int              `json:"all_kills"`
-	Memory     sizing.Quantiles `json:"memory"`
-	Seconds    sizing.Quantiles `json:"seconds"`
+	Memory     sizing.Quantiles `json:"memory"`  // of the peaks
+	Seconds    sizing.Quantiles `json:"seconds"` // of the durations
 	Realised   RiskSummary      `json:"realised"`
-	Ambiguity  string           `json:"ambiguity,omitempty"`
-	Quarantine []string         `json:"quarantined,omitempty"`
+	Ambiguity  string           `json:"ambiguity,omitempty"`   // of equal features with very different peaks; "" for none
+	Quarantine []string         `json:"quarantined,omitempty"` // reports that wait for confirmation
 	Features   []string         `json:"features"`
 	Policy     PolicyForm       `json:"policy"`
 	Drivers    []Driver         `json:"drivers"`
@@ -79,8 +79,8 @@ type TryRow struct {
 }
 
 const (
-	shownTries  = 300 // on the chart
-	listedTries = 25
+	shownTries  = 300  // on the chart
+	listedTries = 25   // in the table
 	peakRows    = 4000 // of the histogram
 	promiseRows = 2000 // of the reliability diagram
 )

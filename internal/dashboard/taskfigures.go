@@ -23,7 +23,7 @@ type LevelChange struct {
 	After  sizing.Bytes `json:"median_after_bytes"`
 	Factor float64      `json:"factor"`
 
-	index int // of the row
+	index int // of the first row of the new level
 }
 
 // levelChanges finds changes of the level of the peaks, oldest first. A run counts once, with its
@@ -153,7 +153,7 @@ func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 
 const (
 	minPromises       = 20 // fewest promises of a reliability diagram
-	reliabilityGroups = 6
+	reliabilityGroups = 6  // groups of promises
 )
 
 // reliabilityFigure compares promised and realised risk in groups of equal size.
@@ -194,18 +194,18 @@ func reliabilityFigure(promises []sizing.Promise) chart.Figure {
 type Driver struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"mean_factor"` // exp of the mean |Shapley value| in log bytes: 1 changes nothing
-	Tries  int     `json:"tries"`
-	Bar    float64 `json:"-"` // percent of the strongest driver
+	Tries  int     `json:"tries"`       // with this feature
+	Bar    float64 `json:"-"`           // percent of the strongest driver
 }
 
-// drivers are the features of a task by their strength.
+// drivers are the features that change the grants of a task.
 type drivers struct {
-	list    []Driver
-	figures []chart.Figure
+	list    []Driver       // the strongest first
+	figures []chart.Figure // of the first features of list
 }
 
 const (
-	explainedTries = 40
+	explainedTries = 40 // newest tries whose grants are explained
 	shownDrivers   = 8
 	shownDependent = 2 // features with a chart
 )

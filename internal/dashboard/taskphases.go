@@ -20,21 +20,21 @@ type TaskPhases struct {
 	TaskID     string            `json:"task_id"`
 	Missing    string            `json:"missing,omitempty"` // why nothing was learned
 	Mode       sizing.PhasesMode `json:"mode"`
-	Version    int               `json:"version"`
+	Version    int               `json:"version"` // of what was learned
 	LearnedAt  time.Time         `json:"learned_at"`
-	Learned    int               `json:"runs"`
+	Learned    int               `json:"runs"` // learned runs
 	Savings    PlanSavings       `json:"savings"`
 	Phases     []PhaseRow        `json:"phases"`
-	Silhouette float64           `json:"silhouette"`
+	Silhouette float64           `json:"silhouette"` // of the phases; 0 for one phase
 	Prototypes []PrototypeRow    `json:"prototypes"`
-	Coverage   float64           `json:"coverage"`
-	Rule       string            `json:"rule,omitempty"`
-	Start      sizing.Bytes      `json:"start_bytes"`  // of the next plan; 0 without one
-	Static     sizing.Bytes      `json:"static_bytes"` // likewise
-	Promised   *float64          `json:"promised"`
+	Coverage   float64           `json:"coverage"`       // share of the runs that follow a prototype
+	Rule       string            `json:"rule,omitempty"` // how the limit of the next run follows the usage
+	Start      sizing.Bytes      `json:"start_bytes"`    // of the next plan; 0 without one
+	Static     sizing.Bytes      `json:"static_bytes"`   // the static grant of the next plan; 0 without one
+	Promised   *float64          `json:"promised"`       // P(a run with the next plan is killed); nil if unknown
 	Steps      []PlanStepRow     `json:"steps"`
-	Runs       []PhasedRun       `json:"newest_runs"` // newest first
-	NoPlan     string            `json:"no_plan,omitempty"`
+	Runs       []PhasedRun       `json:"newest_runs"`       // newest first
+	NoPlan     string            `json:"no_plan,omitempty"` // why there is no next plan
 }
 
 // Key returns the key of the task.
@@ -50,13 +50,13 @@ type PlanSavings struct {
 	Saved        *float64 `json:"saved_share"` // of StaticGBH; nil before the first replay
 	StaticKilled int      `json:"static_killed"`
 	PlanKilled   int      `json:"plan_killed"`
-	CPURuns      int      `json:"cpu_runs"`
+	CPURuns      int      `json:"cpu_runs"` // replayed runs with CPU usage and a CPU request
 	StaticCPU    float64  `json:"static_core_hours"`
 	PlanCPU      float64  `json:"plan_core_hours"`
-	Short        *float64 `json:"short_share"` // of the time, with less CPU than the run used; nil without CPURuns
+	Short        *float64 `json:"short_share"` // share of the time with a use above the planned request; nil without CPURuns
 }
 
-// Change returns how much less or more memory time the plans take than static grants; "" if it is not known.
+// Change returns how much less or more memory time plans take than static grants; "" if it is not known.
 func (s *PlanSavings) Change() string {
 	switch {
 	case s.Saved == nil:
@@ -76,7 +76,7 @@ type PhaseRow struct {
 	Mean   sizing.Bytes    `json:"memory_mean_bytes"`
 	Max    sizing.Bytes    `json:"memory_max_bytes"`
 	Cores  *float64        `json:"cpu_mean_cores"`
-	Starts float64         `json:"start_probability"`
+	Starts float64         `json:"start_probability"` // that a run starts in the phase
 	P10    float64         `json:"dwell_p10_seconds"`
 	Median float64         `json:"dwell_median_seconds"`
 	P90    float64         `json:"dwell_p90_seconds"`
@@ -101,9 +101,9 @@ type PrototypeRow struct {
 
 // PlanStepRow is one step of the next plan.
 type PlanStepRow struct {
-	AskBy float64      `json:"ask_by_seconds"`
-	After float64      `json:"after_seconds"`
-	Level sizing.Bytes `json:"level_bytes"`
+	AskBy float64      `json:"ask_by_seconds"` // latest time to ask for the limit
+	After float64      `json:"after_seconds"`  // time from which the limit must be in force
+	Level sizing.Bytes `json:"level_bytes"`    // largest memory up to AskBy
 	Limit sizing.Bytes `json:"memory_bytes"`
 }
 
@@ -131,7 +131,7 @@ type LimitRow struct {
 
 const defaultPhasedRuns = service.DefaultPhasedRuns
 
-// fill adds what was learned.
+// fill adds what was learned about the runs of the task.
 func (p *TaskPhases) fill(learned *service.TaskPhases) {
 	state := learned.State
 	p.Mode, p.Version, p.LearnedAt, p.Learned = learned.Mode, learned.Version, learned.LearnedAt, state.Learner.Runs
@@ -242,8 +242,8 @@ func (r *PhasedRun) figure() chart.Figure {
 	return spec.Draw()
 }
 
-// levels returns one line for each phase that occurs, with gaps while another phase lasts, or one line
-// before phases are found.
+// levels returns one line for each phase that occurs, with gaps while another phase lasts. Without
+// phases it returns one line.
 func (r *PhasedRun) levels() (all []chart.Series) {
 	if len(r.Phases) == 0 {
 		line := chart.Series{Name: "used", Colour: phaseColours[0]}

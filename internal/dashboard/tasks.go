@@ -13,14 +13,14 @@ import (
 // Tasks is the list of tasks.
 type Tasks struct {
 	Filter  TaskFilter `json:"filter"`
-	Rows    []TaskRow  `json:"tasks"` // of this page of the list
-	Matches int        `json:"matches"`
-	Known   int        `json:"known"` // number of tasks without the filter
+	Rows    []TaskRow  `json:"tasks"`   // of this page of the list
+	Matches int        `json:"matches"` // number of tasks that match the filter
+	Known   int        `json:"known"`   // number of tasks without the filter
 	Choices Choices    `json:"choices"`
 
 	Columns        []Column `json:"-"`
 	Next, Previous string   `json:"-"` // addresses of the next and the previous rows
-	CSV, JSON      string   `json:"-"`
+	CSV, JSON      string   `json:"-"` // addresses
 }
 
 // TaskFilter selects and orders tasks.
@@ -62,8 +62,8 @@ const rowsPerPage = 100
 // taskColumn is a column of the list. Unknown numbers sort last.
 type taskColumn struct {
 	key, name, hint string
-	number          func(*TaskRow) *float64
-	text            func(*TaskRow) string
+	number          func(*TaskRow) *float64 // value of a row; nil for a column of texts
+	text            func(*TaskRow) string   // value of a row; nil for a column of numbers
 }
 
 func fromBytes(b *int64) *float64 {
@@ -80,7 +80,7 @@ func fromInt(n int) *float64 {
 }
 
 // taskColumns are the columns of the list in order. templates/tasks.html has the cells in the same
-// order, tasksTable the columns of the CSV.
+// order. The CSV has the columns of tasksTable instead.
 var taskColumns = []taskColumn{
 	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
 	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},
@@ -216,7 +216,8 @@ func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (colu
 	return columns
 }
 
-// addressWith returns an address with the parameters of a query, in which params replace or add values.
+// addressWith returns an address with the parameters of a query, without its format. params replace
+// or add parameters: name, value, name, value.
 func (d *Dashboard) addressWith(q url.Values, path string, params ...string) string {
 	var all []string
 	for name := range q {

@@ -26,14 +26,14 @@ type Try struct {
 	TryNumber    int            `json:"try_number"`
 	PredictionID string         `json:"prediction_id,omitempty"`
 	AnsweredAt   *time.Time     `json:"answered_at,omitempty"`
-	IsAnswered   bool           `json:"is_answered"` // false: no answer is recorded; the explanation shows the grant that it would get now
+	IsAnswered   bool           `json:"is_answered"` // false: no answer is recorded; the explanation is of the grant that the try would get now
 	Requested    sizing.Bytes   `json:"requested_bytes"`
 	Granted      sizing.Bytes   `json:"granted_bytes"` // of the answer
 	Outcome      *TryRow        `json:"outcome,omitempty"`
 	Features     []Feature      `json:"features"`
-	Text         string         `json:"text,omitempty"`
-	Reason       string         `json:"reason,omitempty"`
-	Note         string         `json:"note,omitempty"`
+	Text         string         `json:"text,omitempty"`            // the explanation of the grant
+	Reason       string         `json:"reason,omitempty"`          // of the answer
+	Note         string         `json:"note,omitempty"`            // on Steps
 	WouldGet     sizing.Bytes   `json:"would_get_bytes,omitempty"` // of a try without a recorded answer
 	Source       sizing.Source  `json:"source,omitempty"`
 	Mode         sizing.Mode    `json:"mode,omitempty"`
@@ -45,8 +45,8 @@ type Try struct {
 	Base         sizing.Bytes   `json:"base_bytes,omitempty"`
 	Steps        []Step         `json:"steps"`
 	Ladder       []sizing.Bytes `json:"ladder_bytes"`
-	Rung         int            `json:"rung"` // index in Ladder of the amount that would have held; 0 if none is known
-	Killed       string         `json:"killed,omitempty"`
+	Rung         int            `json:"rung"`             // index in Ladder of the amount that would have held; 0 if none is known
+	Killed       string         `json:"killed,omitempty"` // why the try was OOM-killed; "" if it was not
 	Nearest      []SimilarRun   `json:"nearest"`
 	Tries        []TryRow       `json:"tries"` // of the same run
 
@@ -71,7 +71,7 @@ type Step struct {
 	Name   string       `json:"name"`
 	Value  string       `json:"value,omitempty"`
 	Factor float64      `json:"factor"`
-	After  sizing.Bytes `json:"bytes_after"`
+	After  sizing.Bytes `json:"bytes_after"` // the amount after this factor
 	X      float64      `json:"-"`
 	Width  float64      `json:"-"`
 	Colour string       `json:"-"`
@@ -80,7 +80,7 @@ type Step struct {
 // SimilarRun is a past run with similar inputs.
 type SimilarRun struct {
 	RunID    string       `json:"run_id"`
-	Distance float64      `json:"distance"`
+	Distance float64      `json:"distance"` // 0: identical inputs
 	Needed   sizing.Bytes `json:"needed_bytes"`
 	Outcome  string       `json:"outcome"`
 	At       time.Time    `json:"at"`

@@ -14,21 +14,21 @@ import (
 // Profiles is the page of the usage profiles of a namespace.
 type Profiles struct {
 	Namespace     string       `json:"namespace"`
-	Namespaces    []string     `json:"-"` // to choose from
-	Missing       string       `json:"missing,omitempty"`
+	Namespaces    []string     `json:"-"`                 // to choose from
+	Missing       string       `json:"missing,omitempty"` // why there are no profiles
 	Version       int          `json:"version"`
 	LearnedAt     *time.Time   `json:"learned_at"`
 	Runs          int          `json:"runs"`
 	Tasks         int          `json:"tasks"`
-	Quantities    []string     `json:"quantities"`
-	Coverage      float64      `json:"coverage"`
+	Quantities    []string     `json:"quantities"` // by which runs are compared
+	Coverage      float64      `json:"coverage"`   // share of the runs with a profile
 	Silhouette    float64      `json:"silhouette"`
 	DaviesBouldin float64      `json:"davies_bouldin"`
 	Hopkins       float64      `json:"hopkins"`
 	Rows          []ProfileRow `json:"profiles"` // the outlier group is the last
 	Chosen        *ProfileRow  `json:"chosen,omitempty"`
 	Members       []MemberRow  `json:"members,omitempty"` // of Chosen
-	IsCut         bool         `json:"-"`
+	IsCut         bool         `json:"-"`                 // the HTML table omits later members
 }
 
 // ProfileRow is one usage profile.
@@ -36,16 +36,16 @@ type ProfileRow struct {
 	ID         int         `json:"id"` // 0: the outlier group
 	Runs       int         `json:"runs"`
 	Tasks      int         `json:"tasks"`
-	Killed     int         `json:"killed"`
-	Share      float64     `json:"share"`
-	Previous   *float64    `json:"previous_share"` // nil: a new profile
+	Killed     int         `json:"killed"`         // OOM-killed runs
+	Share      float64     `json:"share"`          // of the runs of the namespace
+	Previous   *float64    `json:"previous_share"` // Share in the previous version; nil: a new profile
 	Spreads    []SpreadRow `json:"spreads"`
 	Memory     *SpreadRow  `json:"-"`
 	Seconds    *SpreadRow  `json:"-"`
 	Cores      *SpreadRow  `json:"-"`
-	OfRequest  *SpreadRow  `json:"-"`
+	OfRequest  *SpreadRow  `json:"-"` // peak over request
 	X, Width   float64     `json:"-"` // of the bar of memory, in percent
-	Median     float64     `json:"-"` // likewise
+	Median     float64     `json:"-"` // position of the median in the bar of memory, in percent
 	IsSelected bool        `json:"-"`
 	URL        string      `json:"-"`
 }
@@ -53,7 +53,7 @@ type ProfileRow struct {
 // SpreadRow is the spread of one quantity in a profile.
 type SpreadRow struct {
 	Quantity string  `json:"quantity"`
-	Runs     int     `json:"runs"`
+	Runs     int     `json:"runs"` // in which the quantity is known
 	P10      float64 `json:"p10"`
 	P50      float64 `json:"p50"`
 	P90      float64 `json:"p90"`
@@ -71,6 +71,7 @@ type MemberRow struct {
 // shownMembers bounds the tasks of the HTML table.
 const shownMembers = 300
 
+// usageProfiles shows the usage profiles of a namespace, and the tasks of a chosen profile.
 func (d *Dashboard) usageProfiles(v *pageRequest) (*view, error) {
 	ctx, cancel := v.withDeadline()
 	defer cancel()
@@ -128,17 +129,17 @@ func (d *Dashboard) profileRow(namespace string, p *usageprofile.Profile) Profil
 	if p.PreviousShare >= 0 {
 		r.Previous = &p.PreviousShare
 	}
-	of := map[usageprofile.Quantity]*SpreadRow{}
+	byQuantity := map[usageprofile.Quantity]*SpreadRow{}
 	for q, s := range p.Spreads {
 		if s.Known > 0 {
 			row := SpreadRow{usageprofile.Quantity(q).String(), s.Known, s.P10, s.P50, s.P90}
-			of[usageprofile.Quantity(q)] = &row
+			byQuantity[usageprofile.Quantity(q)] = &row
 			r.Spreads = append(r.Spreads, row)
 		}
 	}
-	r.Memory, r.Seconds, r.Cores, r.OfRequest = of[usageprofile.MemoryPeak], of[usageprofile.Duration], of[usageprofile.CPUPeak], of[usageprofile.PeakOverRequest]
+	r.Memory, r.Seconds, r.Cores, r.OfRequest = byQuantity[usageprofile.MemoryPeak], byQuantity[usageprofile.Duration], byQuantity[usageprofile.CPUPeak], byQuantity[usageprofile.PeakOverRequest]
 	if r.Cores == nil {
-		r.Cores = of[usageprofile.CPUMean]
+		r.Cores = byQuantity[usageprofile.CPUMean]
 	}
 	return r
 }
@@ -161,7 +162,7 @@ func placeBars(rows []ProfileRow) {
 	}
 }
 
-// chooseProfile adds the tasks of a profile that the caller may see.
+// chooseProfile selects the profile whose id is text, and adds those of its tasks that the caller may see.
 func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.UsageProfiles, text string) error {
 	id, err := strconv.ParseUint(text, 10, 31)
 	for i := range page.Rows {
@@ -187,11 +188,11 @@ func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.U
 
 // TaskUsage is the usage profile of a task.
 type TaskUsage struct {
-	ID       int     `json:"id"` // 0: the outlier group
-	Share    float64 `json:"share"`
-	Placed   int     `json:"placed_runs"` // of the newest runs
-	Outliers int     `json:"outliers"`    // of these
-	Score    float64 `json:"outlier_score"`
+	ID       int     `json:"id"`            // 0: the outlier group
+	Share    float64 `json:"share"`         // of the runs of the task that are in the profile
+	Placed   int     `json:"placed_runs"`   // number of the newest runs that were compared with the profiles
+	Outliers int     `json:"outliers"`      // of the placed runs
+	Score    float64 `json:"outlier_score"` // outlier score of the newest run
 	URL      string  `json:"-"`
 }
 

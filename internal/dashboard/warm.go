@@ -15,11 +15,12 @@ import (
 const (
 	warmEvery  = staleAge * 4 / 5 // so that no value becomes too old to show
 	warmRetry  = 5 * time.Second  // while the store is not available
-	warmScopes = 8                // scopes of tokens whose lists are kept
+	warmScopes = 8                // maximum number of scopes whose lists are kept
 )
 
-// Run keeps the sums of the savings per month in the store, and the lists of all tasks in the cache, so that the first visit after a start
-// or a night does not wait for slow queries. It returns when ctx ends.
+// Run keeps the stored sums of the savings per month up to date, and the lists of all tasks in the cache,
+// so that the first visit after a start or a night does not wait for slow queries. It returns when ctx
+// ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	for {
 		pause := warmEvery
@@ -53,7 +54,7 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range list.rows { // of the page of run times; a known namespace costs nothing
+	for i := range list.rows { // for the page of run times; repeating a namespace costs nothing
 		d.svc.NodeTypes(ctx, list.rows[i].Namespace)
 	}
 	for _, by := range savingsKeys {
@@ -74,7 +75,7 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 func (d *Dashboard) readerGrants() (all []auth.Grants) {
 	callers := d.cfg.Auth.Callers()
 	if d.cfg.Proxy.Header != "" {
-		callers = append(callers, d.cfg.Proxy.Grants("-"))
+		callers = append(callers, d.cfg.Proxy.Grants("-")) // a user who is no admin
 	}
 	known := map[string]bool{}
 	for _, grants := range callers {

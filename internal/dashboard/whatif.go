@@ -46,14 +46,14 @@ type WhatIfForm struct {
 type ReplayRow struct {
 	Name        string   `json:"name"`
 	RiskTarget  *float64 `json:"risk_target,omitempty"`
-	Utilisation float64  `json:"utilisation_percent"`
+	Utilisation float64  `json:"utilisation_percent"` // used GB·h of used and wasted GB·h
 	WastedGBH   float64  `json:"wasted_gbh"`
-	Killed      float64  `json:"killed_percent"`
-	Lifts       int      `json:"lifts"`
-	GaveUp      int      `json:"gave_up"`
-	Promised    *float64 `json:"promised_percent"`
-	Realised    *float64 `json:"realised_percent"`
-	IsCurve     bool     `json:"is_curve"`
+	Killed      float64  `json:"killed_percent"`   // of the runs with an OOM kill
+	Lifts       int      `json:"lifts"`            // tries after an OOM kill
+	GaveUp      int      `json:"gave_up"`          // runs without a success
+	Promised    *float64 `json:"promised_percent"` // mean promised risk of the first tries with a promise
+	Realised    *float64 `json:"realised_percent"` // of these tries that were killed
+	IsCurve     bool     `json:"is_curve"`         // a point of the curve of risk targets
 }
 
 func newReplayRow(name string, r *whatif.Result) ReplayRow {
@@ -66,7 +66,7 @@ var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 
 
 const (
 	replayWait  = 700 * time.Millisecond // for a short replay; a longer one shows its progress
-	listedNames = 200
+	listedNames = 200                    // names that a form offers
 )
 
 func readWhatIfForm(q url.Values) WhatIfForm {

@@ -63,7 +63,7 @@ func messageWithoutDSN(err error) string {
 const (
 	minServerVersion      = 150000 // server_version_num of PostgreSQL 15
 	maxClockSkew          = 5 * time.Second
-	connectionsPerReplica = 16
+	connectionsPerReplica = 16 // default of postgres.Config.MaxConns
 )
 
 // versionAndClock checks the version, the write access and the clock of the database.
@@ -106,7 +106,8 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// tables reports whether the tables exist, are up to date and can be read and written.
+// tables checks that the tables exist, are up to date and can be read and written. It returns false if
+// the later checks cannot read them.
 func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	r.Ran("tables")
 	r.Ran("permissions")

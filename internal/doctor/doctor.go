@@ -48,14 +48,14 @@ func (r *Report) Warnf(check, advice, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{check, false, fmt.Sprintf(format, args...), advice})
 }
 
-// Config is the deployment to check. Empty fields skip their check.
+// Config is the deployment to check. Checks of a URL, a file or a database without a value are skipped.
 type Config struct {
-	Addr             string // address of the server
-	Tokens           int    // number of configured tokens
-	TokensErr        error  // of parsing the tokens
-	TLSCert, TLSKey  string
-	KeepObservations time.Duration
-	KeepReceipts     time.Duration
+	Addr             string        // address of the server
+	Tokens           int           // number of configured tokens
+	TokensErr        error         // of parsing the tokens
+	TLSCert, TLSKey  string        // files
+	KeepObservations time.Duration // 0: no limit
+	KeepReceipts     time.Duration // 0: no limit
 	Prometheus       prometheus.Config
 	Airflow          airflow.Config
 	ServerURL        string

@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// tokens checks the tokens. They are required if other machines can connect.
+// tokens checks the tokens. A token is required if other machines can connect.
 func (r *Report) tokens(_ context.Context, c *Config) {
 	r.Ran("tokens")
 	if c.TokensErr != nil {
@@ -113,7 +113,7 @@ func (r *Report) airflow(ctx context.Context, c *Config) {
 // maxStaleness bounds the staleness of a replica whose subscription to model updates works.
 const maxStaleness = time.Minute
 
-// server checks the server that LOADAWARE_URL or --url names.
+// server checks the server at c.ServerURL.
 func (r *Report) server(ctx context.Context, c *Config) {
 	if c.ServerURL == "" {
 		return

@@ -16,8 +16,8 @@ import (
 // maxNamedTasks limits the tasks named in one message.
 const maxNamedTasks = 5
 
-// models decodes the active model of every task, and names the models that cannot be decoded.
-// Their tasks get the static request until the next training.
+// models decodes the active model of every task, and names the models that cannot be decoded. A
+// restarted replica sizes their tasks by the profile or with the static request until the next training.
 func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
@@ -101,7 +101,8 @@ const (
 	minCheckedTries = 20     // fewer are not significant
 )
 
-// unreported compares predictions older than a day with reports.
+// unreported compares predictions older than a day with reports. It reports an error if more than half
+// of the tries were never reported.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int

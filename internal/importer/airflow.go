@@ -73,7 +73,7 @@ func (a *airflowImport) readUsage() error {
 // read imports the runs page by page, and sends each page before it reads the next.
 func (a *airflowImport) read(ctx context.Context) error {
 	bar := a.con.progress(-1, "runs")
-	defer func() { _ = bar.Finish() }() // it only draws
+	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	for page, err := range a.client.Runs(ctx, a.cfg.Since, a.cfg.DAGs) {
 		if err != nil {
 			return ExplainAirflow(err)
@@ -167,7 +167,7 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 	}
 }
 
-// addInstance imports all tries of one instance.
+// addInstance imports all tries of one instance. last is its last try.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.cfg.Operators) {
 		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
@@ -203,7 +203,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 	return nil
 }
 
-// earlierTries returns the tries before the last one.
+// earlierTries returns the tries of an instance before last, its last try.
 func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance) ([]airflow.Instance, error) {
 	if last.Try < 2 {
 		return nil, nil

@@ -100,8 +100,8 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 	return i.filesResult(last, len(names))
 }
 
-// filesResult returns the error of importing all files, given the last error. It is nil if
-// Result covers the outcome.
+// filesResult returns the error of importing all files, given the last error. It returns nil if
+// Result reports the outcome.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
 	switch {
@@ -117,6 +117,7 @@ func (i *Importer) filesResult(last error, files int) error {
 	return last
 }
 
+// file imports one file. It returns a *fileError if other files can still be imported.
 func (i *Importer) file(ctx context.Context, name string) error {
 	in, size, err := i.open(name)
 	if err != nil {
@@ -125,7 +126,7 @@ func (i *Importer) file(ctx context.Context, name string) error {
 	defer in.Close()
 	bar := i.con.progress(size, name, progressbar.OptionShowBytes(true))
 	defer i.printProblems(name)
-	defer func() { _ = bar.Finish() }() // it only draws
+	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	rows, err := file.OpenAs(io.TeeReader(in, bar), i.Layout)
 	if err != nil {
 		return &fileError{err}

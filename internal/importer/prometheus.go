@@ -10,9 +10,9 @@ import (
 
 // PrometheusQuery selects the pods to import.
 type PrometheusQuery struct {
-	From, To  time.Time
-	DAG, Task string // ids; all DAGs or tasks if empty
-	Namespace string // loadaware namespace of the tries
+	From, To  time.Time // pods that existed from From until before To
+	DAG, Task string    // ids; all DAGs or tasks if empty
+	Namespace string    // loadaware namespace of the tries
 }
 
 // Prometheus imports the tries of the pods that KubernetesPodOperator launched.
@@ -29,7 +29,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 		t.skipped.add("no pod with the labels dag_id, task_id and run_id: kube-state-metrics exports them only with --metric-labels-allowlist", "kube_pod_labels")
 	}
 	bar := t.con.progress(int64(len(pods)), "pods")
-	defer func() { _ = bar.Finish() }() // it only draws
+	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	for i := range pods {
 		if err := t.addPod(ctx, c, &pods[i], q.Namespace); err != nil {
 			return err

@@ -72,8 +72,8 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 	return nil
 }
 
-// maxContradictions is the maximum number of fields that removeField can remove from one
-// observation: eight groups of fields, and each feature.
+// maxContradictions bounds the repetitions of record. It is more than the number of fields that
+// removeField can remove from one observation: six groups of fields, and each feature.
 const maxContradictions = 8 + sizing.MaxFeatures
 
 // record sends the queue. If a try contradicts an earlier report, record removes the contradicting
@@ -121,7 +121,7 @@ func contradictedField(err error) string {
 }
 
 // removeField removes a field from o, and the fields that have no meaning without that field. It
-// reports whether o had the field.
+// returns false if the field cannot be removed, such as the outcome.
 func removeField(o *sizing.Observation, field string) bool {
 	switch field {
 	case "started_at", "ended_at", "duration_seconds":

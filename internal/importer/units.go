@@ -15,15 +15,16 @@ const (
 )
 
 // unitCheck finds out, before the first row of a CSV is sent, whether its peaks have another unit: no
-// peak reaches 1 MiB. A server could not take a wrong unit back: the same rows in the right unit
-// contradict the stored ones.
+// peak reaches 1 MiB. Rows in a wrong unit could not be corrected later, because the same rows in the
+// right unit contradict the stored ones.
 type unitCheck struct {
 	decided bool
 	rows    int // number of rows so far
-	peaks   int // number of rows with a peak, all below 1 MiB
+	peaks   int // number of rows with a peak, all below 1 MiB; 0 once the unit is plausible
 }
 
-// newUnitCheck returns the check of a file. A named unit is right, and JSON lines are always in bytes.
+// newUnitCheck returns the check of a file. It is decided at once if the layout names the unit, and for
+// JSON lines, which are always in bytes.
 func newUnitCheck(layout *file.Layout, in *file.Reader) unitCheck {
 	return unitCheck{decided: layout.Unit != "" || !in.IsCSV()}
 }

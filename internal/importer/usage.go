@@ -15,9 +15,9 @@ import (
 	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
-// usage holds the usage of tries, and joins it to their observations from Airflow. Files are read
-// completely before the join (about 0.5 kB per try, and 2 kB more for a usage log); Prometheus is
-// queried try by try.
+// usage holds the usage of tries, and joins it to their observations from Airflow. Files are read into
+// memory before the join (about 0.5 kB per try, and 2 kB more for a usage log). Prometheus is queried
+// try by try.
 type usage struct {
 	byTry      map[sizing.TryKey]*fileUsage
 	prometheus *prometheus.Client // nil if not configured

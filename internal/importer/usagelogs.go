@@ -28,7 +28,7 @@ func (t *TriesImporter) eachUsageLog(names []string, use func(*usagelog.Log) err
 		return fmt.Errorf("no file below %s ends in .csv or .csv.gz", names[0])
 	}
 	bar := t.con.progress(int64(len(files)), "usage logs")
-	defer func() { _ = bar.Finish() }() // it only draws
+	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	for _, name := range files {
 		log, err := usagelog.Open(name)
 		switch {

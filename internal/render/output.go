@@ -122,14 +122,14 @@ func blockStyle(n *yaml.Node) {
 	}
 }
 
-// figure formats a number for people, with three significant digits below 100.
+// figure formats a number for people: with two decimals below 10, one below 100, and none from 100 on.
 func figure(v *float64) string {
 	if v == nil {
 		return notKnown
 	}
 	switch a := math.Abs(*v); {
 	case a >= 100 || a == 0:
-		return group(strconv.FormatFloat(math.Round(*v)+0, 'f', 0, 64))
+		return group(strconv.FormatFloat(math.Round(*v)+0, 'f', 0, 64)) // +0 turns -0 into 0
 	case a >= 10:
 		return strconv.FormatFloat(*v, 'f', 1, 64)
 	default:
@@ -158,7 +158,7 @@ func gigabytes(b *int64) string {
 	return figure(&gb)
 }
 
-// percent formats a probability.
+// percent formats a probability in percent, without the sign.
 func percent(p *float64) string {
 	if p == nil {
 		return notKnown
@@ -177,7 +177,8 @@ func exact[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// window describes the days of an answer.
+// window describes the days of an answer: from and to are the requested bounds (nil: none), first and last
+// the days with a reported try (nil: no try).
 func window(from, to, first, last *savings.Day) string {
 	switch {
 	case first == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// severityColours are the colours of a terminal.
+// severityColours are the colours of the severities on a terminal.
 var severityColours = map[report.Severity]text.Colors{
 	report.Critical: {text.FgRed, text.Bold},
 	report.Warning:  {text.FgYellow},

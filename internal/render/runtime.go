@@ -52,7 +52,7 @@ func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
 // plainSeconds formats seconds for tables, without units.
 func plainSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 1, 64) }
 
-// shapeName returns the most probable shape; empty if it is none of them.
+// shapeName returns the most probable shape; "" if it is more probable that the task has no shape.
 func shapeName(r *api.RunTime) string {
 	if len(r.Shapes) == 0 || r.NoShapeProbability >= r.Shapes[0].Probability {
 		return ""
@@ -83,7 +83,7 @@ func RunTime(w io.Writer, r *api.RunTime) error {
 	if problem, _ := runTimeProblem(r); problem != "" {
 		line("problem", "%s", problem)
 	}
-	fmt.Fprintln(w, "\nruns by ratio to the prediction before them")
+	fmt.Fprintln(w, "\nruns by the ratio of their time to the prediction before they were learned")
 	return runTimeBars(w, &r.Histogram)
 }
 
@@ -129,7 +129,7 @@ func RunTimeWhatIf(w io.Writer, format string, r *api.RunTimeWhatIf) error {
 		q    *api.RunTimeQuantiles
 	}{{"before", &r.Before}, {"after", &r.After}} {
 		table.Rows = append(table.Rows, []string{
-			row.name, plainSeconds(row.q.P25Seconds), plainSeconds(row.q.MedianSeconds), plainSeconds(row.q.P75Seconds), plainSeconds(row.q.P95Seconds), plainSeconds(100 * row.q.OutlierShare),
+			row.name, plainSeconds(row.q.P25Seconds), plainSeconds(row.q.MedianSeconds), plainSeconds(row.q.P75Seconds), plainSeconds(row.q.P95Seconds), decimals(100*row.q.OutlierShare, 1),
 		})
 	}
 	return table.Write(w, format)

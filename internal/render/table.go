@@ -69,7 +69,7 @@ func (t *Table) markdown(w io.Writer) error {
 	return nil
 }
 
-// Figure formats a number with decimals, or exactly for csv.
+// Figure formats a number with the given number of decimals, or exactly for csv.
 func Figure(format string, v float64, decimals int) string {
 	if format == "csv" {
 		decimals = -1

@@ -21,7 +21,7 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	if len(args) != 2 {
 		return cli.UsageErrorf("use loadaware campaign register ID ARCHIVE.csv")
 	}
-	path, err := campaignPath(args[0], "/runs")
+	path, err := campaignPath(args[0], "")
 	if err != nil {
 		return err
 	}
@@ -29,17 +29,14 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	if err != nil {
 		return err
 	}
-	campaign, err := campaignPath(args[0], "")
-	if err != nil {
+	if err := f.checkDAG(ctx, path, args[1], archive); err != nil {
 		return err
 	}
-	if err := f.checkDAG(ctx, campaign, args[1], archive); err != nil {
-		return err
-	}
-	return f.send(ctx, con, f.Server(), path, archive.Runs)
+	return f.send(ctx, con, f.Server(), path+"/runs", archive.Runs)
 }
 
-// checkDAG returns an error if a row of the archive is of another DAG than the campaign.
+// checkDAG returns an error if a row of the archive is of another DAG than the campaign. path is the
+// path of the campaign, and name is the file of the archive.
 func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive *suggest.Archive) error {
 	var c api.Campaign
 	if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
@@ -51,7 +48,7 @@ func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive
 	return nil
 }
 
-// send registers runs and prints how many are new.
+// send registers runs at path, the runs of a campaign, and prints how many are new.
 func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {
@@ -73,8 +70,8 @@ func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *clien
 	return err
 }
 
-// suggest ranks the runs of an archive. With a campaign, it does not rank the runs that are registered
-// with it, and takes their usage for known.
+// suggest ranks the runs of an archive. With a campaign, it does not rank the runs that are already
+// registered with it, and treats their usage as known.
 func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
 	archive, err := f.archive(ctx, con, args)
 	if err != nil {

@@ -36,7 +36,7 @@ also be the history of Airflow, whose user needs read access only; the password 
 LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. suggest needs no server of
 loadaware, except to register the first runs with --campaign; -o json prints them for register.`
 
-// campaignFlags are the flags of all campaign commands.
+// campaignFlags are the flags of all campaign commands, whose help describes them.
 type campaignFlags struct {
 	*cli.Command
 	namespace, dag, pool, conf, version, until, notes, format *string
@@ -128,7 +128,7 @@ func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	return budget, nil
 }
 
-// confFlag reads a JSON object, or the file after an @.
+// confFlag returns the JSON object in the value, or in the file that it names after an @; nil if it is empty.
 func confFlag(value string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(value, "@"); isFile {
 		text, err := os.ReadFile(name)

@@ -168,6 +168,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	return e, nil
 }
 
+// isInteger reports whether a name could be the id of an experiment.
 func isInteger(name string) bool {
 	_, err := strconv.Atoi(name)
 	return err == nil
@@ -222,8 +223,8 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con cli.Console) (*
 	return tracking.ReadHistory(ctx, st, e.Location())
 }
 
-// openHistory opens the database. If a server uses the private database of the folder, it
-// connects to the same database without a migration.
+// openHistory opens the database. If a server uses the private database of the data folder,
+// openHistory connects to this database without a migration.
 func (e *experimentRun) openHistory(ctx context.Context, con cli.Console) (*postgres.Store, func(), error) {
 	log := e.Logger(con.Err)
 	st, stop, err := app.OpenStore(ctx, &e.Config, log)

@@ -1,5 +1,5 @@
-// Every page works without this script. It sorts tables in place, shows the text of chart marks
-// at once, and moves to the filter when a person presses "/".
+// This script sorts tables in place, shows the text of chart marks without delay, and moves to the
+// filter when a person presses "/". Every page works without the script.
 'use strict';
 
 for (const table of document.querySelectorAll('table.sortable')) {

@@ -14,15 +14,15 @@ type Unit int
 const (
 	Plain   Unit = iota
 	Memory       // bytes, with binary ticks
-	Percent      // of 100
+	Percent      // 0 to 100
 )
 
-// Axis describes an axis of a chart. Draw extends it to the values of all series; Min and Max bound
-// it if they are not equal.
+// Axis describes an axis of a chart. Draw extends it to the values of all series. If Min and Max differ,
+// they are its ends instead.
 type Axis struct {
 	Label    string
 	Unit     Unit
-	Log      bool
+	Log      bool // logarithmic
 	Min, Max float64
 	Names    []string // labels of the values 0, 1, …; the chart shows some of them
 
@@ -106,7 +106,7 @@ func (a *Axis) ticks(n int) []float64 {
 	return ticks
 }
 
-// indexTicks returns n of the indexes below count, evenly spaced.
+// indexTicks returns at most n of the indexes below count, evenly spaced.
 func indexTicks(count, n int) []float64 {
 	step := max(1, int(math.Ceil(float64(count)/float64(n))))
 	var ticks []float64

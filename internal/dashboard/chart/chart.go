@@ -18,7 +18,7 @@ const (
 	Line    Style = iota
 	Dashed        // a line for a comparison, such as the static request
 	Dots          // one mark for each point
-	Crosses       // one mark for each OOM kill
+	Crosses       // one cross for each point, such as an OOM kill
 	Bars          // from zero; X has the left edges of the bars and the right edge of the last bar
 	Ranges        // a vertical line from Lower to Y for each point
 )
@@ -26,7 +26,7 @@ const (
 // Series is a series of points in one style. The legend omits it if the name is empty.
 type Series struct {
 	Name   string
-	Colour int // index of a colour of the style sheet
+	Colour int // number of a colour of the style sheet, from 1
 	Style  Style
 	X, Y   []float64
 	Lower  []float64 // of Ranges
@@ -40,7 +40,7 @@ type Marker struct {
 	Title  string // Name if empty
 	Colour int
 	At     float64
-	OnY    bool
+	OnY    bool // At is a value of the y axis, and otherwise of the x axis
 }
 
 // Spec describes a chart.
@@ -123,7 +123,7 @@ const (
 	letterWidth        = 6.6 // approximate, in pixels
 )
 
-// Draw returns the chart. It has no lines and marks without finite points.
+// Draw returns the chart. A series without finite points has no line and no marks.
 func (s Spec) Draw() Figure {
 	f := Figure{Title: s.Title, Summary: s.Summary}
 	for i := range s.Series {
@@ -285,13 +285,13 @@ func (p *painter) lines(s *Series) {
 
 // bars draws the bars that are above zero.
 func (p *painter) bars(s *Series) {
-	foot := p.y(0)
+	baseline := p.y(0)
 	for i, v := range s.Y {
 		if !(v > 0) {
 			continue
 		}
-		left, right, head := p.x(s.X[i]), p.x(s.X[i+1]), p.y(v)
-		p.d.Boxes = append(p.d.Boxes, Box{Class: class(s.Colour), X: left + 0.5, Y: head, Width: max(round(right-left-1), 1), Height: round(foot - head), Title: at(s.Titles, i)})
+		left, right, upper := p.x(s.X[i]), p.x(s.X[i+1]), p.y(v)
+		p.d.Boxes = append(p.d.Boxes, Box{Class: class(s.Colour), X: left + 0.5, Y: upper, Width: max(round(right-left-1), 1), Height: round(baseline - upper), Title: at(s.Titles, i)})
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 )
 
 // exchange is one request to a real Airflow with its response, as recorded by
-// harness/recording.py of the provider's tests.
+// api/python/tests/airflow/harness/recording.py.
 type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
-	As     string         `json:"as"`
+	As     string         `json:"as"` // "" unless the request had no credentials
 	Status int            `json:"status"`
 	Answer json.RawMessage
 }

@@ -62,9 +62,9 @@ type Client struct {
 	api  string // "/api/v1" or "/api/v2"; empty until findAPI returns
 	http *http.Client
 
-	mu    sync.Mutex
-	next  time.Time // earliest time of the next request
-	token string
+	mu    sync.Mutex // protects next and token
+	next  time.Time  // earliest time of the next request
+	token string     // bearer token; empty if none is configured or fetched
 }
 
 // maxResponse limits the bytes read from one response. A page of 100 instances with their

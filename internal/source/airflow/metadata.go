@@ -39,8 +39,8 @@ func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	return found
 }
 
-// metadataValues returns the first values in order, without those that are empty, too long or not
-// printable.
+// metadataValues returns the values in alphabetical order and without duplicates, at most
+// sizing.MaxMetadataValues of them. It omits values that are empty, too long or not printable.
 func metadataValues(values []string) []string {
 	var accepted []string
 	for _, v := range values {
@@ -74,6 +74,7 @@ func untagged(reference string) string {
 	return image[:name] + withoutTag
 }
 
+// gpuPair matches one GPU limit in a printed dict.
 var gpuPair = regexp.MustCompile(`'([^']*gpu[^']*)':\s*'([^']*)'`)
 
 // gpus returns the GPU limits in the rendered container_resources, such as nvidia.com/gpu=1.

@@ -43,7 +43,7 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	return o, ""
 }
 
-// duration rounds to microseconds, the precision of the store. It is zero if implausible.
+// duration returns the duration in microseconds, the precision of the store; 0 if it is implausible.
 func (i *Instance) duration() time.Duration {
 	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
 		return 0

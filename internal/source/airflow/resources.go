@@ -12,7 +12,8 @@ import (
 //
 //	{'claims': None, 'limits': {'memory': '8Gi'}, 'requests': {'cpu': '1500m', 'memory': '8Gi'}}
 //
-// Without a limit the allocation is the request. Unreadable amounts are unknown.
+// Without a memory limit the allocated memory is the request. The allocated CPU is always the request.
+// Unreadable amounts are unknown.
 func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	object, text := i.renderedResources()
 	if text != "" {

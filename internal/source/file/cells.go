@@ -26,7 +26,8 @@ func parseNumber(cell string) (float64, bool) {
 	return v, err == nil
 }
 
-// notNumber returns the error of a cell that is not a number, such as "a number of bytes, such as 7".
+// notNumber returns the error of a cell that is not a number. what describes the expected number, such as
+// "a number of cores, such as 0.76".
 func notNumber(cell, what string) error {
 	if _, ok := parseNumber(strings.Replace(cell, ",", ".", 1)); ok && strings.Contains(cell, ",") {
 		return fmt.Errorf("%.40q is not %s; write the decimal comma as a point, and no separator of thousands", cell, what)
@@ -107,8 +108,8 @@ func parseTime(cell string, t *time.Time) error {
 	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
 }
 
-// isPlausibleYear reports whether t lies between 1970 and 2200. A year outside usually
-// means a wrong unit; POST /observe rejects it too.
+// isPlausibleYear reports whether the year of t is 1970 to 2199. Another year usually
+// means a wrong unit; POST /observe rejects it, too.
 func isPlausibleYear(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1970 && year < 2200

@@ -31,7 +31,8 @@ type column struct {
 	get      func(o *sizing.Observation) string
 }
 
-// columns lists the CSV columns except features and metadata, in the order in which Write writes them.
+// columns lists the CSV columns except features, metadata and upstream tasks, in the order in which Write
+// writes them.
 var columns = []column{
 	{name: "namespace",
 		set: func(o *sizing.Observation, cell string) error { o.Try.Namespace = cell; return nil },
@@ -115,6 +116,7 @@ var columns = []column{
 		}},
 }
 
+// The columns of mean usage are the last.
 func init() {
 	for i, name := range sizing.UsageNames {
 		columns = append(columns, usageColumn(i, name))

@@ -175,6 +175,7 @@ func (c *csvReader) split(text string) ([]string, error) {
 	return csv.NewReader(c.buf).Read()
 }
 
+// observation converts the cells of a record; number is the number of its line.
 func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	o := blankObservation()
 	if c.hasFeatures {
@@ -210,8 +211,8 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 // zonedTime matches a time of day with a zone at the end.
 var zonedTime = regexp.MustCompile(`:.*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)\s*$`)
 
-// appendMissing appends the errors of fields that have no error yet. Validation sees an
-// unreadable cell as missing, and that second error would mislead.
+// appendMissing appends the errors of fields that have no error yet. Validation treats an
+// unreadable cell as missing, and this second error would be misleading.
 func appendMissing(errs, more []sizing.FieldError) []sizing.FieldError {
 	for _, f := range more {
 		if !slices.ContainsFunc(errs, func(e sizing.FieldError) bool { return e.Field == f.Field }) {

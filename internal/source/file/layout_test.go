@@ -49,7 +49,7 @@ func TestUnitBytes(t *testing.T) {
 
 func TestLayoutErrors(t *testing.T) {
 	const header = "dag_id,task_id,run_id,peak,\netl,load,r1,1,\n"
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		text    string
 		layout  Layout
 		message string
@@ -62,7 +62,7 @@ func TestLayoutErrors(t *testing.T) {
 		"JSON lines":                {"{}\n", Layout{Unit: "GB"}, "the file holds JSON lines"},
 	} {
 		_, err := OpenAs(strings.NewReader(c.text), c.layout)
-		assert.ErrorContains(t, err, c.message, claim)
-		assert.Equal(t, sizing.Invalid, sizing.KindOf(err), claim)
+		assert.ErrorContains(t, err, c.message, name)
+		assert.Equal(t, sizing.Invalid, sizing.KindOf(err), name)
 	}
 }

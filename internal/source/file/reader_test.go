@@ -99,7 +99,7 @@ func goodRow(run string) string { return "d,t," + run + ",1000,x\n" }
 
 func TestReaderReportsBadCSVRowAndContinues(t *testing.T) {
 	const header = "dag_id,task_id,run_id,memory_max_bytes,feature.f\n"
-	for claim, c := range map[string]struct{ bad, message string }{
+	for name, c := range map[string]struct{ bad, message string }{
 		"a word instead of a number":   {"d,t,r,much,x\n", `line 3: memory_max_bytes: "much" is not a number of bytes, such as 3560151999`},
 		"a decimal comma":              {"d,t,r,\"3622,81\",x\n", `line 3: memory_max_bytes: "3622,81" is not a number of bytes, such as 3560151999; write the decimal comma as a point, and no separator of thousands`},
 		"zero bytes":                   {"d,t,r,0,x\n", `line 3: memory_max_bytes: "0" must be 1 to 9007199254740992 bytes; leave the cell empty if unknown`},
@@ -115,7 +115,7 @@ func TestReaderReportsBadCSVRowAndContinues(t *testing.T) {
 		"a line that is too long":      {"d,t,r,1000," + strings.Repeat("x", 2<<20) + "\n", "line 3: is longer than 1048576 bytes"},
 		"not UTF-8":                    {"d,t,\xff,1000,x\n", "line 3: is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8"},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			rows, messages := readAll(t, strings.NewReader(header+goodRow("before")+c.bad+goodRow("after")+goodRow("last")))
 			assert.Equal(t, []string{c.message}, messages)
 			require.Len(t, rows, 3)
@@ -147,7 +147,7 @@ func TestReaderAcceptsLineEndingsInQuotedCells(t *testing.T) {
 }
 
 func TestOpenReportsAllFaultsOfHeader(t *testing.T) {
-	for claim, c := range map[string]struct{ text, message string }{
+	for name, c := range map[string]struct{ text, message string }{
 		"unknown and missing":      {"dag_id,task_id,memory,run\n", `unknown "memory", "run"; missing run_id, memory_max_bytes; use the columns namespace, dag_id,`},
 		"duplicate":                {"dag_id,task_id,run_id,memory_max_bytes,run_id\n", "duplicate run_id"},
 		"a feature without a name": {"dag_id,task_id,run_id,memory_max_bytes,feature.\n", `unknown "feature."`},
@@ -158,7 +158,7 @@ func TestOpenReportsAllFaultsOfHeader(t *testing.T) {
 		"a bare quote":             {"dag\"id\n", "parse the CSV header"},
 		"broken gzip":              {"\x1f\x8bnot gzip", "decompress gzip"},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			_, err := file.Open(strings.NewReader(c.text))
 			require.ErrorContains(t, err, c.message)
 			assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
@@ -168,7 +168,7 @@ func TestOpenReportsAllFaultsOfHeader(t *testing.T) {
 
 func TestReaderReportsBadJSONLineAndContinues(t *testing.T) {
 	const good = `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000}` + "\n"
-	for claim, c := range map[string]struct{ bad, message string }{
+	for name, c := range map[string]struct{ bad, message string }{
 		"not JSON":            {`{"dag_id":`, "line 2: the JSON object is not closed; write one object per line"},
 		"an unknown field":    {`{"dag_id":"d","memory":"1Gi"}`, "line 2: memory: is not a field of POST /observe"},
 		"a wrong type":        {`{"dag_id":7}`, "line 2: dag_id: must be a string"},
@@ -177,7 +177,7 @@ func TestReaderReportsBadJSONLineAndContinues(t *testing.T) {
 		"a nested feature":    {strings.Replace(good, `}`, `,"features":{"f":[1]}}`, 1), "line 2: features.f: must be a number, a string, a bool or null"},
 		"an invalid quantity": {strings.Replace(good, `}`, `,"allocated":{"memory":"3t"}}`, 1), `line 2: allocated.memory: "3t" is not a quantity`},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			rows, messages := readAll(t, strings.NewReader(good+strings.TrimSpace(c.bad)+"\n"+good))
 			require.Len(t, messages, 1)
 			assert.Contains(t, messages[0], c.message)

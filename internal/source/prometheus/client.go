@@ -27,7 +27,8 @@ import (
 )
 
 var (
-	// ErrUnavailable means that Prometheus did not respond. A later retry may succeed.
+	// ErrUnavailable means that Prometheus did not respond, or responded with a temporary error. A
+	// later retry may succeed.
 	ErrUnavailable = errors.New("prometheus is unavailable")
 	// ErrRejected means that the server rejected the query or the credentials.
 	ErrRejected = errors.New("prometheus rejected the query")
@@ -52,8 +53,8 @@ type Client struct {
 	cfg    Config
 	server server
 
-	mu   sync.Mutex
-	next time.Time // earliest time of the next query
+	mu   sync.Mutex // protects next
+	next time.Time  // earliest time of the next query
 }
 
 // New returns a Client. It sends no request, and fails only if the URL is invalid.

@@ -22,8 +22,8 @@ type server struct {
 	http *http.Client
 }
 
-// kind is the errorType of an API error. For responses without one, it has the values that
-// client_golang uses: badResponse, clientError and serverError.
+// kind is the errorType of an API error. A response without an errorType gets one of the kinds that
+// client_golang uses: badResponse, clientError or serverError.
 type kind string
 
 const (

@@ -29,6 +29,7 @@ const (
 	completed    = "kube_pod_completion_time"
 )
 
+// metrics are all metrics that read queries.
 var metrics = []string{
 	WorkingSet, MaxUsage, cpuSeconds, oomEvents, requested, limited, restarts,
 	reasonNow, reasonBefore, phase, podReason, started, completed,
@@ -91,6 +92,7 @@ func (u *Usage) add(s *model.SampleStream) {
 	}
 }
 
+// addMemory merges one series of the working set, whose largest sample is peak.
 func (u *Usage) addMemory(samples []model.SamplePair, peak sizing.Bytes) {
 	if len(samples) > u.Samples {
 		u.Samples, u.SampleInterval = len(samples), sampleInterval(samples)
@@ -143,7 +145,7 @@ func outcomeFromReason(metric, reason string) sizing.Outcome {
 	return sizing.UnknownOutcome
 }
 
-// moreSevere returns the more informative outcome: OOM kill, eviction, failure, success.
+// moreSevere returns the more severe outcome: an OOM kill before an eviction, a failure and a success.
 func moreSevere(a, b sizing.Outcome) sizing.Outcome {
 	for _, o := range []sizing.Outcome{sizing.OOMKilled, sizing.Evicted, sizing.Failed, sizing.Success} {
 		if a == o || b == o {

@@ -86,6 +86,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

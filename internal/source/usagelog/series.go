@@ -7,6 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// firstStep is the width of a slot until pairs of slots are merged.
 const firstStep = time.Second
 
 // downsampler reduces samples to at most sizing.MaxPoints slots of equal width. A slot
@@ -23,6 +24,7 @@ type downsampler struct {
 	slots []slot
 }
 
+// slot has the maxima of its samples, in bytes and cores; 0 without a sample.
 type slot struct{ memory, cpu float64 }
 
 func (d *downsampler) add(at time.Time, memory, cpu float64) {
@@ -46,7 +48,7 @@ func (d *downsampler) add(at time.Time, memory, cpu float64) {
 
 func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
 
-// number returns the slot of a time, rounded down, also below zero.
+// number returns the number of the slot of a time, which is negative before the first sample read.
 func (d *downsampler) number(at time.Time) int {
 	return int(math.Floor(float64(at.Sub(d.from)) / float64(d.step)))
 }

@@ -98,6 +98,7 @@ func Read(r io.Reader, path string) (Log, error) {
 // columnIndexes holds the positions of the columns; cpu is -1 if the column is absent.
 type columnIndexes struct{ time, memory, cpu int }
 
+// header reads the line with the column names.
 func header(rows *csv.Reader) (columnIndexes, error) {
 	names, err := rows.Read()
 	if err != nil {

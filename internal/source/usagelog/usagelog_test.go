@@ -85,7 +85,7 @@ func TestCommentsTakePrecedenceOverPath(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	const head = "# dag_id=d, task_id=t, run_id=r\n"
-	for claim, c := range map[string]struct{ text, message string }{
+	for name, c := range map[string]struct{ text, message string }{
 		"no try":                     {"timestamp,memory_bytes\n1,1\n", "dag_id is required"},
 		"no columns":                 {head, "missing header"},
 		"other columns":              {head + "time,rss\n1,1\n", `columns "time,rss"`},
@@ -101,8 +101,8 @@ func TestReadErrors(t *testing.T) {
 		"a comment that is too long": {"#" + strings.Repeat("x", 1<<17), "a comment is longer"},
 	} {
 		_, err := usagelog.Read(strings.NewReader(c.text), "x.csv")
-		assert.ErrorIs(t, err, usagelog.ErrInvalidFile, claim)
-		assert.ErrorContains(t, err, c.message, claim)
+		assert.ErrorIs(t, err, usagelog.ErrInvalidFile, name)
+		assert.ErrorContains(t, err, c.message, name)
 	}
 }
 
@@ -164,10 +164,10 @@ func TestLongLogIsDownsampledByMaximum(t *testing.T) {
 	}
 	assert.Nil(t, s.CPU, "no CPU column")
 
-	one := series(t, append(samples, "1240,5")...)
-	assert.Equal(t, 4*time.Second, one.Step, "one second more than 120 slots of 2 s")
-	assert.Len(t, one.Memory, 61)
-	assert.Equal(t, slices.Max(s.Memory), slices.Max(one.Memory))
+	longer := series(t, append(samples, "1240,5")...)
+	assert.Equal(t, 4*time.Second, longer.Step, "one second more than 120 slots of 2 s")
+	assert.Len(t, longer.Memory, 61)
+	assert.Equal(t, slices.Max(s.Memory), slices.Max(longer.Memory))
 }
 
 func TestEarlierSamplesExtendSeriesToTheLeft(t *testing.T) {

@@ -92,6 +92,7 @@ func do(step, first, second string) {
 	}
 }
 
+// touch allocates memory and writes to each of its pages, so that it is resident.
 func touch(mib string) []byte {
 	size := number(mib) << 20
 	if size == 0 {

@@ -18,12 +18,12 @@ type Pod struct {
 	Memory   []float64     // working set in bytes, one value per scrape
 	CPU      []float64     // total CPU seconds, one value per scrape
 	MaxUsage []float64     // bytes, one value per scrape
-	OOMs     int
+	OOMs     int           // OOM events
 	Restarts int
-	Request  float64 // bytes
-	Limit    float64
-	Reason   string // termination reason of the container
-	Phase    string // final phase of the pod
+	Request  float64 // bytes of memory
+	Limit    float64 // bytes of memory
+	Reason   string  // termination reason of the container
+	Phase    string  // final phase of the pod
 }
 
 // OpenMetrics returns the scraped metrics of the pods in the OpenMetrics format, for the
@@ -43,6 +43,7 @@ func OpenMetrics(pods ...Pod) string {
 	return b.String() + "# EOF\n"
 }
 
+// write calls sample for each sample of each metric of the pod.
 func (p *Pod) write(sample func(family, labels string, value float64, at time.Time)) {
 	every := p.Every
 	if every == 0 {
