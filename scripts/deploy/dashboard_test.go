@@ -37,7 +37,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// query is the PromQL expression of one line in a panel of the dashboard.
+// query is the PromQL expression of one line in a panel of the dashboard, and the title of the panel.
 type query struct{ panel, expr string }
 
 // queries returns all queries of the dashboard.
@@ -146,7 +146,7 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
-	// A panel about data older than one day cannot show any yet.
+	// This panel shows data that is older than one day, which a new server does not have.
 	emptyPanels := map[string]bool{"Unreported tries": true}
 	missing := map[string]bool{}
 	all := queries(t)
