@@ -79,7 +79,7 @@ func exportedNames(t *testing.T) map[string]bool {
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: access, Metrics: m})
 	rec := httptest.NewRecorder()
 	httpapi.NewAdmin(m, access).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	names := map[string]bool{ // a running server exports these gauges of httpapi only after some time
+	names := map[string]bool{ // a running server exports these series of httpapi only after some time
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
 		"loadaware_observations_total": true,
