@@ -1,9 +1,9 @@
-# The service alone: static programs, no shell, no root, no PostgreSQL. It needs
-# DATABASE_URL, and LOADAWARE_TOKENS because it listens beyond loopback. Its root may be
-# read-only: `make check-image` runs it so. The one file that it may write is that of
-# LOADAWARE_TOKENS_FILE, which is not set here; /var/lib/loadaware is there to mount a
-# volume for it, as docker-compose.yml does. The program that measures others in their
-# containers (docs/peak.md) is an image of its own:
+# The image of the service: one static program without a shell, root or PostgreSQL. The
+# service needs DATABASE_URL, and LOADAWARE_TOKENS because it listens on all addresses. It
+# runs with a read-only root, as `make check-image` shows. It writes at most one file, whose
+# path is LOADAWARE_TOKENS_FILE. That variable is not set here; docker-compose.yml sets it
+# and mounts a volume at /var/lib/loadaware. loadaware-peak, which measures the memory of
+# other programs in their containers (docs/peak.md), has its own image:
 #
 #   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" .
 #   docker build -t loadaware-peak --target peak .
@@ -28,12 +28,12 @@ ENV PATH=/usr/local/bin
 ENTRYPOINT ["/usr/local/bin/loadaware-peak"]
 
 FROM scratch
-# The public authorities, for a database that is reached over TLS.
+# The public root certificates, for connections to the database over TLS.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/loadaware /usr/local/bin/
-# A new volume takes its owner from here.
+# A new volume gets the owner of this folder.
 COPY --from=build --chown=65532:65532 /out/data /var/lib/loadaware
-# By number: Kubernetes cannot tell of a name whether it is root.
+# A number, because Kubernetes cannot check that a named user is not root.
 USER 65532:65532
 ENV PATH=/usr/local/bin LOADAWARE_ADDR=0.0.0.0:8080
 EXPOSE 8080

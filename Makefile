@@ -7,18 +7,17 @@ CHAOS ?= long
 SEED ?= 1
 
 VERSION := $(shell sh scripts/dist/version.sh)
-# Go records no revision in a worktree, nor with -buildvcs=false.
+# The commit, because Go itself records none in a worktree or with -buildvcs=false.
 REVISION := $(shell [ -e .git ] && git rev-parse HEAD 2>/dev/null)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
-# The packages whose goroutines share memory. The learning packages share none, and they are slow under
-# the race detector.
-# SERIAL packages only compute, without goroutines. The race detector would make them ten times as slow and find nothing.
+# CONCURRENT packages have goroutines that share memory; `make race` tests them. SERIAL packages only compute, without
+# goroutines: under the race detector they would be ten times as slow, and it would find nothing in them.
 SERIAL := github.com/loadaware/loadaware/internal/ml/...
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
-# Test binaries without debug information need half the time to link. Stack traces stay complete.
+# Test binaries without debug information link in half the time. Stack traces stay complete.
 STRIP := -ldflags '-s -w'
 
 export CGO_ENABLED ?= 0

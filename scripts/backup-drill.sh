@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Backs up a filled database, restores it beside the original, and compares the copy with the
 # original: rows and hashes of every table, and the answers of a server. Finally the script damages
-# the copy and checks that the comparison finds the damage. It uses a private PostgreSQL.
+# the copy and checks that both comparisons find the damage. PostgreSQL is a private one.
 #
 #   make backup-drill
 set -Euo pipefail
@@ -86,8 +86,7 @@ answers() {
 }
 
 sql postgres "CREATE DATABASE ${name}_a" && sql postgres "CREATE DATABASE ${name}_b" || exit 1
-# The database gets only one task. With several tasks, an answer depends slightly on which models the
-# replica has loaded.
+# The database gets only one task, so that all answers come from one model.
 gzip -dc testdata/demo/pricing.csv.gz | grep -E 'task_id|predict_demand' | DATABASE_URL=$(dsn "${name}_a") "$bin" import - >"$work/import" || exit 1
 serve "${name}_a" || exit 1
 for _ in $(seq 600); do # until no training is due, because a training would change the answers
@@ -114,7 +113,7 @@ stop
 check "the copy gives the same 40 answers" cmp "$work/answers.a" "$work/answers.b"
 check "a model gives all answers" [ "$(grep -cE '"source": ?"model"' "$work/answers.b")" -eq 40 ]
 
-# Both comparisons must find the damage.
+# The comparison of rows must find a changed row; the comparison of answers must find a lost model.
 sql "${name}_b" "UPDATE observation SET memory_max = memory_max + 1 WHERE seq = (SELECT min(seq) FROM observation)"
 summary "${name}_b" >"$work/rows.damaged"
 check "the comparison finds a change in one row" differs "$work/rows.a" "$work/rows.damaged"

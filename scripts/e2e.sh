@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the built binary end to end, from serve to retrain, on free ports of loopback and in a
-# temporary folder. Prints every failed check, then "N passed, N failed", and fails if any check
-# failed.
+# Tests the built binary end to end: import, predictions, an OOM kill, a training, a crash and a
+# shutdown. It uses free ports of loopback and a temporary folder. Prints every failed check, then
+# "N passed, N failed", and fails if any check failed.
 #
 #   make build && bash scripts/e2e.sh [path of the binary]
 #
@@ -152,7 +152,7 @@ run 3 import --url "$url" "$work/partly.csv"
 contains "the invalid row is reported" "line 3: memory_max_bytes"
 contains "the valid row is stored" "1 new"
 call 200 /tasks/pricing/predict_demand
-check "all runs are counted" [ "$(field observations)" = 150 ]
+check "all runs of the task are counted" [ "$(field observations)" = 150 ]
 
 echo "=== predict, OOM, lift, observe, retrain, predict"
 call 200 /predict "{$try, $features, $requested}"
@@ -182,7 +182,7 @@ call 200 "/predictions/$(field prediction_id)"
 call 422 /predict '{"dag_id": "", "task_id": "t", "requested": {"memory": "1Gi"}}'
 call 400 /predict '{"dag_id": '
 
-echo "=== a second server, and a kill"
+echo "=== a second server on the same data, and a crash of the first"
 run 1 serve --addr 127.0.0.1:0 --admin-addr "" --data "$work/data"
 contains "the error names the address of the first server" "serves at ${url#http://}"
 kill -KILL "$pid"

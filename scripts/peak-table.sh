@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares programs under loadaware-peak with the same programs alone: exit codes and signals, known
-# peaks, and the overhead of the wrapper. The script uses less than 3 GB of memory. As root it also
-# measures with control groups; without root only with the process tree.
+# peaks, and the overhead of the wrapper. By default the script uses less than 3 GB of memory. The rows of
+# known peaks need root, for control groups and mount namespaces.
 #
 #   bash scripts/peak-table.sh [largest known peak in MiB, default 2048] > table.md
 set -euo pipefail
@@ -36,7 +36,7 @@ enter() { # creates a new control group; fails if that is impossible
 	[ -r "${dirs[0]}/$peak_file" ]
 }
 
-# within COMMAND… runs a command in the control group.
+# within COMMAND… runs a command in the control group with the folders $DIRS.
 within() {
 	sh -c 'for dir in $DIRS; do echo $$ >"$dir/cgroup.procs"; done; exec "$@"' sh "$@"
 }
@@ -44,7 +44,7 @@ within() {
 hidden() {
 	unshare --mount --pid --fork --mount-proc sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh "$@"
 }
-# reported FIELD prints a field of the message.
+# reported FIELD prints a field of the message that loadaware-peak wrote.
 reported() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$message"; }
 
 # ended SIGNAL COMMAND… runs a command, sends it the signal, and prints its exit code or the signal
@@ -90,7 +90,7 @@ echo
 echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | against the cgroup | against alone | sampling only, against alone |"
 echo "|---|---|---|---|---|---|---|---|---|"
 kernel_peak() { cat "${dirs[0]}/$peak_file"; }
-row() { # NAME MIB STEPS…
+row() { # NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone
 	local label=$1 known=$2 alone="" outside
 	shift 2
 	if enter; then
@@ -105,7 +105,7 @@ row() { # NAME MIB STEPS…
 	rm -f "$message"
 	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" "$alone" /proc ""; fi
 }
-print() {
+print() { # NAME MIB PEAK_ALONE METHOD PEAK_OF_CGROUP prints a table row; "" is an unknown peak
 	awk -v label="$1" -v known="$2" -v alone="$3" -v method="$4" -v outside="$5" -v reported="$(reported memory_max_bytes)" \
 		-v sampled="$(reported memory_sampled_bytes)" -v source="$(reported source)" 'BEGIN {
 		mib = 1048576

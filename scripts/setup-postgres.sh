@@ -5,7 +5,7 @@ set -eu
 
 oldest=15
 
-# major prints the major version of the postgres in a folder, or nothing.
+# major FOLDER prints the major version of the PostgreSQL in a folder; it fails if there is none.
 major() {
 	[ -x "$1/initdb" ] && "$1/postgres" --version 2>/dev/null | sed -n 's/^[^0-9]*\([0-9]*\).*/\1/p'
 }
@@ -49,8 +49,8 @@ apt_install() {
 		{ echo "$output" >&2; return 1; }
 }
 
-# apt_postgres installs PostgreSQL. Debian's package would create and start a cluster; the setting
-# prevents that.
+# apt_postgres installs PostgreSQL. Debian's package would create and start a cluster;
+# create_main_cluster = false prevents that.
 apt_postgres() {
 	settings=/etc/postgresql-common/createcluster.d/loadaware.conf
 	as_root mkdir -p "$(dirname "$settings")"

@@ -21,8 +21,8 @@ type part struct {
 	noFeatures bool // also remove the features of the trace
 }
 
-// unbounded replaces a bound or a weight that must have no effect. It is finite, because the learner
-// may multiply it by zero.
+// unbounded stands for infinity: in a bound that must have no effect, and in a preference that must decide
+// alone. It is finite, because the learner may multiply it by zero.
 const unbounded = 1e9
 
 // parts lists the parts of the learner in the order of the table.
@@ -32,7 +32,7 @@ var parts = []part{
 	{name: "pool of the DAG", ablation: taskmodel.Ablation{NoPool: true}},
 	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
 	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},
-	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutGroups}},
+	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutSameInputs}},
 	{name: "stack", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Level[experts.Stack] = p.Level[experts.LineTrees] }}},
 	{name: "residuals near in level", ablation: excluding("rows near in level")},
 	{name: "predicted spread", ablation: excluding("predicted spread")},
@@ -55,16 +55,16 @@ func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }
 
-// withoutTrees replaces the trees, and the trees that correct the line, by the line alone.
+// withoutTrees replaces the trees, and the trees that correct the log-linear model, by the log-linear model.
 func withoutTrees(p *experts.Point) { replaceLineTrees(p, p.Level[experts.Line], experts.Trees) }
 
-// withoutLine replaces the line, and the trees that correct it, by the trees alone.
+// withoutLine replaces both linear models, and the trees that correct the log-linear one, by the trees alone.
 func withoutLine(p *experts.Point) {
 	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
 }
 
-// replaceLineTrees sets the predictions of LineTrees and of the models that depend on it, and those
-// of further models, to level.
+// replaceLineTrees sets the predictions of LineTrees, of the models that depend on it, and of further
+// models to level, a logarithm of the peak.
 func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 	both := p.Level[experts.LineTrees]
 	for _, k := range []int{experts.Same, experts.Fresh} {
@@ -77,8 +77,8 @@ func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 	}
 }
 
-// withoutGroups changes the predictions as if no two runs had the same inputs.
-func withoutGroups(p *experts.Point) {
+// withoutSameInputs changes the predictions as if no two runs had the same inputs.
+func withoutSameInputs(p *experts.Point) {
 	p.Level[experts.Same], p.Level[experts.Fresh] = p.Level[experts.LineTrees], p.Level[experts.LineTrees]
 	p.Scale[experts.SameScale], p.MinAmount = p.Scale[experts.TreeScale], 0
 }

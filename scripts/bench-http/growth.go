@@ -23,8 +23,8 @@ func (s size) receipts() int { return s.observations / 10 }
 // sizeResult is the cost of serving a size.
 type sizeResult struct {
 	size
-	ready, p50, p99 time.Duration
-	first           time.Duration // median latency of the first predictions of tasks, which load the models
+	ready, p50, p99 time.Duration // start of a replica; latency of predictions
+	first           time.Duration // median latency of the first prediction of each task, which decodes its model
 	resident        int64         // resident memory at the end
 	perModel        float64       // resident bytes per loaded model; 0 if the number of loaded models is unknown
 }
@@ -91,7 +91,8 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 	return os.WriteFile("docs/growth.svg", []byte(plot(all)), 0o644) //nolint:gosec // the picture is public
 }
 
-// addData adds tasks, observations and receipts with SQL until the data has the given size.
+// addData adds tasks, observations and receipts with SQL until the data has the given size. Every statement
+// uses $1, because pgx rejects an unused argument.
 func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	for _, sql := range []string{
 		`INSERT INTO task (namespace, dag_id, task_id, schema, active_version)

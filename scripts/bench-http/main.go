@@ -31,9 +31,9 @@ type bench struct {
 	form         string // short, full or long
 	rounds       int
 	length       time.Duration // of each load in each round
-	runs         int           // reported runs of predictedTask
+	runs         int           // runs of predictedTask that the model learns
 	env          *benchEnv
-	profile      string // file for a CPU profile; empty to measure rows
+	profile      string // file for a CPU profile; if empty, the rows are measured
 	profiledLoad string // the load during which to profile
 	other        otherServer
 	server       *server // the service, with the database "postgres" of env
@@ -104,7 +104,7 @@ func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	return nil
 }
 
-// row is one comparison, which prints its figures and ratios.
+// row is one comparison; measure prints its figures and ratios.
 type row struct {
 	number, title string
 	short         bool // also measured in the short form
@@ -139,8 +139,8 @@ func isSelected(rows, number string, byForm bool) bool {
 	return false
 }
 
-// cores returns the CPU core of the server and the one of the load generator and PostgreSQL. Both
-// are empty on a machine with a single core.
+// cores returns the CPU core of the server, and that of the load generator and PostgreSQL. Both are
+// empty on a machine with a single core.
 func cores() (serverCPU, loadCPU string) {
 	if runtime.NumCPU() < 2 {
 		return "", ""

@@ -23,7 +23,8 @@ type openLoop struct {
 	length     time.Duration
 }
 
-// openLoopResult is the result of a run. The latencies are sorted and include failed requests.
+// openLoopResult is the result of a run. The latencies are sorted. They include failed requests, and a zero
+// for each request that was not sent because the context ended.
 type openLoopResult struct {
 	latencies []time.Duration
 	errors    int
@@ -44,7 +45,7 @@ const openLoopWorkers = 128
 // soon as it has an answer. This is the maximum of the load generator and the server together,
 // because they share the machine.
 func (p openLoop) measureMaximum(ctx context.Context) float64 {
-	p.rate = 1e6 // all are scheduled at once
+	p.rate = 1e6 // requests are due faster than any server answers
 	ctx, cancel := context.WithTimeout(ctx, p.length)
 	defer cancel()
 	start := time.Now()

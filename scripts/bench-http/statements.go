@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type statement struct {
 // grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements lists statements as the service sends them. No task is due, so Claim reads all
+// statements lists the measured statements, as the service sends them. No task is due, so Claim reads all
 // candidates and changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
@@ -30,7 +31,10 @@ var statements = []statement{
 		if sizing.KindOf(err) == sizing.NotFound {
 			return nil
 		}
-		return fmt.Errorf("claim: a task is due: %w", err)
+		if err == nil {
+			err = errors.New("a task is due; no task may be due during the benchmark")
+		}
+		return fmt.Errorf("claim: %w", err)
 	}},
 	{"count due tasks", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Backlog(ctx)

@@ -8,8 +8,8 @@ import (
 )
 
 // benchSteady measures row 2 of bench.table: the latency at half of the maximum rate while the service also
-// receives reports and trains. It measures the echo server during the same background work. Both
-// servers use all cores, as in a pod, and share them with the load generator.
+// receives reports and trains. The echo server is measured during the same background work. Both servers may
+// use all cores and share them with the load generator, unlike in rows 1 and 16.
 func (b *bench) benchSteady(ctx context.Context) error {
 	server, err := b.env.serve(ctx, "", b.env.db.DSN())
 	if err != nil {

@@ -33,6 +33,7 @@ type loadResult struct {
 	P50, P99, P999, Max        float64
 }
 
+// rate returns the requests per second.
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
 // script is the Lua script of wrk. The bodies are already split at the placeholders, so that a
@@ -77,7 +78,7 @@ function done(summary, latency, requests)
 end
 `
 
-// loadCount numbers the loads of a run, so that no two send the same try.
+// loadCount numbers the loads of a run, so that no two of 90 successive loads send the same try.
 var loadCount int
 
 // run generates the load. It returns an error if a request was not answered with 2xx.

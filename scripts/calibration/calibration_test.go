@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test accepts fewer kills than promised, because they cost only a little memory.
-func TestNoKindOfTaskIsKilledMoreThanPromised(t *testing.T) {
+// The test accepts fewer kills than promised, because such a difference costs only a little memory.
+func TestNoKindOfTaskIsKilledClearlyMoreThanPromised(t *testing.T) {
 	require.Len(t, kinds, 20)
 	for _, k := range kinds {
 		s, err := replay(k, 7, 2, 200)

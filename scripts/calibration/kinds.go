@@ -23,7 +23,7 @@ const (
 	gb  = 1e9
 )
 
-// noise draws a log-normal factor with the median 1. Its logarithm has this standard deviation.
+// noise draws a log-normal factor with the median 1; deviation is the standard deviation of its logarithm.
 func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviation * rng.NormFloat64()) }
 
 // size draws an input size: log-normal around 1,000, mostly between 50 and 20,000.

@@ -43,11 +43,11 @@ func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	return nil
 }
 
-// sums contains the totals over the first tries with a promised risk. The fields used and wasted hold the
-// GB·h of all runs.
+// sums contains the totals over tasks.
 type sums struct {
-	rows, killed           int
-	promised, used, wasted float64
+	rows, killed int     // first tries with a promised risk; those of them that were killed
+	promised     float64 // sum of the promised risks
+	used, wasted float64 // GB·h of all runs
 }
 
 // verdict compares the number of killed first tries with the sum P of the promised risks. The two may

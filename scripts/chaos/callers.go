@@ -15,9 +15,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// callers generates closed-loop load without pauses, one connection per caller. Each caller
-// sends three prediction requests, then a report, so that the mix does not depend on the
-// number of callers. After a rejection the caller waits for Retry-After.
+// callers generates closed-loop load without pauses, one connection per caller. Every fourth
+// call of a caller is a report, the others request predictions, so that the mix does not depend
+// on the number of callers. After a rejection the caller waits for Retry-After.
 type callers struct {
 	addr     string
 	tasks    []testcluster.Task
@@ -45,7 +45,7 @@ type loadRun struct {
 	cpu               time.Duration // CPU time of the server
 	predicts, reports callStats
 	noRetryAfter      int // rejections without Retry-After
-	failed            int // calls that got neither a 200 nor a rejection
+	failed            int // calls that got neither a 200 nor a rejection, and failed connections
 	firstFailure      string
 	buckets           []int // answers with 200 in each bucketLength of the run
 }
@@ -64,7 +64,7 @@ func (s *callStats) add(o *callStats) {
 	s.rejectedTimes = append(s.rejectedTimes, o.rejectedTimes...)
 }
 
-// rejectedRatio returns the fraction of the calls that were rejected.
+// rejectedRatio returns the fraction of the calls that were rejected, without failed calls.
 func (s *callStats) rejectedRatio() float64 {
 	return float64(s.rejected) / float64(max(1, s.rejected+s.good))
 }

@@ -23,7 +23,7 @@ import (
 // checks of a trial must find that.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
-// faultCase is a fault, and how the trial must report it.
+// faultCase is a fault and the report that the trial must make of it.
 type faultCase struct {
 	inject fault
 	want   string // part of the failures that the trial records

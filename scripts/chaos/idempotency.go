@@ -12,13 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts the answers to operations. An operation sends the same report several times.
+// effects counts the answers to operations. An operation sends the same report several times. Its effects are
+// the answers that the report was new; there must be exactly one.
 type effects struct {
 	operations, calls   int
-	recorded, duplicate int // answers that the report is recorded, and that it is a duplicate
+	recorded, duplicate int // answers that the report was new, and that it was a duplicate
 	wrong               int // operations whose number of effects is not one
 	altered, conflicts  int // reports with another body for a known try, and 409 answers to them
-	retried             int // calls repeated after a 503, which may have hidden the answer "recorded"
+	retried             int // repetitions of calls after a 503, which may have hidden the answer "recorded"
 	failed              int
 	firstFailure        string
 }

@@ -38,9 +38,9 @@ var trials = []trial{
 	{"partition", "the network to PostgreSQL is cut: nothing lost or stored twice, recovered within 5 s", trialPartition},
 	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
-	{"overload", "three times as many connections as at the peak: 80 % of the peak goodput, the rest rejected within 50 ms, recovered within 5 s", trialOverload},
+	{"overload", "three times as many connections as at the peak: recovered within 5 s; in the long form also 80 % of the peak goodput, the rest rejected within 50 ms", trialOverload},
 	{"stale-model", "a network cut during a promotion: staleness is bounded and reported", trialStaleModel},
-	{"damaged-model", "every byte flipped, truncated at every length: rejected, and the last good version answers", trialDamagedModel},
+	{"damaged-model", "bytes flipped, truncated: rejected, and the last good version answers", trialDamagedModel},
 	{"bad-model", "a model that allocates 30 % of the right amount: rolled back automatically within 200 outcomes; good models stay", trialBadModel},
 }
 
@@ -146,7 +146,7 @@ func (tr *trialRun) check(ok bool, format string, args ...any) {
 	}
 }
 
-// loadAverage returns the load average of the last minute, on which absolute figures depend.
+// loadAverage returns the load average of the machine in the last minute, on which absolute figures depend.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

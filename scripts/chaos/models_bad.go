@@ -19,8 +19,8 @@ const shrinkFactor = 0.3
 // trialBadModel promotes models that allocate 30 % of the right amount, one task after the other.
 // Their checksums are valid. Unchanged tasks and tasks that suddenly need three times as much
 // memory are the controls: the watchdog must not roll back their models. For every second task
-// the watchdog runs only after all outcomes, when most models have already learned from the
-// kills. For the other tasks it runs after every kill.
+// the trial holds the lease, so that the watchdog runs only after all outcomes, when most models
+// have already learned from the kills. For the other tasks every kill triggers the watchdog.
 func trialBadModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary})
 	if err != nil {
@@ -144,7 +144,7 @@ func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, descriptio
 	return nil
 }
 
-// shrinkModel changes the training rows of a model as if every run had needed 30 % of its memory.
+// shrinkModel changes the residual store of a model as if every run had needed 30 % of its memory.
 func shrinkModel(blob []byte) ([]byte, error) {
 	model, err := taskmodel.Open(blob)
 	if err != nil {

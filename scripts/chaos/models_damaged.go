@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialDamagedModel flips every byte of a small model's blob and truncates it at every length, and
-// does the same to samples of a large blob. The service must reject the activation of such a
+// trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: in the long form at
+// every offset of the small one, otherwise at random offsets. The service must reject the activation of such a
 // version and answer from the last good one.
 func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary, Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off"}}}) // this trial is not about durability
@@ -102,6 +102,7 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 	return err
 }
 
+// damageSQL replaces the blob of a version.
 const damageSQL = `
 	UPDATE model SET blob = $4
 	FROM task WHERE task.id = model.task AND task.dag_id = $1 AND task.task_id = $2 AND version = $3`
@@ -129,14 +130,16 @@ func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error)
 // announcements is the number of damaged versions that announceDamaged stores.
 const announcements = 20
 
+// promoteSQL makes a version active without the checks of the service.
 const promoteSQL = `
 	UPDATE task SET active_version = $3 WHERE dag_id = $1 AND task_id = $2`
 
+// announceSQL notifies the replicas of a change of a task, as the service does.
 const announceSQL = `
 	SELECT pg_notify('loadaware_changes', json_build_object('Namespace', 'default', 'DAG', $1::text, 'Task', $2::text)::text)`
 
 // announceDamaged makes damaged versions active with SQL and announces them, as the restore of a
-// damaged backup might. It returns the number of answers from such a version.
+// damaged backup might. It returns the number of answers that were not from the good version.
 func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (answered int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {

@@ -14,7 +14,7 @@ import (
 // The bounds of staleness.
 const (
 	maxStalenessError = 5 * time.Second // between the staleness that /readyz reports and the real one
-	maxRecovery       = 5 * time.Second // from the end of a cut until the models are fresh
+	maxRecovery       = 5 * time.Second // until a promoted version answers, from the promotion or from the end of a cut
 )
 
 // trialStaleModel promotes versions at one replica while the network between the other replica
@@ -178,7 +178,7 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	return nil
 }
 
-// staleness returns the staleness that /readyz reports; 0 without an answer.
+// staleness returns the staleness that /readyz reports; 0 without an answer or if it is unknown.
 func staleness(ctx context.Context, r *testcluster.Replica) time.Duration {
 	var a struct {
 		Stale float64 `json:"stale_seconds"`

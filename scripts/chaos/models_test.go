@@ -40,7 +40,7 @@ const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 990000000000
 
 func TestUnreportedStalenessFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		readyz   string // body of its answer
+		readyz   string // body of the answer of /readyz
 		failures int
 	}{
 		"hidden":   {`{"stale_seconds": 0}`, 1},

@@ -106,7 +106,7 @@ func (k *comparison) peakGoodput() float64 {
 	return median(goodput)
 }
 
-// total returns the sum of the runs above the peak, without the CPU time.
+// total returns the sum of the runs above the peak. It omits the CPU time; the buckets are those of the last run.
 func (k *comparison) total() *loadRun {
 	total := &loadRun{}
 	for _, l := range k.abovePeak {

@@ -41,7 +41,6 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	load, prober := tr.newTraffic(cluster, tasks, "cut"), tr.newProber(cluster, tasks)
 	load.start(ctx, 8)
-	var slowest time.Duration
 	cuts := []time.Duration{time.Second, 13 * time.Second}
 	if tr.long {
 		cuts = []time.Duration{time.Second, 3 * time.Second, 13 * time.Second, time.Second, 30 * time.Second, 5 * time.Second}
@@ -66,7 +65,6 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 		tr.printf("cut for %v: recovered within %v", length, took.Round(time.Millisecond))
 		tr.check(took <= 5*time.Second, "a cut of %v recovered only after %v", length, took)
 		tr.check(noticed || length < 3*time.Second, "/readyz never reported that reports cannot be stored")
-		slowest = max(slowest, took)
 	}
 	counts := load.stop()
 	prober.check(tr, "during the cuts")

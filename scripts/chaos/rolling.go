@@ -70,7 +70,7 @@ func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	if err := r.Start(ctx); err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // the balancer polls /readyz
+	time.Sleep(300 * time.Millisecond) // the balancer polls /readyz meanwhile
 	return nil
 }
 

@@ -134,8 +134,8 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 }
 
 // withNewSessions ends all client sessions after do, because a session keeps its open files and
-// limits. It also runs endSessionsSQL once before do, so that PostgreSQL has loaded the code and
-// the catalog rows of the statement: after do it may be unable to.
+// limits. It also runs endSessionsSQL once before do: PostgreSQL then loads the code and the catalog
+// rows of the statement, which it may be unable to load after do.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -212,8 +212,8 @@ func unlimitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) err
 	return limitMemory(ctx, cluster, "unlimited")
 }
 
-// limitMemory sets the soft limit of the address space, which the user of PostgreSQL may raise
-// again.
+// limitMemory sets the soft limit of the postmaster's address space, which new sessions inherit and which the
+// user of PostgreSQL may raise again.
 func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string) error {
 	info, err := os.Stat(databaseDir(cluster))
 	if err != nil {

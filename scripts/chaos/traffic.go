@@ -33,7 +33,7 @@ type traffic struct {
 	label           string           // prefix of the run ids; must be unique within a cluster
 	pause           time.Duration    // between the calls of one caller
 	pick            func(int) string // returns the address for a replica number, which may exceed the number of replicas; urls in turn if nil
-	retriesNoAnswer bool             // a call without an answer is no failure: the caller tries the next replica
+	retriesNoAnswer bool             // a call without an answer is expected, and not noted as a failure
 
 	client  *http.Client
 	mu      sync.Mutex

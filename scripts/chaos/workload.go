@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// workload simulates the runs of one task in Airflow: a prediction before each run, OOM kills
-// below the peak, lifts, and a report at the end.
+// workload simulates the runs of one task in Airflow: a prediction before each run, OOM kills of
+// tries with less memory than the peak, lifts, and a report at the end.
 type workload struct {
 	cluster       *testcluster.Cluster
 	task          testcluster.Task
@@ -131,7 +131,8 @@ func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, 
 }
 
 // waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once. If
-// last is true, it waits until the watchdog has checked all runs.
+// last is true, it waits until the watchdog has checked all runs. If takeLease was called, it waits
+// only if last is true, and releases the lease before.
 func (w *workload) waitForWatchdog(ctx context.Context, last bool) error {
 	if w.releaseLease != nil {
 		if !last {

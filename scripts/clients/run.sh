@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs the scenario of
-# each (story.*) against the built server with a private PostgreSQL and the demo data. Tools, packages
-# and generated code stay in .cache/clients.
+# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs the same scenario with
+# each (story.*, Story.java) against the built server with a private PostgreSQL and the demo data. Tools,
+# packages and generated code stay in .cache/clients.
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
 #
-# ONLY="java go" selects clients; GENERATOR=7.14.0 selects another openapi-generator.
+# ONLY="java go" selects among java, python, go, ogen, typescript_fetch and openapi_typescript. GENERATOR=7.14.0 selects
+# another openapi-generator.
 set -Eeuo pipefail
 spec=$(realpath "${1:-$(dirname "$0")/../../openapi.yaml}")
 cd "$(dirname "$0")/../.."
@@ -16,7 +17,7 @@ bin=$PWD/bin/loadaware
 stories=$PWD/scripts/clients
 cache=$PWD/.cache/clients
 jar=$cache/openapi-generator-cli-$generator.jar
-# Each JVM here runs for seconds. The second compiler and a parallel collector would cost it more than they save.
+# Each JVM here runs for seconds only. The C2 compiler and a parallel garbage collector would cost more than they save.
 java_options='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 export MAVEN_OPTS="${MAVEN_OPTS:-} $java_options"
 mkdir -p "$cache"
@@ -135,7 +136,8 @@ client_ogen() (
 	go run ./ogen
 )
 
-# try CLIENT… generates, builds and runs clients one after the other. Each has its own log.
+# try CLIENT… generates, builds and runs clients one after the other. Each has its own log, and its own task (STORY_TASK),
+# because all use the same server.
 try() {
 	local client begun code
 	for client in "$@"; do

@@ -1,6 +1,7 @@
 // Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware
-// import`, or rates the forecasts of their newest 30 % in order of time. The column
-// upstream has the upstream tasks, separated by semicolons. The same flags give the same output.
+// import`. The column upstream contains the upstream tasks, separated by semicolons. With --rate the command
+// instead forecasts the newest 30 % of the runs, each from the runs before it, and rates the forecasts. The same
+// flags give the same output.
 //
 //	go run ./scripts/dagdata --seed 1 > runs.csv
 //	go run ./scripts/dagdata --rate --workflows 40

@@ -1,5 +1,5 @@
 # Finds Chromium and installs Playwright for Python into .cache. Source this file in the root of the repository;
-# it sets CHROMIUM and tools.
+# it sets CHROMIUM to the program and tools to the virtual environment.
 # shellcheck shell=bash
 
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}

@@ -13,7 +13,7 @@ import sys
 import urllib.request
 
 DEMO = pathlib.Path(__file__).parents[2] / "testdata/demo/pricing.csv.gz"
-LATER = datetime.timedelta(days=98)  # from the first to the last day of the demo
+LATER = datetime.timedelta(days=98)  # about the length of the demo history
 RUNS = 40  # of each of the six tasks
 MAX_TRIES = 4
 LONG_TASK = "predict_demand"  # its runs have two phases
@@ -31,7 +31,7 @@ STRUCTURE = {
 
 
 def in_phases(peak: float, seconds: float, noise: random.Random) -> dict:
-    """Return the usage of a run that needs little memory at first, and its peak in the last third."""
+    """Return the usage of a run that needs little memory at first, and about its peak in the last 30 to 40 %."""
     steps = int(seconds / STEP)
     first = int(steps * noise.uniform(0.6, 0.7))
     memory = [int(peak * noise.uniform(0.1, 0.12)) for _ in range(first)] + [int(peak * noise.uniform(0.95, 1)) for _ in range(steps - first)]
@@ -39,7 +39,10 @@ def in_phases(peak: float, seconds: float, noise: random.Random) -> dict:
 
 
 def fill(base: str, token: str = "") -> list[dict]:
-    """Send the newest runs of the demo again, at a later date and with other peaks. Return the keys of the killed tries."""
+    """Send the newest runs of the demo again, at a later date and with other peaks, and register a campaign.
+
+    Return the keys (DAG, task and run) of the runs whose first try was killed.
+    """
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
 
     def call(path: str, body: dict, method: str = "POST") -> dict:
@@ -88,4 +91,4 @@ def fill(base: str, token: str = "") -> list[dict]:
 
 
 if __name__ == "__main__":
-    print(f"{len(fill(*sys.argv[1:]))} tries were killed")
+    print(f"the first tries of {len(fill(*sys.argv[1:]))} runs were killed")

@@ -27,7 +27,7 @@ FORECAST = "/forecast?dag_id=pricing&features=product_count%3D1253"
 TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1", "/phases", f"/phases?{TASK}")
 EVERY_PAGE = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", "/none", *TOOLS)
 
-LEARNING_SECONDS = 15 * 60  # a server learns phases a minute after its start, and every ten minutes after that
+LEARNING_SECONDS = 15 * 60  # longest wait for phases, which a server learns a minute after its start and every ten minutes
 
 # Selects the serious violations in a result of axe-core, each with one element.
 SERIOUS = """result => result.violations
@@ -228,7 +228,7 @@ def makes_pictures(user: BrowserUser, folder: str, killed: dict) -> None:
 
 
 def main(base: str, token: str, chromium: str, axe: str, mode_or_folder: str = "") -> None:
-    killed = [try_ for try_ in fill(base, token) if try_["task_id"] == "predict_demand"]
+    killed = [key for key in fill(base, token) if key["task_id"] == "predict_demand"]
     assert killed, "no try of predict_demand was killed"
     expect.set_options(timeout=60_000)  # a busy machine
     with sync_playwright() as playwright:
@@ -238,7 +238,7 @@ def main(base: str, token: str, chromium: str, axe: str, mode_or_folder: str = "
             makes_pictures(user, mode_or_folder, killed[0])
             return
         scenarios = [signs_in, sorts_and_filters, looks_at_a_killed_try, opens_a_what_if_link, asks_and_forecasts]
-        if not user.is_short:  # it may wait for LEARNING_SECONDS
+        if not user.is_short:  # this scenario may wait for LEARNING_SECONDS
             scenarios.append(looks_at_phases)
         scenarios += [reads_without_a_script, works_by_keyboard, fits_every_width, changes_a_policy]
         for scenario in scenarios:

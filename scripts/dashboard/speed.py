@@ -28,12 +28,13 @@ from urllib.parse import urlencode
 PROGRAM = pathlib.Path(__file__).parents[2] / "bin/loadaware"
 START = datetime.datetime(2025, 1, 1, tzinfo=datetime.timezone.utc)
 GIB = 2**30
-PREDICTED = 10  # newest runs of each of the first tasks that have an answer
+PREDICTED = 10  # additional runs of each of the first tasks, which are predicted before they are reported
 MAX_BYTES = 200_000
 SAMPLE = 40  # tasks whose pages are visited
 
 
 def peak_of(task: int, run: int, noise: random.Random) -> int:
+    """Return the peak of a run in bytes."""
     return int(GIB * (1 + task % 17) * (0.2 + run % 10 / 12) * noise.uniform(0.9, 1.1))
 
 
@@ -92,7 +93,7 @@ class Server:
 
 
 def predict(server: Server, tasks: int, runs: int) -> None:
-    """Ask for and report the newest runs of some tasks."""
+    """Predict and then report further runs of the first tasks."""
     noise = random.Random(2)
     for task in range(tasks):
         for run in range(runs, runs + PREDICTED):
@@ -107,7 +108,7 @@ def predict(server: Server, tasks: int, runs: int) -> None:
 
 
 def train(server: Server, tasks: int) -> None:
-    """Train the tasks whose pages are visited: elsewhere, the trainer has done so long before somebody visits a page."""
+    """Train the tasks whose pages are visited. In production the trainer has trained them long before a visit."""
     for task in range(0, tasks, max(1, tasks // SAMPLE)):
         server.post(f"/tasks/dag_{task // 10:03}/task_{task:04}/train", {})
 
@@ -128,23 +129,24 @@ def pages_of(tasks: int, runs: int) -> dict[str, list[str]]:
 
 
 def wait_for_lists(server: Server) -> None:
-    """Visit the overview at once and until it is complete, and print what a visitor waits for."""
+    """Visit the overview until it is complete, and print how long a visitor waits."""
     first, page = server.get("/ui/")
     begun = time.monotonic()
     while b"is being computed" in page:
         time.sleep(0.2)
         page = server.get("/ui/")[1]
     print(f"overview at the start: {first:.0f} ms; complete {time.monotonic() - begun:.1f} s later")
-    lists = sum(server.get(f"/ui/{path}?format=csv")[0] for path in ("tasks", "savings"))
-    print(f"the other lists were ready {lists / 1000:.1f} s after that")
+    milliseconds = sum(server.get(f"/ui/{path}?format=csv")[0] for path in ("tasks", "savings"))
+    print(f"the other lists were ready {milliseconds / 1000:.1f} s after that")
 
 
 def p95(values: list[float]) -> float:
+    """Return the 95th percentile: the smallest value that is not exceeded by 95 % of the values."""
     return sorted(values)[max(0, -(-95 * len(values) // 100) - 1)]
 
 
 def open_pages(url: str, paths: list[str], until: float) -> None:
-    """Open a page each second, as a fast visitor does."""
+    """Open pages in turn until a time, with a pause of one second after each, as a fast visitor does."""
     for path in itertools.cycle(paths):
         if time.time() > until:
             return

@@ -52,11 +52,11 @@ type stage struct {
 	task      string
 	requested sizing.Resources // static, and large enough for the largest run
 	base      float64          // GB
-	slope     float64          // GB per product, for a sale of 30 days
+	slope     float64          // GB per product, for a sale of 30 days in a region of weight 1
 	stretch   float64          // exponent of the days of the sale
 	noise     float64          // standard deviation of the logarithm of the peak
 	cores     float64          // median of the largest CPU usage
-	seconds   float64          // per thousand products, for a sale of 30 days
+	seconds   float64          // per thousand products, likewise
 }
 
 // pipeline has light, moderate and heavy stages. Two of them cause nearly all waste.
@@ -94,7 +94,7 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// draw draws the scenario of one run. A run starts about every 16 hours.
+// draw draws the scenario of one run. Three runs are executed every two days.
 func draw(random *rand.Rand, run int) scenario {
 	regions := []struct {
 		name   string

@@ -37,7 +37,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// query is the PromQL expression of one line in a panel of the dashboard.
+// query is the PromQL expression of one line in a panel of the dashboard, and the title of the panel.
 type query struct{ panel, expr string }
 
 // queries returns all queries of the dashboard.
@@ -79,7 +79,7 @@ func exportedNames(t *testing.T) map[string]bool {
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: access, Metrics: m})
 	rec := httptest.NewRecorder()
 	httpapi.NewAdmin(m, access).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	names := map[string]bool{ // a running server exports these gauges of httpapi only after some time
+	names := map[string]bool{ // a running server exports these series of httpapi only after some time
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
 		"loadaware_observations_total": true,
@@ -146,7 +146,7 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
-	// A panel about data older than one day cannot show any yet.
+	// This panel shows data that is older than one day, which a new server does not have.
 	emptyPanels := map[string]bool{"Unreported tries": true}
 	missing := map[string]bool{}
 	all := queries(t)

@@ -175,8 +175,8 @@ list_components() {
 	diff docs/licences.md "$work/licences.md" || { echo 'docs/licences.md is stale: run make licences' >&2; return 1; }
 }
 
-# The Python package does not need the programs, and the component lists need nothing else. Both run in the background
-# and use the second core while the linker and the compression use only one.
+# The Python package does not need the programs, and the component lists need only the programs. Both run in the
+# background and use the second core while the linker and the compression use only one.
 build_python >"$work/build_python.log" 2>&1 &
 python_job=$!
 build_programs

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
-VARYING = {"prediction_id"}
-TRAINING_SECONDS = 120
+VARYING = {"prediction_id"}  # fields that differ in every run
+TRAINING_SECONDS = 120  # longest wait for the training after the success
 AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"
 
 
@@ -61,7 +61,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for command, want in story[:-1]:
             bad += differences(want, run(command, url, folder))
-        # The last answer comes from the model that has learned from the success.
+        # The last command reports the success. The last answer is a prediction by the model that has learned it.
         command, want = story[-1]
         assert run(command, url, folder)["recorded"] is True
         end = time.monotonic() + TRAINING_SECONDS

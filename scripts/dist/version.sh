@@ -10,7 +10,7 @@
 #
 #   sh scripts/dist/version.sh            for programs, the chart and images (semver.org)
 #   sh scripts/dist/version.sh python     for the Python package (PEP 440)
-#   sh scripts/dist/version.sh epoch      the time of the commit, for SOURCE_DATE_EPOCH
+#   sh scripts/dist/version.sh epoch      the time of the commit, for SOURCE_DATE_EPOCH; without git, the current time
 set -eu
 cd "$(dirname "$0")/../.."
 

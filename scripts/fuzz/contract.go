@@ -27,8 +27,8 @@ type operation struct {
 	weight int              // relative frequency of the operation among the requests
 }
 
-// weights lists the operations that are drawn less often than with the usual weight of 8:
-// operations that change a whole task, and pages that never change.
+// weights lists the operations that are drawn less often than others, whose weight is 8:
+// operations that change a whole task, and those that answer every request alike.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }

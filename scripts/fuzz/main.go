@@ -2,14 +2,16 @@
 //
 //	go run ./scripts/fuzz [-form short|long] [-seed 1] [-only requests,slow,schema,native]
 //
-// requests: mutations of valid requests of every operation, as bytes over many connections.
-// slow: bodies that arrive byte by byte, or never. schema: schemathesis, which draws requests
-// and sequences of requests from openapi.yaml. native: every Fuzz function of the module, each
-// for a bounded time.
+// There are four trials:
+//
+//	requests   sends mutations of valid requests of every operation, as bytes over many connections
+//	slow       sends bodies that arrive byte by byte, or never end
+//	schema     runs schemathesis, which draws requests and sequences of requests from openapi.yaml
+//	native     runs every Fuzz function of the module, each for a bounded time
 //
 // The server is the built binary with authentication and a private PostgreSQL
-// (internal/testcluster). The exit code is 1 if any trial found a fault. The flags
-// -n 1 -first N send only request N of a seed.
+// (internal/testcluster). The exit code is 1 if any trial found a fault. With the flags
+// -n 1 -first N the trial requests sends only request N of a seed.
 package main
 
 import (
@@ -36,7 +38,7 @@ type options struct {
 	first       uint64        // number of the first request
 	callers     int           // concurrent connections of the requests
 	neverEnding bool          // also send bodies that never end
-	examples    int           // requests of schemathesis per operation and phase
+	examples    int           // requests of schemathesis per operation and phase of schemathesis
 	fuzzTime    time.Duration // of each Fuzz function
 }
 

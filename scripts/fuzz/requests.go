@@ -51,7 +51,7 @@ type requestHead struct {
 	headers                 []string // "Name: value"
 }
 
-// request generates request n: a valid request, usually with one mutation.
+// request generates request n: a valid request, usually with mutations of its body or of its head.
 func (m *generator) request(n uint64) *request {
 	random := rand.New(rand.NewPCG(m.seed, n))
 	op := &m.operations[m.drawn[random.IntN(len(m.drawn))]]
@@ -112,7 +112,7 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 // names contains the names of DAGs and tasks. They are few, so that requests share tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
-// drawTask draws a task with a model in one of three cases, otherwise a task of names.
+// drawTask draws a task with a model in one of three cases, otherwise a DAG and a task from names.
 func drawTask(random *rand.Rand) (dag, task string) {
 	if random.IntN(3) == 0 {
 		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
@@ -165,7 +165,8 @@ func parameterText(v any) string {
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a valid body of an operation and mutates two of three bodies.
+// body draws a body of an operation from valid ones. Of six bodies, one stays valid, one gets changed bytes, and
+// four get one to three changes of the tree.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)
@@ -221,7 +222,7 @@ func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 		b.WriteString(`{"features": ` + strings.Repeat("[", size))
 	case 2: // white space
 		b.WriteString(strings.Repeat(" ", size) + one.String())
-	default: // tens of thousands of items
+	default: // many items
 		list := "tasks"
 		if strings.HasPrefix(op.path, "/observe") {
 			list = "observations"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// metricsClient asks for no compression, which would take more time than an answer of the service.
+// metricsClient requests no compression, which would take more time than an answer of the service.
 var metricsClient = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
 // scrape reads the metrics without labels from /metrics.

@@ -20,10 +20,10 @@ const (
 	maxInMemoryP99     = 20 * time.Millisecond
 	maxGrownResident   = 1.2e9 / (1 << 20) // MiB
 
-	warmTasks = 200 // predicted repeatedly in the second part of the measurement
+	activeTasks = 200 // tasks that are predicted repeatedly in the second part of the measurement
 )
 
-// copyTasks gives every task from m.tasks to m.copies the active model of task i modulo m.tasks.
+// copyTasks adds the tasks m.tasks to m.copies-1. Task i gets the active model of task i modulo m.tasks.
 func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`CREATE TEMP TABLE grown AS SELECT i, source.id AS source, 'dag_' || i / 10 AS dag_id, 'task_' || i AS task_id
@@ -52,6 +52,8 @@ func (m *measurement) registerTasks(ctx context.Context, conn *pgx.Conn) error {
 	}, m.copies, m.registered)
 }
 
+// execAll executes statements with the same arguments, and then ANALYZE. Every statement uses every argument,
+// because pgx rejects an unused one.
 func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...any) error {
 	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql, args...); err != nil {
@@ -63,7 +65,8 @@ func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...a
 }
 
 // measureGrowth copies the trained tasks under m.copies names, restarts the replica, and requests one
-// prediction for each task in random order, then predictions for a few tasks that stay in memory.
+// prediction for each task in random order. If m.length is set, it soaks the replica. Then it requests
+// predictions for activeTasks, whose models stay in memory. Finally it restarts the replica with m.registered tasks.
 func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	if err != nil {
@@ -95,14 +98,14 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 	if err := m.print("after a prediction for each task"); err != nil {
 		return err
 	}
-	decoded, known := m.misses, m.hits
+	decoded, inMemory := m.misses, m.hits
 	if m.length > 0 {
 		if err := m.soak(ctx); err != nil {
 			return err
 		}
 	}
 	m.hits, m.misses = nil, nil
-	active := order[max(0, len(order)-warmTasks):]
+	active := order[max(0, len(order)-activeTasks):]
 	for range m.questions {
 		if err := m.ask(ctx, active[m.random.IntN(len(active))]); err != nil {
 			return err
@@ -119,7 +122,7 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 		readyRegistered.Seconds(), m.registered, maxReadyRegistered.Seconds())
 	fmt.Printf("first prediction of a task, model decoded: %s (goal of p99: %.0f)\n", quantiles(decoded), millis(maxDecodedP99))
 	fmt.Printf("processor time of the replica per first prediction, including a read of the metrics: %.1f ms\n", 1000*cpu)
-	fmt.Printf("first prediction of a task, in memory from the start: %s\n", quantiles(known))
+	fmt.Printf("first prediction of a task, in memory from the start: %s\n", quantiles(inMemory))
 	fmt.Printf("later predictions, model in memory: %s (goal of p99: %.0f); decoded: %s\n", quantiles(m.hits), millis(maxInMemoryP99), quantiles(m.misses))
 	fmt.Printf("answers by source: %v; resident at most %.0f MiB (goal %.0f)\n", m.sources, m.peak, maxGrownResident)
 	if ready > maxReady || readyRegistered > maxReadyRegistered || p99(decoded) > maxDecodedP99 || p99(m.hits) > maxInMemoryP99 || m.peak > maxGrownResident {

@@ -1,6 +1,6 @@
-// Command modelmemory measures the service while its models need more memory than it has for them.
-// The command reports runs of many tasks, trains each task, and requests predictions for the tasks in
-// random order:
+// Command modelmemory measures the service while its models need more memory than LOADAWARE_MODEL_MEMORY
+// allows. The command reports runs of many tasks, trains each task, and asks questions (requests predictions)
+// for the tasks in random order:
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
@@ -37,9 +37,9 @@ type options struct {
 	runs         int // per task
 	features     int // per run
 	questions    int
-	copies       int           // tasks that get a copy of the models; 0: no growth is measured
-	registered   int           // tasks of the last start
-	length       time.Duration // of the questions to all copies after their first ones
+	copies       int           // number of tasks after the models were copied; 0: no growth is measured
+	registered   int           // number of tasks in the last start
+	length       time.Duration // of the soak (soak.go); 0: no soak
 	replicas     int
 	route        string  // how the proxy before several replicas distributes questions
 	memory       string  // LOADAWARE_MODEL_MEMORY
@@ -124,7 +124,7 @@ type measurement struct {
 
 	sources      map[string]int
 	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
-	warmHits     int             // hits of the second half of the questions
+	laterHits    int             // hits in the second half of the questions
 	decoded      float64         // misses so far, as the replicas count them
 	peak         float64         // largest resident memory of a replica seen, in MiB
 }
@@ -210,7 +210,7 @@ func (m *measurement) count(source string, took time.Duration) error {
 	}
 	m.hits = append(m.hits, took)
 	if len(m.hits)+len(m.misses) > m.questions/2 {
-		m.warmHits++
+		m.laterHits++
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (m *measurement) printResult() error {
 	}
 	requested := 100 * float64(m.sources["requested"]) / float64(m.questions)
 	fmt.Printf("answers by source: %v; %.1f %% from the static request (goal %.0f)\n", m.sources, requested, m.maxRequested)
-	fmt.Printf("model in memory for %.1f %% of the second half of the questions\n", 100*float64(m.warmHits)/float64(m.questions-m.questions/2))
+	fmt.Printf("model in memory for %.1f %% of the second half of the questions\n", 100*float64(m.laterHits)/float64(m.questions-m.questions/2))
 	fmt.Printf("resident at most %.0f MiB while asking (goal %.0f)\n", m.peak, m.maxResident)
 	fmt.Printf("model in memory: %s\nmodel decoded:   %s\n", quantiles(m.hits), quantiles(m.misses))
 	if requested > m.maxRequested || m.peak > m.maxResident {

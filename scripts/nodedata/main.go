@@ -1,6 +1,6 @@
-// Command nodedata writes runs of synthetic workflows on seven machine types as CSV, for `loadaware
-// import`, or rates what the model expects of a machine on which a task has never run. The same flags
-// give the same output.
+// Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware
+// import`. With --rate it instead rates the run times that the model expects on machine types on which a
+// task has never run. The same flags give the same output.
 //
 //	go run ./scripts/nodedata --seed 1 > runs.csv
 //	go run ./scripts/nodedata --rate --seeds 10
@@ -49,7 +49,7 @@ func write(out *bufio.Writer, p *placementtest.Plan) {
 // rateSeeds prints how often the expected direction is right, and the error of the expected factor.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64
-	directed, right, close := 0, 0, 0
+	directed, right, near := 0, 0, 0
 	for seed := from; seed < from+count; seed++ {
 		for _, o := range placementtest.Generate(seed, workflows).Evaluate() {
 			errors = append(errors, o.Error())
@@ -60,7 +60,7 @@ func rateSeeds(from, count uint64, workflows int) {
 				}
 			}
 			if o.Error() <= .2 {
-				close++
+				near++
 			}
 		}
 	}
@@ -70,5 +70,5 @@ func rateSeeds(from, count uint64, workflows int) {
 		return
 	}
 	fmt.Printf("%d changes of the machine type: direction right in %.1f %% of the %d that change the run time by 5 %% or more; error of the factor: median %.1f %%, within 20 %% in %.1f %%\n",
-		len(errors), 100*float64(right)/float64(directed), directed, 100*errors[len(errors)/2], 100*float64(close)/float64(len(errors)))
+		len(errors), 100*float64(right)/float64(directed), directed, 100*errors[len(errors)/2], 100*float64(near)/float64(len(errors)))
 }

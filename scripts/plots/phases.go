@@ -34,10 +34,10 @@ func plannedRun(family string, seed uint64, title string) chart {
 	granted := series{name: "static grant", colour: grey, style: dashed}
 	limit := series{name: "limit of the plan", colour: blue}
 	p := learner.Plan(&pool, static, plan.Timing{})
-	inForce, level, needed := p.Start(), 0.0, []float64{}
+	inForce, highest, needed := p.Start(), 0.0, []float64{}
 	for i, s := range samplesOf(runs[plannedRuns]) {
-		level = math.Max(level, s.Memory)
-		needed = append(needed, p.Need(s.Seconds, level))
+		highest = math.Max(highest, s.Memory)
+		needed = append(needed, p.Need(s.Seconds, highest))
 		if known := i - 10/plantest.Step; known >= 0 {
 			inForce = plan.Grow(inForce, needed[known])
 		}

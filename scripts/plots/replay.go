@@ -72,7 +72,7 @@ func drift(history []byte) ([]byte, error) {
 // targetResult contains the figures of a replay at one risk target.
 type targetResult struct {
 	target        float64
-	waste         float64 // wasted over used memory time
+	waste         float64 // wasted memory time divided by used memory time
 	killed        float64 // fraction of all first tries
 	killedByModel float64 // fraction of the first tries after the cold start
 }

@@ -32,10 +32,10 @@ func (h *history) foldsOfTasks(seed uint64) []int {
 	return fold
 }
 
-// accuracy is the share of the runs whose profile is predicted right, by each rule.
+// accuracy contains the share of the runs whose profile is predicted right, for each rule.
 type accuracy struct {
 	majority, nearest, predicted float64
-	inProfiles                   float64 // predicted, among the runs that are no outliers
+	inProfiles                   float64 // like predicted, among the runs that are no outliers
 }
 
 // evaluate predicts the runs of each part from the runs of the other parts.
@@ -72,11 +72,11 @@ func (h *history) evaluate(fold []int) accuracy {
 
 // predictor predicts profiles from the runs of some parts.
 type predictor struct {
-	tasks      map[sizing.TaskKey]int // index of facts and labels
+	tasks      map[sizing.TaskKey]int // index of a task in facts and labels
 	facts      []map[string]bool      // of the newest run of each task
-	labels     []int
-	majority   int
-	byTask     map[sizing.TaskKey]int // the most frequent profile
+	labels     []int                  // profile of the newest run of each task
+	majority   int                    // most frequent profile of all runs
+	byTask     map[sizing.TaskKey]int // most frequent profile of each task
 	classifier *cohort.Profiles       // nil without one
 }
 
@@ -124,8 +124,8 @@ func (p *predictor) predict(f *cohort.Facts) int {
 	return p.majority
 }
 
-// nearest returns the profile of the task with the largest Jaccard index of the facts, the newest among
-// equals.
+// nearest returns the profile of the task with the largest Jaccard index of the facts. Among equals, the task
+// whose first run is newest counts.
 func (p *predictor) nearest(f *cohort.Facts) int {
 	facts, best, label := factSet(f), -1.0, p.majority
 	for i, other := range p.facts {

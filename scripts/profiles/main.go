@@ -3,9 +3,9 @@
 //
 //	go run ./scripts/profiles [-seed 1] HISTORY.csv.gz…
 //
-// The fifths are of whole tasks, or of random runs. A task with other runs gets the most frequent profile
-// of these, and a task without gets that of the classifier of package cohort. The table compares both
-// with the most frequent profile of all runs and with the profile of the most similar task.
+// The fifths consist of whole tasks, or of random runs. If other runs of the task are known, the most frequent
+// profile of these is predicted, otherwise the profile that the classifier of package cohort gives. The table
+// compares this with the most frequent profile of all runs and with the profile of the most similar task.
 package main
 
 import (
@@ -88,7 +88,7 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory finds the profiles of stored tries.
+// newHistory finds the profiles of stored tries. It omits tries without a peak or without usage.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

@@ -16,8 +16,9 @@ import (
 // teams contains the typical memory and run time of the tasks of each team.
 var teams = []struct{ memory, seconds float64 }{{1e9, 60}, {20e9, 600}, {2e8, 5}, {60e9, 7200}, {5e9, 3000}}
 
-// storedTries returns runs of 300 tasks. The team decides on the usage of nine of ten tasks. The other
-// metadata say nothing, so that the most similar task is often one of another team.
+// storedTries returns runs of 300 tasks. The usage of a task depends on its team. The metadata of one task in
+// ten name a random team. The other metadata are random, so that the most similar task is often one of another
+// team.
 func storedTries() []sizing.ContextRow {
 	r := rand.New(rand.NewPCG(1, 22))
 	metadata, kinds := make([]sizing.Metadata, 300), make([]int, 300)
@@ -54,6 +55,6 @@ func TestProfilesArePredictedBeforeTheRun(t *testing.T) {
 	tasks := h.evaluate(h.foldsOfTasks(1))
 	assert.GreaterOrEqual(t, tasks.predicted, tasks.majority+0.1, "a run of a task that was never seen")
 	assert.GreaterOrEqual(t, tasks.predicted, tasks.nearest+0.1)
-	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "one task in ten has the metadata of another team")
+	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "the metadata of one task in ten name a random team")
 	assert.Less(t, tasks.predicted, runs.predicted)
 }

@@ -190,8 +190,8 @@ func (q *questions) explainReceipt(id string, request any, limit int64, shadow *
 	return nil
 }
 
-// kill reports an OOM kill at the granted amount, and checks the explanations of the lift and of the
-// next answer.
+// kill reports an OOM kill at the granted amount. It checks the explanations of the lift, of the killed try's
+// receipt, and of the prediction for the second try.
 func (q *questions) kill(request map[string]any, answer *api.Prediction) error {
 	granted := answer.Memory.LimitBytes
 	try := map[string]any{

@@ -14,14 +14,14 @@ import (
 type learner struct {
 	model   *taskmodel.Model
 	history sizing.History
-	lostAt  int // number of tries when a challenger last lost the evaluation
+	lostAt  int // number of tries when a challenger last lost its evaluation
 }
 
 // triesAfterLoss is the number of tries after a lost evaluation before the task is fitted again.
 const triesAfterLoss = 25
 
-// models answers the questions with models in this process instead of a server. Every kind of
-// explanation term of a model occurs. Similar tasks, receipts and --min-memory of a server take no part.
+// models answers the questions with models in this process instead of a server. The explanations contain every
+// kind of term that a model can add, but not those of a server, such as similar tasks.
 type models struct {
 	q     *questions
 	tasks map[sizing.TaskKey]*learner

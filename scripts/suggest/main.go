@@ -107,8 +107,8 @@ func heavyTasks(a *suggest.Archive, only string) []*heavyTask {
 	return tasks
 }
 
-// bins is the number of bins, as in the published study.
-const bins = 3 // see docs/experiments.md
+// bins is the number of bins into which the peaks of a task are divided.
+const bins = 3
 
 // newHeavyTask prepares the rows of a task for learning and divides the peaks into bins.
 func newHeavyTask(rows []sizing.Observation) *heavyTask {

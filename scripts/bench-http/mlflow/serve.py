@@ -1,7 +1,7 @@
 """Store a model like one of loadaware for the scoring server of MLflow.
 
-Loadaware exports no trees, so this script fits a model of the same kind and size: 300 boosted
-trees of depth 5 from scikit-learn, on seeded data with the same twelve features. It stores an
+Loadaware exports no trees, so this script fits a model of the same kind and of similar size: 300
+boosted trees of depth 5 from scikit-learn, on seeded data with the same twelve features. It stores an
 `mlflow.pyfunc` model, as the documentation of MLflow recommends. The model answers one number;
 loadaware answers an allocation with bins, ladder and risk.
 

@@ -15,7 +15,7 @@ import org.openapitools.client.model.*;
 public final class Story {
   private static final long GIB = 1L << 30;
   private static final String DAG = "clients";
-  private static final String TASK = System.getenv("STORY_TASK");
+  private static final String TASK = System.getenv("STORY_TASK"); // a task that only this client uses
   private static final Map<String, Object> FEATURES =
       Map.of("product_count", 1253.0, "discount", 0.25, "region", "emea", "promo", true, "sale_end", "2020-02-05");
 

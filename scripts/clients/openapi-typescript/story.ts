@@ -8,7 +8,7 @@ type Schemas = components["schemas"];
 const GIB = 2 ** 30;
 const env = (name: string): string => process.env[name] ?? assert.fail(`${name} is not set`);
 const dag_id = "clients";
-const task_id = env("STORY_TASK");
+const task_id = env("STORY_TASK"); // a task that only this client uses
 const task = { params: { path: { dag_id, task_id } } };
 const learned = { params: { path: { dag_id: "pricing", task_id: "predict_demand" } } };
 const features = { product_count: 1253, discount: 0.25, region: "emea", promo: true, sale_end: "2020-02-05" };

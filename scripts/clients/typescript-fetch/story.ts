@@ -9,7 +9,7 @@ import {
 const GIB = 2 ** 30;
 const env = (name: string): string => process.env[name] ?? assert.fail(`${name} is not set`);
 const dagId = "clients";
-const taskId = env("STORY_TASK");
+const taskId = env("STORY_TASK"); // a task that only this client uses
 const features = { product_count: 1253, discount: 0.25, region: "emea", promo: true, sale_end: "2020-02-05" };
 
 const configuration = new Configuration({ basePath: env("LOADAWARE_URL"), accessToken: env("LOADAWARE_TOKEN") });

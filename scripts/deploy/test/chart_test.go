@@ -1,5 +1,5 @@
-// Package test renders the Helm chart and checks its manifests against the requirements of a platform
-// team. It is a separate module, so that the module of loadaware does not depend on Kubernetes.
+// Package test renders the Helm chart and checks its manifests. It is a separate module, so that the module
+// of loadaware does not depend on Kubernetes.
 package test
 
 import (

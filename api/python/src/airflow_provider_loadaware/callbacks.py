@@ -2,7 +2,7 @@
 
 They report the outcome of a try, as far as its exception shows it. For Kubernetes tasks they also report what
 the pod cannot show: a launch timeout, a deleted pod, a stopped task. A process that never had the pod reports
-nothing; the process that finds the pod does.
+nothing; the process that finds the pod reports its end.
 """
 
 from __future__ import annotations

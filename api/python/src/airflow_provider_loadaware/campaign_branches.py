@@ -1,7 +1,13 @@
-"""The six branches of a campaign: each claims runs of one kind and reports their next state.
+"""The six branches of a campaign: each claims the runs in one state, does a step, and reports their next state.
 
 Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
 again. Only `Runs` depends on Airflow.
+
+docs/campaigns.md describes the states of a run. A step returns one of these, with notes:
+
+    11, 31, 51 ... a deployment, a DAG run or a profiling is active
+    15, 35, 55 ... it failed
+    17, 37, 57 ... it succeeded
 """
 
 from __future__ import annotations
@@ -52,7 +58,7 @@ class Hooks:
     deploy: Step | None = None  # starts a deployment; nothing by default
     is_deployed: Check | None = None  # by default: the DAG is parsed, unpaused and has the required version
     profile: Step | None = None  # starts an import of the peaks; by default the pods report them
-    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak, beside all tasks that reported
+    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak, in addition to all tasks that reported
     profile_timeout: timedelta = timedelta(hours=1)
     pools: bool = False  # whether Airflow sets the pool of a campaign; see settings.campaign_pools
 
@@ -68,7 +74,7 @@ def read_time(text: str) -> datetime:
 
 @dataclass
 class Campaigns:
-    """The registry of one server and the DAG runs of one Airflow."""
+    """The campaigns that one server stores, and the DAG runs of one Airflow."""
 
     service: Service
     runs: Runs
@@ -82,7 +88,7 @@ class Campaigns:
         return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
 
     def pass_branch(self, branch: str, limit: int) -> int:
-        """Claim the runs of a branch in every campaign, do its step, and report it. Returns the number of runs."""
+        """Claim the runs of a branch in every campaign, do its step for each, and report it. Returns their number."""
         steps: dict[str, Callable[[Reproduction], tuple[int, str]]] = {
             "trigger_deploy": self._trigger_deploy,
             "check_deploy": self._check_deploy,
@@ -97,7 +103,7 @@ class Campaigns:
             for run in self._claim(campaign["id"], branch, limit):
                 try:
                     to, notes = steps[branch](run)
-                except Exception as error:  # noqa: BLE001 - a person reads the reason in the registry
+                except Exception as error:  # noqa: BLE001 - the notes of the run show the error
                     to, notes = failed_state, f"{type(error).__name__}: {error}"
                 self._report(run, to, notes)
                 handled += 1

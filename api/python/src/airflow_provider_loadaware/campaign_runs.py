@@ -32,7 +32,7 @@ class Runs(Protocol):
         """Return the state of a run, or None if it does not exist."""
 
     def task_states(self, dag_id: str, run_id: str) -> dict[str, str]:
-        """Return the states of the tasks of a run; mapped tasks have their map index appended."""
+        """Return the states of the tasks of a run by task id; for a mapped task, by `<task id>_<map index>`."""
 
 
 def open_runs() -> Runs:

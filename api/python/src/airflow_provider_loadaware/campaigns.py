@@ -5,13 +5,14 @@
     scheduler, maintainer = loadaware_campaign_dags()
 
 The scheduler DAG has six branches that run side by side: three triggers take runs in the states 0, 17 and 37, and
-three checks take runs in the states 11, 31 and 51. The maintainer DAG releases lost leases and reports stuck runs;
-it restarts and deletes nothing. A change of these Airflow Variables applies from the next pass on:
+three checks take runs in the states 11, 31 and 51 (docs/campaigns.md describes the states). Each run of the DAG is a
+pass. The maintainer DAG releases lost leases and reports stuck runs; it restarts and deletes nothing. A change of
+these Airflow Variables applies from the next pass on:
 
-    loadaware_campaign_interval_seconds ... between two passes; 60
-    loadaware_campaign_deployments ........ deployments of a campaign at a time; 2
-    loadaware_campaign_runs ............... DAG runs of a campaign at a time; 2
-    loadaware_campaign_profilings ......... profilings of a campaign at a time; 5
+    loadaware_campaign_interval_seconds ... seconds between two passes; default 60
+    loadaware_campaign_deployments ........ deployments of a campaign at a time; default 2
+    loadaware_campaign_runs ............... DAG runs of a campaign at a time; default 2
+    loadaware_campaign_profilings ......... profilings of a campaign at a time; default 5
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def loadaware_campaign_dags(
 ) -> tuple[Any, Any]:
     """Return the scheduler and the maintainer DAG.
 
-    `tick` is the shortest interval; the Variable can only make passes rarer. A pass that does not report a run within
-    `lease` has lost it to the next pass. See campaign_branches.Hooks.
+    `tick` is the schedule of the scheduler DAG, so the interval cannot be shorter. A pass that does not report a run
+    within `lease` loses the run to the next pass. campaign_branches.Hooks describes the other parameters.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(
@@ -122,7 +123,7 @@ def _open(conn_id: str, hooks: Hooks, lease: timedelta) -> Campaigns:
 
 
 def _is_due(context: Any, tick: timedelta) -> bool:
-    """Return whether an interval began since the previous run. Runs that a person triggers are always due.
+    """Return whether an interval began since the previous run of the DAG. Runs that a person triggers are always due.
 
     The previous run may be older than a tick, because Airflow skips ticks while it is busy or stopped.
     """

@@ -3,8 +3,8 @@
     size ──▶ plan ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
                                └── 403 or 422 ──────────▶ restore the static request, create once more
 
-After a worker crash, or before a second execution of a try, an ended pod remains. Airflow deletes that pod just
-before it creates the new one, so this is the last moment to read its outcome.
+After a worker crash, an ended pod may remain, of an earlier try or of the first execution of this try. Airflow
+deletes that pod just before it creates the new one, so this is the last moment to read its outcome.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def size(operator: Any, request: Any, context: Any) -> None:
     """Size the pod of an operator that does not use SizerMixin."""
     with fail_open(operator.log, "sizing"):
         creation = Creation(operator, Sizing(Options(), context, operator.log), request)
-        # No callback covers a pod that is found or rejected, so wrap get_or_create_pod.
+        # Airflow calls no callback if it finds an ended pod or if the cluster rejects the pod: wrap get_or_create_pod.
         create = operator.get_or_create_pod
         operator.get_or_create_pod = lambda pod_request_obj, context: creation.create_pod(
             create, pod_request_obj, context

@@ -18,7 +18,7 @@ from loadaware_client.models.source import Source
 MIN_BYTES, MAX_BYTES = 4 * MIB, 1 << 46  # bytes; outside this range no container starts or no node is large enough
 MAX_CORES = 4096.0
 LIFT_FACTOR = 2
-DEFAULT_CAP = 4  # times the larger of the request and the killed allocation; the server uses the same factor
+DEFAULT_CAP = 4  # times the largest of the request, the static grant and the killed allocation; as in the server
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,15 @@ class Bounds:
 class Kill:
     """An OOM kill of this run: the killed allocation, and the amount that the server announced for the next try.
 
-    If the server answered that more memory does not help, the announced amount equals the killed allocation.
+    `next_bytes` is the announced amount; None without one. If the server answered that more memory does not help, it
+    equals the killed allocation.
     """
 
     at_bytes: int
     try_number: int
     next_bytes: int | None = None
     unreported: bool = False  # the server does not know the kill yet
-    static_bytes: int | None = None  # static grant of a try that followed a plan, which may start below it
+    static_bytes: int | None = None  # static grant of a try that followed a plan; such a try may start with less
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,10 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    The server may not know a kill that this deployment saw; then the killed allocation is not granted again.
-    A lift of the server to exactly the killed allocation is accepted if the server knows the kill: a cap applies.
-    Without that knowledge it may repeat the lift that was killed, so that the grant is at least the local lift.
+    After a kill, a prediction of at most the killed allocation is replaced by the local lift (`after_kill`). There is
+    one exception: if the server answers with a lift to exactly the killed allocation, a cap applies, and the answer is
+    granted. If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then
+    every answer below the local lift is replaced.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -148,14 +150,14 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
 
 @dataclass(frozen=True)
 class LiftAnswer:
-    """The answer of /retry-lift; `next_bytes` is None without a promise."""
+    """The answer of /retry-lift; `next_bytes` is None if it announces no amount."""
 
     next_bytes: int | None
     message: str
 
     @classmethod
     def of(cls, answer: Lift, killed_at: int) -> LiftAnswer:
-        """Read an answer about a kill at `killed_at` bytes. An invalid amount counts as no promise."""
+        """Read an answer about a kill at `killed_at` bytes. An invalid amount counts as none."""
         amount = getattr(answer.memory, "limit_bytes", None)
         if not isinstance(amount, int) or not MIN_BYTES <= amount <= MAX_BYTES:
             amount = None

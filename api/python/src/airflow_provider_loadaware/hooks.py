@@ -46,7 +46,7 @@ class LoadawareHook(BaseHook):
         return {k: v for k, v in self.connection.extra_dejson.items() if v not in (None, "")}
 
     def get_conn(self) -> Service:
-        """Return the service. All hooks of a process share one object and its open connections."""
+        """Return the service. In a process, all hooks with equal settings share one object and its open connections."""
         url, token, extras = base_url(self.connection), self.connection.password, self.extras
         # The key contains the process id, because a forked process must not use the sockets of its parent.
         key = (os.getpid(), url, token, str(sorted(extras.items())))

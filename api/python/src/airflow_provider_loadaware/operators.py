@@ -66,7 +66,7 @@ class SizerMixin:
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # Airflow calls a callable in a templated field itself, and with other arguments.
+        # Airflow itself would call a callable in a templated field, and with other arguments.
         self.features = None if callable(features) else features
         self._features_of = features if callable(features) else None
         self.feature_keys = feature_keys
@@ -89,7 +89,7 @@ class SizerMixin:
         self._creation: Creation | None = None
         # Older providers do not pass the context to `cleanup`.
         self._try_context: Any = None
-        self.loadaware_execution: dict[str, Any] | None = None  # of a deferred try
+        self.loadaware_execution: dict[str, Any] | None = None  # `executed_plan` of a deferred try, for its report
         self._has_static_grant = False  # this process returned the pod of a plan to the static grant
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,11 +1,12 @@
 """Classification of a try's outcome from its pod. Only the two OOM outcomes mean a lack of memory.
 
-    OOMKilled, exit not 0 ..................... oom_killed
-    OOMKilled, exit 0 ......................... success: a child was killed, the program continued
-    137 or 143 by a signal .................... killed; oom_killed if the measured peak reached the limit
+    exit 0, also with reason OOMKilled ........ success: a child was killed, the program continued
     evicted, preempted, gone (404) ............ evicted
+    OOMKilled, exit not 0 ..................... oom_killed
     exit not 0, "MemoryError" in the log ...... app_oom
-    never started: launch timeout ............. unschedulable
+    exit 137, the measured peak at the limit .. oom_killed
+    other exit 137, exit 143 .................. killed
+    not scheduled, or launch timeout .......... unschedulable
     all others, including the OOM of a
     sidecar or an init container .............. failed
 

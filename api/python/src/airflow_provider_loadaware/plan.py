@@ -42,7 +42,7 @@ class Plan:
     request_share: float  # memory request divided by the limit
     poll_seconds: float
     reaction_seconds: float
-    ask_by_seconds: tuple[float, ...] = ()  # latest time since the start to ask for each step
+    ask_by_seconds: tuple[float, ...] = ()  # for each step, the latest time to ask for it, since the start
     start_cpu: int | None = None
     static_cpu: int | None = None
     cpu_limit: int | None = None
@@ -134,7 +134,10 @@ class Plan:
         return self.start_bytes if self.resizes_memory and not self.keeps_limit else self.static_bytes
 
     def followed_limit(self, wanted: Resources) -> int | None:
-        """Return the limit of the plan in wanted resources. With `keeps_limit`, it is the one of their request."""
+        """Return the memory limit of the plan to which the resources `wanted` belong.
+
+        With `keeps_limit` only the request follows the plan, so this limit is computed from the request.
+        """
         if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
             return wanted.limit
         exceeds_static = (wanted.limit or 0) > self.static_bytes

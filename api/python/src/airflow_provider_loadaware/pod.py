@@ -114,10 +114,9 @@ def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[
 
 
 def set_memory_env(container: Any, count: int | None) -> None:
-    """Set variables with the memory limit, for programs that size themselves.
+    """Set ENV_BYTES, and ENV_MIB for each percentage that is referred to, for programs that size themselves.
 
-    The variables that command, arguments or environment refer to come first, because a variable can only use
-    variables defined before it.
+    They come before the author's own variables, because a variable can only use variables that are defined before it.
     """
     if count is None:
         return

@@ -6,11 +6,11 @@ synchronous task and the event loop of the triggerer share it:
     read the pod ─▶ read its usage ─▶ POST /phase ─▶ patch pods/resize ─▶ sleep ─▶ …
                         any failure ─▶ static grant, for the rest of the try
 
-Each step depends only on the state of the pod, not on earlier steps, so another process can continue after a restart.
+The pod and its annotation contain all that a plan needs, so another process can continue after a restart.
 
 A resize changes the CPU request first, then the memory request below the unchanged limit, then the limit. A limit never
-shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so that a node without
-capacity for the larger request still accepts the limit, and the pod is not killed below it.
+shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so a node without
+capacity for the larger request still accepts the larger limit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NEAR = 0.95  # share of the limit in force from which a pending resize is too l
 
 
 class Controller:
-    """Executes the plan of one pod. `key` are the fields that name the try in POST /phase."""
+    """Executes the plan of one pod. `key` contains the fields that name the try in POST /phase."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Controller:
         self._peak = 0
         self._peak_at_call = 0  # the peak at the last call of /phase
         self._called_at = -1.0  # elapsed seconds of that call
-        self._ask_at = 0.0  # elapsed seconds of the next call, as the answer names it
-        self._observed = 0  # largest amount that an observed plan would have set
+        self._ask_at = 0.0  # elapsed seconds of the next call, from the last answer
+        self._observed = 0  # largest memory limit in bytes that an observed plan would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
         self._cpu_frozen = False  # the node or Kubernetes rejected a CPU request
@@ -146,7 +146,7 @@ class Controller:
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Whether to send /phase: at the time that it named, at a time of the plan, and when the usage grows."""
+        """Whether to send /phase: at the time that its last answer named, at a step of the plan, or if usage grows."""
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 
@@ -155,7 +155,7 @@ class Controller:
         body = {
             **self._key,
             "elapsed_seconds": round(elapsed, 3),
-            # Observed plans have no limit of their own: their question is about the start.
+            # An observed plan does not change the limit of the pod, so its request contains the start of the plan.
             "limit_bytes": plan.followed_limit(wanted) if plan.acts else plan.start_bytes,
             "static_bytes": plan.static_bytes,
             "cpu_millicores": wanted.cpu if plan.start_cpu else None,

@@ -103,7 +103,7 @@ class Resizer:
 
 
 def start(operator: Any, pod: Any, sizing: Any) -> None:
-    """Execute the plan of the pod of a synchronous task, if it has one. Creates the connections in this thread."""
+    """Execute the plan of a synchronous task's pod, if it has one. Opens the connections in the calling thread."""
     plan = plans.of_pod(pod)
     if plan is None:
         return

@@ -18,7 +18,7 @@ TRANSIENT = (None, 408, 409, 429, 500, 502, 503, 504)  # statuses after which th
 class Resizes:
     """Sends the resizes of one pod. Its generators yield requests, as those of Controller do.
 
-    With `can_hand_over`, a refusal of the static grant ends the control, and another process sets it.
+    With `can_hand_over`, a refusal of the static grant ends the control, and another process sets the static grant.
     """
 
     def __init__(self, plan: Plan, base: str, log: logging.Logger, *, can_hand_over: bool) -> None:
@@ -27,7 +27,7 @@ class Resizes:
         self._base = base
         self._log = log
         self._can_hand_over = can_hand_over
-        self._refusal = ""  # of the static grant, as logged
+        self._refusal = ""  # the last logged refusal of the static grant
 
     def set_static(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
         """Set the limit of the static grant at once, then its requests. Returns whether nothing remains to be done."""
@@ -100,6 +100,7 @@ class Resizes:
             self._log.info("loadaware: resize is %s: %s", state.pending, state.message)
 
     def fall_back(self, reason: str) -> None:
+        """Record why the static grant applies for the rest of the try. Only the first reason counts."""
         if self.execution.fallback is None:
             self.execution.fallback = reason
             verb = "returning to the static grant" if self._plan.acts else "no longer observing the plan"

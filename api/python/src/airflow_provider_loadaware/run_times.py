@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Advice:
-    """A suggested execution timeout, and the share of healthy runs that the current one stops, if both are known."""
+    """A suggested execution timeout, and the share of healthy runs that the current timeout stops; None if unknown."""
 
     suggested: timedelta
     stopped: float | None = None
@@ -40,7 +40,10 @@ class Advice:
 def advice_for(
     service: Service, key: Try, features: Mapping[str, Any] | None, risk: float, current: timedelta | None
 ) -> Advice:
-    """Ask for the execution timeout of a try. Raises NotAnsweredError, RejectedError or ValueError."""
+    """Request an execution timeout that stops a share `risk` of the healthy runs.
+
+    Raises NotAnsweredError, RejectedError or ValueError.
+    """
     query: dict[str, Any] = {k: v for k, v in (features or {}).items() if v is not None}
     query |= {"namespace": key.namespace, "risk": risk}
     if current is not None:
@@ -95,7 +98,7 @@ def deadline_interval(
 
 
 def _forecast(service: Service, namespace: str, dag_id: str) -> float | None:
-    """Return the 95 % quantile of the end in seconds, or None if it is unknown. The caller stores both."""
+    """Return the 95 % quantile of a run's duration in seconds, or None if unknown. The caller stores None, too."""
     path = f"/dags/{quote(dag_id, safe='')}/forecast?{urlencode({'namespace': namespace})}"
     try:
         return _duration(service.request("GET", path).get("p95_seconds")).total_seconds()

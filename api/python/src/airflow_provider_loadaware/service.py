@@ -40,7 +40,7 @@ from loadaware_client.types import Response
 
 CONNECT_SECONDS = 0.3
 TOTAL_SECONDS = 2.0
-TASK_HEADER = "Loadaware-Task"  # a proxy can route by it, because the body has the task
+TASK_HEADER = "Loadaware-Task"  # with it, a proxy can route by task without reading the body
 T = TypeVar("T")
 
 
@@ -49,7 +49,7 @@ class NotAnsweredError(Exception):
 
 
 class RejectedError(Exception):
-    """The server rejected the request with a 4xx status; `status` and `detail` give the cause."""
+    """The server rejected the request with a 4xx status. The message contains the detail of the answer."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
@@ -143,7 +143,7 @@ class Service:
         return answer.results
 
     def check(self, deadline: Deadline) -> Readiness:
-        """Check that the server is ready and that the token has both roles. Ignores the circuit breaker."""
+        """Check that the server is ready and the token has the roles predict and observe, without circuit breaker."""
         no_breaker = Breaker(None)
         state = self._call(no_breaker, deadline, Readiness, lambda: ready.sync_detailed(client=self._client))
         empty_batches = (

@@ -11,7 +11,8 @@
     policy_deny ..... globs that the policy does not size; default none
     timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
     campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
-    synchronous_limits whether the memory limit of a synchronous task follows its plan; default false: only its request
+    synchronous_limits ... whether the memory limit of a synchronous task follows its plan; default false: only the
+        memory request follows it
 
 LOADAWARE_DISABLED=1 turns everything off.
 """
@@ -47,8 +48,10 @@ def campaign_pools() -> bool:
 
 
 def synchronous_limits() -> bool:
-    """Return whether the memory limit of a synchronous task follows its plan, although no process replaces a lost
-    worker until the next try."""
+    """Return whether the memory limit of a synchronous task follows its plan.
+
+    No process replaces a lost worker until the next try, so the limit of its pod then no longer grows.
+    """
     return get("synchronous_limits").lower() in ("1", "true", "yes", "on")
 
 

@@ -246,7 +246,7 @@ class Sizing:
         return limit if isinstance(limit, timedelta) and limit > timedelta() else None
 
     def _log_run_time(self, answer: Prediction) -> None:
-        """Log the predicted run time, and how likely the task's timeout stops a healthy run."""
+        """Log the predicted run time, and the share of healthy runs that the task's timeout stops."""
         expected = answer.duration
         median, p99 = (getattr(expected, name, None) for name in ("median_seconds", "p99_seconds"))
         if not isinstance(median, (int, float)) or not isinstance(p99, (int, float)):

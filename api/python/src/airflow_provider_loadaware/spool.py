@@ -46,7 +46,6 @@ class Kills:
                 return kill
         return None
 
-
     def mark_reported(self, killed: Try) -> None:
         """Note that the server knows the kill of a try, if it is the latest of its run."""
         value = self._store.get(killed.run_key)
@@ -90,13 +89,13 @@ def _kill(value: Any) -> Kill | None:
     if not isinstance(value, Mapping):
         return None
     names = ("at_bytes", "try_number", "next_bytes", "static_bytes")
-    at, number, promised, static = (value.get(name) for name in names)
+    at, number, announced, static = (value.get(name) for name in names)
     if not isinstance(at, int) or not 0 < at <= MAX_BYTES or not isinstance(number, int):
         return None
     return Kill(
         at,
         number,
-        promised if isinstance(promised, int) and at <= promised <= MAX_BYTES else None,
+        announced if isinstance(announced, int) and at <= announced <= MAX_BYTES else None,
         value.get("unreported") is True,
         static if isinstance(static, int) and 0 < static <= MAX_BYTES else None,
     )

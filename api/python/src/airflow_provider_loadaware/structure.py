@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 0.4  # the launch of a task waits for this request
 
 
 def of_dag(dag: Any) -> list[dict[str, Any]]:
-    """Return the tasks of a DAG with their upstream tasks, in alphabetical order."""
+    """Return the tasks of a DAG with their direct upstream tasks, in alphabetical order."""
     return [
         {"task_id": task.task_id, "upstream": sorted(task.upstream_task_ids)}
         for task in sorted(getattr(dag, "tasks", ()), key=lambda task: str(task.task_id))

@@ -34,7 +34,7 @@ EXECUTION = "loadaware_execution"  # field of an event: the field `executed_plan
 class ResizingPodTrigger(KubernetesPodTrigger):
     """KubernetesPodTrigger that also executes the plan of its pod.
 
-    :param loadaware: the plan, the fields that name the try, and the connection to the server.
+    :param loadaware: "plan" (Plan.to_dict), "key" (the fields that name the try) and "conn_id" (the connection).
     """
 
     def __init__(self, *, loadaware: dict[str, Any], **kwargs: Any) -> None:

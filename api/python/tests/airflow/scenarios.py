@@ -14,7 +14,7 @@ GIB = 2**30
 
 NAMESPACE = "jobs"
 STATIC = 8 * GIB  # static request of the DAGs that are sized from a history
-STATIC_SMALL = GIB  # static request of the tasks that fail
+STATIC_SMALL = GIB  # static request of the tasks in FAILURE_CASES
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
@@ -40,7 +40,7 @@ def need_of(rows: int) -> int:
 
 
 def training_runs() -> list[tuple[dict[str, Any], int]]:
-    """Return 80 runs whose peak depends on their rows, within 3 %."""
+    """Return 80 runs as (features, peak in bytes); each peak differs from need_of(rows) by at most 3 %."""
     rows = [100 + 10 * (number % 80) for number in range(80)]
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
@@ -134,12 +134,12 @@ class HistoryRun:
 
     @property
     def need(self) -> int:
-        """The peak of each of its tries in bytes, as in training_runs()."""
+        """The peak of each of its tries in bytes, which depends on the rows as in training_runs()."""
         return need_of(int(self.conf.get("rows", 500))) * (97 + 2 * (self.number % 4)) // 100
 
 
 def history_runs(count: int) -> list[HistoryRun]:
-    """Return runs: every 40th without conf, every 20th with a failed first try, every 50th failed."""
+    """Return runs: one in 40 without conf, one in 20 with a failed first try, one in 50 failed."""
     generated = []
     for number in range(count):
         conf = {} if number % 40 == 7 else {"rows": 100 + 10 * (number % 80), "note": "not a feature"}

@@ -33,8 +33,8 @@ class TableRuns:
         self.created: list[str] = []
         self.confs: dict[str, dict[str, Any]] = {}
         self.paused = False
-        self.fails: set[str] = set()
-        self.most_active = 0
+        self.fails: set[str] = set()  # ids of runs that fail
+        self.most_active = 0  # largest number of concurrent runs
 
     def dag(self, dag_id: str) -> DagInfo | None:
         return DagInfo(self.paused, frozenset({"v2"})) if dag_id == self.dag_id else None
@@ -83,6 +83,7 @@ def service(url: str) -> Service:
 
 
 def create(service: Service, dag_id: str, runs: int, **more: Any) -> str:
+    """Create a campaign with a number of archived runs. Returns its path in the API."""
     body = {"name": "test", "namespace": dag_id, "dag_id": dag_id, "conf": {"out": "sandbox"}, **more}
     path = f"/campaigns/{service.request('POST', '/campaigns', body)['id']}"
     archived = [

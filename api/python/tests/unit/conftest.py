@@ -1,4 +1,4 @@
-"""Shared fixtures: a separate Airflow home, and a server with scripted answers."""
+"""Shared fixtures: a separate Airflow home, and a server whose answers a test sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ Answer = tuple[int, Any]
 
 
 class ScriptedServer:
-    """Answers each path from `answers` and records the requests."""
+    """Answers each path from `answers` and records the requests.
+
+    An answer is a status and a body (JSON value or bytes), or a function that returns both for the body of a request.
+    `tokens` and `tasks` contain the headers Authorization and Loadaware-Task of the requests.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer | Callable[[Any], Answer]] = {}
@@ -68,7 +72,7 @@ class ScriptedServer:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def of(self, path: str) -> list[Any]:
-        """Return the bodies posted to a path."""
+        """Return the bodies of the requests to a path."""
         return [body for requested, body in self.requests if requested == path]
 
     def close(self) -> None:
@@ -150,7 +154,7 @@ def prediction(request: int, **changes: Any) -> dict[str, Any]:
 
 
 def lift(request: int | None, **changes: Any) -> dict[str, Any]:
-    """Return an answer of POST /retry-lift that promises `request` bytes."""
+    """Return an answer of POST /retry-lift that announces `request` bytes; None for no further memory."""
     memory = {"request_bytes": request, "limit_bytes": request, "request": "?", "limit": "?"} if request else None
     return {
         "retry": memory is not None,

@@ -28,8 +28,8 @@ class Kubernetes:
         self.pod: Any = None
         self.leftovers: list[Any] = []
         self.log = ""
-        self.rejections: list[int] = []
-        self.created: list[Any] = []
+        self.rejections: list[int] = []  # statuses with which the next creations fail
+        self.created: list[Any] = []  # bodies of all creations, also rejected ones
 
     def create_namespaced_pod(self, body: Any, namespace: str, **kwargs: Any) -> Any:
         self.created.append(body)
@@ -60,6 +60,7 @@ class Kubernetes:
 
 
 def make(kind: Any = SizedKubernetesPodOperator, **kwargs: Any) -> tuple[Any, Kubernetes]:
+    """Return an operator with the static resources STATIC, and its Kubernetes."""
     kwargs = {"container_resources": STATIC, "name": "n", "namespace": "ns", "image": "i", **kwargs}
     operator = kind(task_id="predict_demand", **kwargs)
     kubernetes = Kubernetes()
@@ -68,12 +69,14 @@ def make(kind: Any = SizedKubernetesPodOperator, **kwargs: Any) -> tuple[Any, Ku
 
 
 def memory(pod: Any) -> str | None:
+    """Return the memory of the base container, whose request equals its limit."""
     resources = pods.base_container(pod, "base").resources
     assert resources.requests["memory"] == resources.limits["memory"]
     return str(resources.limits["memory"])
 
 
 def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase: str = "Failed") -> Any:
+    """Set the status of a pod whose base container terminated, and return the pod."""
     ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason, message=message)
     status = k8s.V1ContainerStatus(
         name="base", state=k8s.V1ContainerState(terminated=ended), image="i", image_id="i", ready=False, restart_count=0

@@ -86,8 +86,8 @@ def test_a_killed_allocation_is_not_granted_again() -> None:
     [
         ("a lift to the killed allocation means a cap", "lift", 10, Kill(10 * GIB, 1), 10),
         ("a lift below it ignores this kill", "lift", 9, Kill(10 * GIB, 1), 20),
-        ("a promise applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
-        ("no more memory if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
+        ("an announced amount applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
+        ("the killed allocation again if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
         ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
         ("an unknown kill is lifted at least locally", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
         ("a larger answer applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
@@ -109,10 +109,10 @@ def test_a_kill_does_not_end_shadow_mode() -> None:
     ("claim", "kill", "bounds", "static", "want"),
     [
         ("twice the killed allocation", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),
-        ("the cap is four times the request", Kill(30 * GIB, 1), Bounds(None, 40 * GIB), Static(8 * GIB), 40),
+        ("at most the upper bound", Kill(30 * GIB, 1), Bounds(None, 40 * GIB), Static(8 * GIB), 40),
         ("the announced amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
         ("at least the static request", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
-        ("without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
+        ("twice the killed allocation, without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
         ("at least the static grant of a plan", Kill(GIB, 1, static_bytes=9 * GIB), Bounds(), Static(2 * GIB), 9),
     ],
 )

@@ -65,15 +65,15 @@ def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_
 
 
 @pytest.mark.parametrize(
-    ("promised", "limit", "want"), [(lift(60 * GIB), None, "60Gi"), (None, None, "20Gi"), (None, "12Gi", "12Gi")]
+    ("announced", "limit", "want"), [(lift(60 * GIB), None, "60Gi"), (None, None, "20Gi"), (None, "12Gi", "12Gi")]
 )
 def test_after_a_kill_the_next_try_gets_more_without_the_server(
-    server: ScriptedServer, promised: Any, limit: Any, want: str
+    server: ScriptedServer, announced: Any, limit: Any, want: str
 ) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
-    if promised:
-        server.answers["/retry-lift"] = (200, promised)
+    if announced:
+        server.answers["/retry-lift"] = (200, announced)
     operator, kubernetes = make(max_memory=limit)
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
@@ -119,7 +119,7 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
 
 
 def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(server: ScriptedServer) -> None:
-    """The server repeats the lift of an earlier kill while the circuit breaker holds the reports back."""
+    """The server repeats the lift of an earlier kill, because no report of the later kills reaches it."""
     server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
     server.answers["/observe"] = server.answers["/observe/batch"] = (503, {})
     granted = []

@@ -34,6 +34,7 @@ def test_the_termination_message_is_read(message: str | None, want: Peak) -> Non
 
 
 def series(message: str) -> Any:
+    """Return the series of a termination message that contains the JSON text `message` as its series."""
     return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + message + "}", {}).series
 
 

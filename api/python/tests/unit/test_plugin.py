@@ -1,4 +1,4 @@
-"""The views of the dashboard in Airflow."""
+"""Tests of the dashboard's views in Airflow."""
 
 import pytest
 

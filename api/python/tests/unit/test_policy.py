@@ -22,7 +22,7 @@ except ImportError:
     from airflow import DAG
     from airflow.models import BaseOperator
 
-CONNECT = socket.create_connection
+CONNECT = socket.create_connection  # before `no_connections` replaces it
 DENY, ALLOW = "AIRFLOW__LOADAWARE__POLICY_DENY", "AIRFLOW__LOADAWARE__POLICY_ALLOW"
 
 

@@ -30,8 +30,8 @@ def follow(body: dict[str, Any]) -> dict[str, Any]:
     return phase_answer(memory, body["elapsed_seconds"] + 15, cpu=500)
 
 
-def stays(wanted: Resources, in_force: Resources, reason: str) -> str | None:
-    """A node that has capacity for no larger request."""
+def no_capacity(wanted: Resources, in_force: Resources, reason: str) -> str | None:
+    """Return `reason` if the wanted requests are larger: the node has no capacity for them."""
     larger = (wanted.request or 0) > (in_force.request or 0) or (wanted.cpu or 0) > (in_force.cpu or 0)
     return reason if larger else None
 
@@ -76,7 +76,8 @@ def test_cpu_precedes_memory_and_the_request_precedes_the_limit() -> None:
 
 @pytest.mark.parametrize("reason", ["Deferred", "Infeasible"])
 def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
-    run = Simulation(ramp, follow, pending_reason=lambda wanted, in_force: stays(wanted, in_force, reason))
+    run = Simulation(ramp, follow)
+    run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, reason)
     done = run.run(LOG)
     assert not run.killed and ramp(299) < STATIC
     assert reason in (done.fallback or "")
@@ -90,7 +91,7 @@ def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reas
 
 def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None:
     run = Simulation(ramp, lambda body: {**follow(body), "by_seconds": 250.0})
-    run.pending_reason = lambda wanted, in_force: stays(wanted, in_force, "Deferred") if run.now < 12 else None
+    run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, "Deferred") if run.now < 12 else None
 
     def admit(now: float) -> int:  # the node looks again
         if now >= 12 and run.wanted != run.in_force and not run._due:
@@ -281,7 +282,7 @@ def test_return_to_static_sets_it_at_once() -> None:
 
 def test_a_pending_resize_falls_back_before_its_deadline_if_the_usage_is_near_the_limit() -> None:
     run = Simulation(lambda now: int((100 + now) * MIB), lambda body: {**follow(body), "by_seconds": 280.0})
-    run.pending_reason = lambda wanted, in_force: stays(wanted, in_force, "Deferred")
+    run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, "Deferred")
     done = run.run(LOG)
     assert not run.killed
     assert "near the limit" in (done.fallback or "")

@@ -42,7 +42,7 @@ PLAN = plan_answer(
 
 
 class Fake:
-    """A cluster, its address and its client."""
+    """A fake cluster with its kubeconfig and its client."""
 
     def __init__(self, path: Path, url: str, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -69,7 +69,7 @@ class Fake:
         return operator
 
     def create(self, operator: Any) -> Any:
-        """Create the pod of an operator as it does."""
+        """Create the pod of an operator as Airflow does. Returns the task context."""
         context = task_context(task=operator)
         context["ti"].start_date = datetime.datetime.now(datetime.timezone.utc)
         request = operator.build_pod_request_obj(context)
@@ -191,6 +191,7 @@ def test_a_deferrable_task_of_the_policy_gets_the_static_grant(fake: Fake) -> No
 
 
 def resize_plan() -> plans.Plan:
+    """Return a plan that resizes the memory."""
     return plans.Plan(1, "memory", START, STATIC, 1.0, 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""The execution timeout, the structure of a DAG, and the interval of a deadline alert."""
+"""Tests of the execution timeout, of the structure of a DAG, and of the interval of a deadline alert."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_rejected_structure_is_not_sent_again(server: ScriptedServer, tmp_path
     assert not structure.send_changed(service, "default", dag(a={"a"}), tmp_path)
 
 
-def test_a_deadline_is_the_forecast_of_an_hour(server: ScriptedServer) -> None:
+def test_a_forecast_is_stored_for_an_hour(server: ScriptedServer) -> None:
     path, default = "/dags/pricing/forecast?namespace=default", timedelta(hours=6)
     assert run_times.deadline_interval("pricing", default) == default, "the server knows no forecast"
     server.answers[path] = (200, {"p95_seconds": 5400})

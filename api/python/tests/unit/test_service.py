@@ -122,7 +122,7 @@ def test_a_hanging_resolver_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     test_ended.set()
 
 
-def test_the_calls_of_a_phase_share_a_deadline(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_with_one_deadline_share_its_time(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     granted: list[float] = []
 

@@ -23,7 +23,7 @@ const (
 
 var (
 	ctx      = context.Background()
-	taskID   = oas.ID(os.Getenv("STORY_TASK"))
+	taskID   = oas.ID(os.Getenv("STORY_TASK")) // a task that only this client uses
 	client   *oas.Client
 	features = oas.Features{
 		"product_count": jx.Raw("1253"), "discount": jx.Raw("0.25"), "region": jx.Raw(`"emea"`),
@@ -235,6 +235,7 @@ func sameJSON(a, b jx.Raw) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
+// check ends the program with the line of the caller unless ok is true.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))

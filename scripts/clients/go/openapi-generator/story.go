@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	taskID   = os.Getenv("STORY_TASK")
+	taskID   = os.Getenv("STORY_TASK") // a task that only this client uses
 	features = map[string]any{"product_count": 1253.0, "discount": 0.25, "region": "emea", "promo": true, "sale_end": "2020-02-05"}
 
 	client = openapi.NewAPIClient(&openapi.Configuration{
@@ -238,6 +238,7 @@ func must(err error) {
 	}
 }
 
+// check ends the program with the line of the caller unless ok is true.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))

@@ -24,7 +24,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" .Values.image.tag) }}{{ .Values.image.tag }}
 {{- end }}
 
-{{/* A pod without privileges: no root, no capability, no token, no writable file. */}}
+{{/*
+podSecurity and containerSecurity run a pod without privileges: no root, no capability, no service account
+token, no writable file. podSecurity also sets the pull secrets, the node selector and the tolerations.
+*/}}
 {{- define "loadaware.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false

@@ -1,4 +1,4 @@
-"""The operator: sync, deferrable and mapped, each with another source of features."""
+"""Tasks with the operator (synchronous, deferrable, mapped) and with the decorator, each with its own features."""
 
 from __future__ import annotations
 

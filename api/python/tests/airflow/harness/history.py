@@ -1,4 +1,4 @@
-"""An Airflow with finished runs whose REST API serves a read-only user `reader`."""
+"""An Airflow with finished runs, whose REST API a read-only user `reader` may use."""
 
 from __future__ import annotations
 

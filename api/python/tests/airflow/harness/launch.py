@@ -28,7 +28,7 @@ from scenarios import FAST_POLLING
 
 Json = dict[str, Any]
 
-CONCURRENCY = 8
+CONCURRENCY = 8  # launches at the same time
 LONG_TIMEOUT = 60.0  # seconds
 CRASHED = '{"error": "the process died", "started": 0, "seconds": 0}'
 DAG_ID, TASK_ID = "launch", "work"

@@ -19,9 +19,9 @@ Json = dict[str, Any]
 
 @dataclass
 class Planner:
-    """Plans tasks whose name begins with a mode. `may_grow` returns whether the limit of a try may grow yet.
+    """Adds a plan to each prediction; the task id begins with the mode of the plan.
 
-    /phase answers the limit PHASED_GROWN as soon as the request contains a sample.
+    /phase answers the limit PHASED_GROWN if the request contains a sample and `may_grow` is true for the try.
     """
 
     upstream: str

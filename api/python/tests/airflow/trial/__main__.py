@@ -31,13 +31,16 @@ from trial.settings import Settings
 Json = dict[str, Any]
 RESETS = {15: 0, 35: 17, 55: 37}  # a failed state, and the state from which the run is repeated
 MAX_RUNS = 1000  # of one page of the API
-STALL_TIMEOUT = 900  # seconds without any progress after which the trial fails
+STALL_TIMEOUT = 900  # seconds without progress after which the trial fails
 UNAVAILABLE = (OSError, http.client.HTTPException)  # while the service or its PostgreSQL starts again
 
 
 @dataclass
 class Trial:
-    """A running campaign and what has happened so far."""
+    """A running campaign and what has happened so far.
+
+    While the file `problem` exists, one profiling fails. `progress` is the number of runs by state.
+    """
 
     environment: Environment
     crashes: Crashes
@@ -75,7 +78,7 @@ class Trial:
         return None
 
     def step(self) -> bool:
-        """Kill what is due, set the Variables that are due, and reset failed runs. Returns whether all is profiled."""
+        """Kill what is due, set due Variables, and reset failed runs. Returns whether all runs are profiled."""
         pods = len(self.environment.cluster.history)
         self.settings.apply(pods / self.crashes.pods)
         self.crashes.crash(pods)
@@ -117,13 +120,13 @@ def check(trial: Trial, seconds: float) -> None:
     environment.airflow.stop()
     runs = wait_for("the service", trial.try_to_read_runs)
     profiled = sum(run["state"] == checks.PROFILED for run in runs)
-    rows = checks.check_registry(environment, trial.path, runs)
-    assert rows == profiled * len(pipeline.TASKS)
+    peaks = checks.check_runs(environment, trial.path, runs)
+    assert peaks == profiled * len(pipeline.TASKS)
     used = environment.loadaware.get(trial.path)["used"]["runs"]
     assert used == sum(checks.started_attempts(run) for run in runs)
     most = checks.check_parallelism(environment.airflow, settings)
     print(f"{profiled} of {trial.runs} runs profiled in {seconds / 60:.1f} minutes; kills {dict(trial.crashes.done)}")
-    print(f"{used} DAG runs, none repeated; {rows} rows = {profiled} runs x {len(pipeline.TASKS)} tasks")
+    print(f"{used} DAG runs, none repeated; {peaks} peaks = {profiled} runs x {len(pipeline.TASKS)} tasks")
     print(f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}")
     if profiled == trial.runs:
         slow = checks.check_variables(environment.airflow, settings, most)

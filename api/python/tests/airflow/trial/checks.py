@@ -1,4 +1,4 @@
-"""What a finished trial must have, read from Airflow's database and the registry."""
+"""The checks of a finished trial, which read Airflow's database and the campaign's runs from the server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trial.settings import INTERVAL, RUNS, SLOW, Settings
 
 Json = dict[str, Any]
 PROFILED = 57
-CLAIMED_TO_RUN = 30
-ALWAYS = datetime.max.replace(tzinfo=timezone.utc)
+CLAIMED_TO_RUN = 30  # a pass has claimed the run and starts its DAG run
+END_OF_TIME = datetime.max.replace(tzinfo=timezone.utc)
 
 
 def read_time(text: str | None) -> datetime:
-    """Parse a time of Airflow's database; one that has not come yet is the end of time."""
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc) if text else ALWAYS
+    """Parse a time of Airflow's database. A missing time has not come yet: it is END_OF_TIME."""
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc) if text else END_OF_TIME
 
 
 def started_attempts(run: Json) -> int:
@@ -35,8 +35,8 @@ def run_ids(run: Json) -> list[str]:
     return [f"{prefix}__{attempt}" for attempt in range(1, started_attempts(run) + 1)]
 
 
-def check_registry(environment: Environment, path: str, runs: Sequence[Json]) -> int:
-    """Check DAG runs of all runs, and peaks of the profiled runs. Returns the number of rows of these."""
+def check_runs(environment: Environment, path: str, runs: Sequence[Json]) -> int:
+    """Check the DAG runs of all runs, and the peaks of the profiled runs. Returns the number of these peaks."""
     found = [row[0] for row in environment.airflow.query("SELECT run_id FROM dag_run WHERE dag_id = ?", DAG)]
     claimed = {r["dag_run_id"] for r in runs if r["state"] == CLAIMED_TO_RUN} - set(found)  # not started yet
     expected = {run_id for run in runs for run_id in run_ids(run)} - claimed

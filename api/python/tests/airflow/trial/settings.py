@@ -11,7 +11,8 @@ RUNS = "loadaware_campaign_runs"
 INTERVAL = "loadaware_campaign_interval_seconds"
 SLOW = 3  # the slow interval in ticks
 
-# The share of pods from which on a value applies. The parallelism 0 starts no run for a number of ticks.
+# Values, and the share of the campaign's pods from which on each applies. The parallelism 0 starts no run; it stays
+# for PAUSE_TICKS. A tick is the time between two passes of the scheduler DAG. The unit of INTERVALS is ticks.
 PARALLELISM = ((0.0, 2), (0.03, 6), (0.45, 0), (0.45, 1), (0.47, 8), (0.9, 5))
 INTERVALS = ((0.0, 1), (0.6, SLOW), (0.7, 1))
 PAUSE_TICKS = 4
