@@ -13,8 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fullReceipt returns the receipt of an answer by a model with ten features, as the service
-// writes it.
+// fullReceipt returns a receipt as the service writes it for an answer by a model with ten features.
 func fullReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: fmt.Sprint("extract_prices_", i%30)}
 	promised, limit := r.Float64(), sizing.Bytes(r.IntN(1<<20))<<12
