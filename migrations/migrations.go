@@ -120,7 +120,7 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 }
 
 // clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
-// type of err tells what happened. With a database.Error the step failed, and its rollback left the
+// type of err shows what happened. With a database.Error the step failed, and its rollback left the
 // version that versionAfterFailure returns. With a *database.Error the step was applied, and only the
 // mark could not be written.
 func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version uint) int) error {

@@ -17,8 +17,8 @@ import (
 // root, so a process of root tries several identities and uses the first one with access to the
 // programs and the data:
 //
-//	the user postgres (or _postgres),    if all users can reach the data
-//	or else nobody
+//	the user postgres, or else nobody    if all users can reach the data
+//	(macOS: _postgres)
 //	a user namespace (Linux)             for data under /root: the server has another user id in its
 //	                                     namespace, but the file access of root
 //	the first of these users with        for data below a home directory that only its owner can

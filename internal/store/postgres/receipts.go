@@ -16,7 +16,9 @@ import (
 // sizing.Receipt therefore needs a migration. The table has the receipts from before the compact
 // form, and the receipts that the compact form cannot hold. Values that are searched or summed
 // have their own columns, which take precedence over the JSON: after a rename of the task only
-// the columns are up to date. The column told holds Guard.Version.
+// the columns are up to date.
+//
+// The column told holds Guard.Version.
 const insertReceiptsSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
 		at, promised, task_limit, guard, body, model_version, told)

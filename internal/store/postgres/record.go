@@ -153,15 +153,15 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []
 	return reports, nil
 }
 
-// encode encodes the features by the schema of k. It returns false if the schema lacks some of
+// encode encodes the features by the schema of task. It returns false if the schema lacks some of
 // them.
-func (r *report) encode(k *cachedTask) bool {
-	if k == nil {
+func (r *report) encode(task *cachedTask) bool {
+	if task == nil {
 		return false
 	}
-	row, ok := k.encode(r.Features)
+	row, ok := task.encode(r.Features)
 	if ok {
-		r.task, r.features = k, row
+		r.task, r.features = task, row
 	}
 	return ok
 }
