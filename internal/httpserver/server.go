@@ -30,7 +30,7 @@ type Config struct {
 	HasTokens     bool // tokens are configured; must be true if other machines can reach an address
 
 	TLSCert, TLSKey string // files; plain HTTP if empty
-	TLSClientCA     string // file with the authorities of client certificates; none are required if empty
+	TLSClientCA     string // file with the authorities that sign client certificates; callers need none if empty
 }
 
 // ConfigError is a configuration that cannot be served.

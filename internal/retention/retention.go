@@ -47,7 +47,7 @@ type Config struct {
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called after every pass of this replica that ctx did not end, with its error or nil; optional
+	Ended        func(error)                 // called with the error or nil after every pass that ctx did not end; optional
 }
 
 func (c Config) withDefaults() Config {

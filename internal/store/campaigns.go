@@ -11,9 +11,9 @@ import (
 // Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
 // a person is audited under its DAG, with an empty task id.
 type Campaigns interface {
-	// CreateCampaign stores a campaign and returns it with its id. It ignores the id, the author,
-	// the pause and the stop of c. It returns Conflict if the DAG already has a campaign with
-	// that name.
+	// CreateCampaign stores a campaign and returns it with its id. It ignores the fields ID, CreatedAt,
+	// CreatedBy, Paused and Stopped of c. It returns Conflict if the DAG already has a campaign with that
+	// name.
 	CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error)
 	// Campaign returns a campaign, or NotFound if there is none.
 	Campaign(ctx context.Context, id int64) (campaign.Campaign, error)

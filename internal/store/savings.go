@@ -68,8 +68,8 @@ type SavingsSum struct {
 	Successes int
 	Kills     int // OOM kills
 
-	Unaccounted int // successes and kills that are not accounted, because they have no duration or no allocation: only Used may include them
-	Unmeasured  int // successes that are not measured, because they have no duration or no peak: Used omits them
+	Unaccounted int // not accounted: successes and kills without a duration or an allocation; only Used may include them
+	Unmeasured  int // not measured: successes without a duration or a peak; Used omits them
 
 	Hours     *float64 // durations of the accounted successes
 	Requested *float64 // what Granted would be with the static requests of the tasks

@@ -47,11 +47,11 @@ type Observations interface {
 	// call may be repeated safely.
 	//
 	// The key of a try is unique. A repeated report with equal fields is a Duplicate. A repeated
-	// report that fills unknown fields is Amended. A report that contradicts a known field
-	// changes nothing and gets an Err of kind Conflict that names the field. A provisional kill
-	// is amended by a report of the same kill, and replaced by a report of another outcome
-	// (Replaced). Nil features are copied from the newest receipt of the same try, if there is
-	// one. Times are compared with microsecond precision. A usage series amends a try without a
+	// report that fills unknown fields is Amended. A report that contradicts a known field changes
+	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
+	// request reported, is amended by a report of the same kill, and replaced by a report of another
+	// outcome (Replaced). Nil features are copied from the newest receipt of the same try, if there
+	// is one. Times are compared with microsecond precision. A usage series amends a try without a
 	// series, and is ignored otherwise. A report that adds only a series does not make the task due.
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
