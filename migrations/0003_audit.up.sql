@@ -1,4 +1,4 @@
--- The audit trail, and the columns from which the watchdog compares promised risks with outcomes.
+-- The audit trail, and the columns that the watchdog needs to compare promised risks with outcomes.
 
 -- Rows refer to tasks by text, so that they survive a rename and a deletion.
 CREATE TABLE audit (

@@ -2,7 +2,8 @@
 -- receipt until retention removes them. Readers read both tables.
 
 -- The time from which receipts are written in the compact form. Replicas of the previous version cannot
--- read it. Therefore a database in use waits for a day, for a rolling upgrade or a return to that version.
+-- read this form. Therefore replicas write it to a database in use only after a day, which leaves time for
+-- a rolling upgrade or a return to the previous version.
 CREATE TABLE receipt_format (
     compact_from timestamptz NOT NULL
 );

@@ -8,7 +8,7 @@
 CREATE TABLE savings_day (
     task          bigint NOT NULL REFERENCES task ON DELETE CASCADE,
     day           date NOT NULL,      -- of observation.at
-    owner         text COLLATE "C",   -- of the task's metadata; null while reports have no owner
+    owner         text COLLATE "C",   -- always null: readers take the owner from the newest metadata of the task
     tries         bigint NOT NULL,
     successes     bigint NOT NULL,
     kills         bigint NOT NULL,    -- oom_killed and app_oom
@@ -38,9 +38,9 @@ CREATE TABLE baseline (
     namespace   text COLLATE "C" NOT NULL,
     dag_id      text COLLATE "C" NOT NULL,
     task_id     text COLLATE "C" NOT NULL,
-    memory      bigint,
+    memory      bigint, -- bytes
     memory_at   timestamptz,
-    cpu         float8,
+    cpu         float8, -- cores
     cpu_at      timestamptz,
     last_memory bigint, -- the newest request
     last_cpu    float8,
@@ -197,7 +197,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Renames the baselines of a renamed task, and deletes the baselines of a deleted task.
+-- Renames the baseline of a renamed task, and deletes the baseline of a deleted task.
 CREATE FUNCTION baseline_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
@@ -214,7 +214,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- No report may arrive between the first sums and the triggers.
+-- No report may arrive between the sums of the stored reports and the creation of the triggers.
 LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;
 SET LOCAL statement_timeout = 0;
 

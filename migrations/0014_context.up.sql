@@ -7,7 +7,7 @@
 CREATE TABLE metadata_set (
     task    bigint NOT NULL REFERENCES task ON DELETE CASCADE,
     id      smallint NOT NULL, -- 1, 2, …
-    digest  bytea NOT NULL,    -- of entries
+    digest  bytea NOT NULL,    -- first 16 bytes of the SHA-256 of entries as JSON
     entries jsonb NOT NULL,    -- name → list of values
     PRIMARY KEY (task, id),
     UNIQUE (task, digest)

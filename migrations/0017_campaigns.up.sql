@@ -40,8 +40,8 @@ CREATE TABLE campaign_run (
 );
 CREATE INDEX campaign_run_state ON campaign_run (campaign, state, n);
 
--- Copies the owner and the privileges of the table task. It also does this for the tables of migration
--- 13, because migration 13 did not.
+-- Copies the owner and the privileges of the table task to the new tables, and to those of migration 13,
+-- which did not copy them.
 DO $$
 DECLARE
     granted record;

@@ -1,4 +1,4 @@
--- What plans of limits that grow during a run are learned from, and the plans.
+-- The data from which plans (limits that grow during a run) are learned, and the plans.
 
 -- The usage of tries in short steps. The service keeps the newest 64 of a task. The foreign key deletes a
 -- series with its report.

@@ -1,4 +1,4 @@
--- The sums of stored days keep the means with which they were counted.
+-- The stored sums of days are not counted again: they still contain the means.
 DO $do$
 BEGIN
     EXECUTE replace(replace(pg_get_functiondef('savings_change'::regproc),

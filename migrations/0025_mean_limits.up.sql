@@ -1,9 +1,9 @@
--- Counts the memory of tries that executed a plan with the mean of their limits over time, instead of the
--- last limit for the whole run. Older reports keep what they were counted with.
+-- Counts the memory of a try that executed a plan as the mean of its limits over time, instead of the last
+-- limit for the whole run. The counts of older reports do not change.
 ALTER TABLE observation ADD COLUMN mean_allocated bigint; -- null: allocated_memory for the whole run
 
--- Changes the function in place, so that the step does not depend on the one that defined it last. The
--- mean may be less than the peak; such a try has no unused memory.
+-- Changes the function in place, so that this step does not depend on the step that defined the function
+-- last. The mean may be less than the peak; then the try has no unused memory.
 DO $do$
 DECLARE
     before  text := pg_get_functiondef('savings_change'::regproc);

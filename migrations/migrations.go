@@ -1,8 +1,8 @@
 // Package migrations embeds the schema of the database as numbered steps and applies them with
 // golang-migrate. It knows nothing of the meaning of the tables.
 //
-// Each step is one transaction: the driver sends a file as one multi-statement query. Steps run
-// under an advisory lock, so that replicas may start concurrently.
+// Each step is one transaction, because the driver sends a file as one query of several statements.
+// Steps run under an advisory lock, so that replicas may start concurrently.
 package migrations
 
 import (
@@ -29,7 +29,8 @@ import (
 //go:embed *.sql
 var steps embed.FS
 
-// Fingerprint identifies the content of all steps.
+// Fingerprint returns a hash of the content of all steps, comments included. Only tests use it, to find a
+// migrated template database.
 func Fingerprint() string {
 	hash := sha256.New()
 	names, _ := steps.ReadDir(".") // an embed.FS returns no error
@@ -40,7 +41,7 @@ func Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// lockTimeout bounds the wait for the migration of another replica, and for sessions that use a
+// lockTimeout bounds the wait for the migration of another replica, and the wait for sessions that use a
 // table that a step changes.
 const lockTimeout = time.Minute
 
@@ -58,8 +59,8 @@ const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is
 // locked for too long, is dirty, or rejects a step. The end of ctx rolls back the current step.
-// Up does not change a database that a newer version has migrated further. Because steps only add
-// objects, replicas of both versions may run at the same time.
+// Up does not change a database that a newer version has migrated further. Because steps keep the tables
+// and columns that the previous version uses, replicas of both versions may run at the same time.
 func Up(ctx context.Context, dsn string) error {
 	newest, err := newestStep()
 	if err != nil {
@@ -94,9 +95,9 @@ func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return lock, nil
 }
 
-// applySteps applies steps, and retries while other sessions hold a lock that a step needs. The
-// advisory lock excludes other replicas, so a dirty mark comes from this call. A step that did
-// not get its lock has changed nothing.
+// applySteps applies the missing steps, and retries while other sessions hold a lock that a step needs.
+// The advisory lock excludes other replicas, so a dirty mark comes from this call. A step that did not
+// get its lock has changed nothing.
 func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	for until := time.Now().Add(lockTimeout); ; {
 		err := m.Up()
@@ -118,10 +119,10 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	}
 }
 
-// clearMark removes the dirty mark of an unfinished step, so that it needs no manual repair. If a
-// step failed, err is a database.Error, and the step was rolled back to the version that
-// versionAfterFailure returns. If only the mark could not be written, err is a *database.Error,
-// and the step was applied.
+// clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
+// type of err shows what happened. With a database.Error the step failed, and its rollback left the
+// version that versionAfterFailure returns. With a *database.Error the step was applied, and only the
+// mark could not be written.
 func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version uint) int) error {
 	version, dirty, failed := m.Version()
 	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
@@ -209,8 +210,8 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 func Newest() (uint, error) { return newestStep() }
 
 // run opens the database and calls do. A statement waits for a lock at most for the time wait.
-// The end of ctx cancels the current statement. versionAfterFailure returns the step at which a
-// failed step leaves the database.
+// The end of ctx cancels the current statement. versionAfterFailure returns the version of the database
+// after the step with the given number failed.
 func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -251,7 +252,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 	return advise(err)
 }
 
-// advise adds advice to an error of golang-migrate.
+// advise adds advice to an error of golang-migrate. It returns nil if no step was missing.
 func advise(err error) error {
 	var dirty migrate.ErrDirty
 	switch {

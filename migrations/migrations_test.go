@@ -99,7 +99,7 @@ func schemaOf(t *testing.T, dsn string) []string {
 	return found
 }
 
-// stepBefore returns an empty database without the newest step.
+// stepBefore returns a database without rows, to which all steps but the newest were applied.
 func stepBefore(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -157,8 +157,8 @@ func TestUpReportsConnectionProblems(t *testing.T) {
 	}
 }
 
-// A step that changes a table waits for readers of the table. Later statements must not wait as
-// long.
+// A step that changes a table waits for readers of the table. Statements that arrive during this wait
+// must not wait for the readers, too.
 func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -190,8 +190,8 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	requireStatus(t, dsn, newest, false)
 }
 
-// The end of its context cancels a waiting step, up or down, on the server. No dirty mark
-// remains, and the next attempt succeeds.
+// When the context ends, a waiting step (up or down) is cancelled on the server. No dirty mark remains,
+// and the next attempt succeeds.
 func TestCancelledStepLeavesNoMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -252,6 +252,7 @@ func stepsAfter(t testing.TB, version uint) (n int) {
 	return n
 }
 
+// latest returns the number of the newest step.
 func latest(t *testing.T) uint {
 	n, err := migrations.Newest()
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is the last step of the version without the savings ledger.
+// beforeSavings is a step before the savings ledger, which step 13 adds.
 const beforeSavings = 10
 
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.
@@ -43,17 +43,17 @@ func ledger(t *testing.T, dsn string) []string {
 	return found
 }
 
-// The ledger includes the reports of earlier versions as if the triggers had counted them.
+// The migration counts the reports that are stored already as the triggers would have counted them.
 func TestSavingsStartWithTheStoredReports(t *testing.T) {
-	dsn, live := atStep(t, beforeSavings), pgtest.DSN(t)
+	dsn, withTriggers := atStep(t, beforeSavings), pgtest.DSN(t)
 	require.NoError(t, exec(t, dsn, history))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	got := ledger(t, dsn)
 	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
 	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00", "the first report with a request")
 
-	require.NoError(t, migrations.Up(t.Context(), live))
-	require.NoError(t, exec(t, live, history))
-	require.NoError(t, exec(t, live, `SELECT note_requests('{n}', '{d}', '{predicted}', '{2026-01-01 01:00Z}', '{2000000000}', '{null}')`))
-	require.Equal(t, ledger(t, live), got)
+	require.NoError(t, migrations.Up(t.Context(), withTriggers))
+	require.NoError(t, exec(t, withTriggers, history))
+	require.NoError(t, exec(t, withTriggers, `SELECT note_requests('{n}', '{d}', '{predicted}', '{2026-01-01 01:00Z}', '{2000000000}', '{null}')`))
+	require.Equal(t, ledger(t, withTriggers), got)
 }

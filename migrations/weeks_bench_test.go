@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesDuringPartitioning measures the time in which four replicas of the previous
-// version save receipts during the migration of 10⁶ receipts. Run it with -benchtime 1x.
+// BenchmarkSavesDuringPartitioning measures how long four replicas of the version before partitions take
+// to save a receipt while 10⁶ receipts are migrated. Run it with -benchtime 1x.
 func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

@@ -19,11 +19,10 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeWeeks is the last step of the version without partitions; the ninth step partitions
-// receipts.
+// beforeWeeks is the last step before those that partition receipts (7 to 9).
 const beforeWeeks = 6
 
-// atStep returns a database with only the first steps.
+// atStep returns a database with the steps up to the given one.
 func atStep(t *testing.T, step uint) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -41,8 +40,8 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// previousReplica simulates a replica of the previous version. It sends the same statements. Its
-// connection and its prepared statements survive the migration.
+// previousReplica simulates a replica of the version before partitions: it sends the statements of that
+// version. Its connection and its prepared statements survive the migration.
 type previousReplica struct {
 	testing.TB
 	*pgx.Conn
@@ -76,7 +75,7 @@ func (p previousReplica) insertReceipts(ids ...string) int {
 		FROM unnest($1::text[]) AS new (prediction_id) ORDER BY prediction_id ON CONFLICT (prediction_id) DO NOTHING`, ids)
 }
 
-// stored lists the ids of the task in order.
+// stored lists the ids of the task's receipts in order.
 func (p previousReplica) stored() (ids []string) {
 	p.Helper()
 	rows, err := p.Query(p.Context(), "SELECT prediction_id FROM receipt WHERE namespace = $1 AND dag_id = 'd' AND task_id = 't' ORDER BY prediction_id", "n")
@@ -141,7 +140,7 @@ func TestReceiptsBecomeAPartitionWithoutCopy(t *testing.T) {
 	require.Len(t, p.stored(), 2)
 }
 
-// newRoles creates a role and an owner of tables. The test removes both at its end.
+// newRoles creates two roles, one for privileges and one to own tables. The end of the test removes both.
 func (p previousReplica) newRoles(dsn string) (role, owner string) {
 	role = "reader_" + strings.ToLower(fmt.Sprint(time.Now().UnixNano()))
 	owner = strings.Replace(role, "reader", "owner", 1)
@@ -188,8 +187,8 @@ func TestOwnerAndPrivilegesStay(t *testing.T) {
 	require.Equal(t, before, p.privileges("receipt"))
 }
 
-// A service whose role does not own the tables needs access to the tables of later steps, too.
-// Otherwise it could store no report, because triggers write into these tables.
+// A service whose role does not own the tables needs access to the tables of later steps, too. Without
+// this access it could store no report, because triggers write into these tables.
 func TestNewTablesHaveTheOwnerAndPrivilegesOfTask(t *testing.T) {
 	dsn := atStep(t, beforeSavings)
 	p := previousReplica{t, connect(t, dsn)}

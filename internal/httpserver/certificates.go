@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// certificates has a TLS configuration from files. It reloads the files when they change, so a
-// renewal needs no restart. It logs a reload error and keeps the last valid configuration.
+// certificates has a TLS configuration that it loads from files. At each handshake it reloads files that
+// have changed, so a renewal needs no restart. It logs a reload error and keeps the last valid
+// configuration.
 //
 //	handshake ─▶ files changed? ── no ──▶ current configuration
 //	                  └─ yes ─▶ load and check ─▶ valid: replaces the current one
@@ -35,7 +36,7 @@ type fileVersion [3]struct {
 // renew a certificate a month before it expires.
 const expiresSoon = 14 * 24 * time.Hour
 
-// newTLS returns the TLS configuration of cfg, or nil without a certificate.
+// newTLS returns the TLS configuration of cfg, or nil if cfg names no files.
 func newTLS(cfg Config, log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case cfg.TLSCert == "" && cfg.TLSKey == "" && cfg.TLSClientCA == "":

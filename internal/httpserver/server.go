@@ -26,10 +26,11 @@ type Config struct {
 	AdminAddr string // for operators; no listener if empty
 	// AdminOptional makes a failure to listen on AdminAddr a logged warning.
 	AdminOptional bool
-	MaxConns      int  // maximum connections of callers
+	MaxConns      int  // maximum connections of callers; 1 or more
 	HasTokens     bool // tokens are configured; must be true if other machines can reach an address
 
-	TLSCert, TLSKey, TLSClientCA string // files; plain HTTP if empty
+	TLSCert, TLSKey string // files; plain HTTP if empty
+	TLSClientCA     string // file with the authorities that sign client certificates; callers need none if empty
 }
 
 // ConfigError is a configuration that cannot be served.
@@ -48,13 +49,14 @@ var ErrAddressInUse = errors.New("address in use")
 // Server has the open listeners.
 type Server struct {
 	cfg         Config
-	main, admin net.Listener
-	tls         *tls.Config // nil for plain HTTP
+	main, admin net.Listener // for callers; for operators, nil without AdminAddr
+	tls         *tls.Config  // nil for plain HTTP
 	log         *slog.Logger
 }
 
-// Listen opens the listeners. Call it before any long start-up work, so that a second
-// server on the same address fails at once.
+// Listen opens the listeners. It returns ErrAddressInUse or a *ConfigError if that is the cause of a
+// failure. Call it before any long start-up work, so that a second server on the same address fails at
+// once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {
 		return nil, configErrorf("LOADAWARE_MAX_CONNECTIONS must be 1 or more, not %d", cfg.MaxConns)
@@ -154,18 +156,18 @@ func (s *Server) Close() {
 
 // App has the handlers and the background work of a Server.
 type App struct {
-	Main, Admin http.Handler
+	Main, Admin http.Handler                // for callers; for operators
 	Background  func(context.Context) error // runs until its context ends
 	OnListening func(context.Context)       // runs once when requests are accepted
 }
 
 const (
-	// requestTimeout limits requests in flight during a shutdown.
+	// requestTimeout is the time for which a shutdown waits for requests in flight.
 	requestTimeout = 10 * time.Second
 
-	// drainPeriod is how long the server accepts requests after SIGTERM. Kubernetes and load
-	// balancers stop sending requests a little later, because a notification takes time or
-	// because they learn of the shutdown from their next probe of /readyz.
+	// drainPeriod is how long the server still accepts requests after SIGTERM. Kubernetes and load
+	// balancers stop sending requests only a little later, because a notification takes time, or because
+	// they learn of the shutdown from their next probe of /readyz.
 	drainPeriod = 3 * time.Second
 )
 
@@ -173,8 +175,9 @@ const (
 // after Ctrl-C there is no load balancer to wait for.
 var ErrTerminated = errors.New("SIGTERM")
 
-// Serve accepts requests until ctx ends or a listener fails. After SIGTERM it accepts them
-// for drainPeriod more. Then it finishes the requests in flight, and stops the background work last, because requests need it.
+// Serve accepts requests until ctx ends or a listener fails; after SIGTERM it accepts them for drainPeriod
+// more. Then it finishes the requests in flight. It stops the background work last, because requests need
+// it.
 func (s *Server) Serve(ctx context.Context, app App) error {
 	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()

@@ -31,7 +31,7 @@ func (i *Interruption) Unwrap() error { return i.cause }
 // ExitCode returns the exit code of the shell's convention: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
-// Explain returns a message with the name of the signal and the error of the command.
+// Explain returns a message with the name of the signal and err, the error of the command.
 func (i *Interruption) Explain(err error) string {
 	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
 		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
@@ -55,9 +55,9 @@ func Of(ctx context.Context) *Interruption {
 	return i
 }
 
-// Context returns a context that the first signal cancels. The cause wraps terminated after
-// SIGTERM and context.Canceled after other signals: a server drains after SIGTERM only.
-// The second signal kills the process, because the default action is restored first.
+// Context returns a context that the first signal cancels. Its cause wraps terminated after SIGTERM, and
+// context.Canceled after other signals, because a server drains after SIGTERM only. The second signal kills
+// the process, because the first one restores the default action.
 func Context(terminated error) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -79,9 +79,9 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	return &Interruption{s, context.Canceled}
 }
 
-// Run runs a command that returns an exit code. After a signal it waits for the command
-// during gracePeriod, and then until await returns. It then calls report and returns, even if the
-// command still runs.
+// Run runs a command and returns its exit code. After a signal it waits for the command during
+// gracePeriod, and then until await returns. If the command still runs, Run calls report and returns the
+// exit code of the signal.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()

@@ -85,8 +85,8 @@ func TestOrphanedServerIsStopped(t *testing.T) {
 	<-ended
 }
 
-// The operating system reuses process ids: after a reboot any process, even of the same user, may have
-// the id of the dead server.
+// The operating system reuses process ids. After a reboot any process, even one of the same user, may have
+// the id that the pid file of a dead server contains.
 func TestUnrelatedProcessWithTheSameIDIsNotSignalled(t *testing.T) {
 	server := start(t, filepath.Join(openFolder(t), "data"))
 	commitRow(t, server.DSN())

@@ -18,10 +18,11 @@ import (
 // programs and the data:
 //
 //	the user postgres, or else nobody    if all users can reach the data
+//	(macOS: _postgres)
 //	a user namespace (Linux)             for data under /root: the server has another user id in its
 //	                                     namespace, but the file access of root
-//	postgres with CAP_DAC_OVERRIDE       for data below a home directory that only its owner can
-//	(Linux)                              enter, or in a container without user namespaces
+//	the first of these users with        for data below a home directory that only its owner can
+//	CAP_DAC_OVERRIDE (Linux)             enter, or in a container without user namespaces
 type identity struct {
 	name     string              // for error messages
 	attr     syscall.SysProcAttr // of the server's process
@@ -72,7 +73,7 @@ func asUser(name string) (identity, error) {
 		errors.Join(uidErr, gidErr)
 }
 
-// check checks that the identity can run the server program and enter a folder in dataDir.
+// check returns an error if the identity cannot run the server program or enter a folder in dataDir.
 func (id identity) check(bin binaries, dataDir string) error {
 	probe, err := os.MkdirTemp(dataDir, "try-")
 	if err != nil {
@@ -92,7 +93,7 @@ func (id identity) check(bin binaries, dataDir string) error {
 // command prepares cmd to run as this identity. The command gets its own process group, so that an
 // interrupt from the terminal reaches only this process, which then stops the server. The
 // environment is minimal, because variables such as PGDATA would change the server. Without LC_ALL,
-// macOS would start a thread, with which the server does not start.
+// macOS would start a second thread in the server, and PostgreSQL refuses to start with two threads.
 func (id identity) command(cmd *exec.Cmd) *exec.Cmd {
 	attr := id.attr
 	attr.Setpgid = true

@@ -20,7 +20,7 @@ func TestRootFindsAnIdentityForEachFolder(t *testing.T) {
 	requireRoot(t)
 	ordinary := rootIdentities()[0]
 	for name, c := range map[string]struct {
-		owner     int
+		owner     int // user id of the folder's owner
 		mode      os.FileMode
 		onlyLinux bool
 		ordinary  bool // the server runs as an ordinary user

@@ -54,7 +54,7 @@ type lockInfo struct {
 	Socket string `json:"socket,omitempty"` // folder of the socket
 }
 
-// acquire locks the folder and removes the socket that a killed process left. It returns *InUseError
+// acquire locks the data folder and removes the socket that a killed process left. It returns *InUseError
 // if another process holds the lock.
 func acquire(dataDir, addr string) (*lock, error) {
 	file, err := os.OpenFile(filepath.Join(dataDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -88,7 +88,7 @@ func readInfo(file *os.File) (info lockInfo) {
 	return info
 }
 
-// record writes the lock file with this socket folder.
+// record writes the lock file with the given folder of the socket.
 func (l *lock) record(socket string) error {
 	l.info.Socket = socket
 	text, err := json.Marshal(l.info)

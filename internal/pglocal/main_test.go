@@ -20,8 +20,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// ownerEnv names a data folder. If it is set, this test binary only uses that folder until its input
-// ends. Tests kill such a process, or run it as another user.
+// ownerEnv is an environment variable with a data folder. If it is set, this test binary runs no tests: it
+// only runs a server in that folder until its input ends. Tests kill such a process, or run it as another
+// user.
 const ownerEnv = "PGLOCAL_TEST_OWNER"
 
 func TestMain(m *testing.M) {

@@ -42,8 +42,8 @@ func readPostmaster(cluster string) (p postmaster) {
 }
 
 // stopOrphan prepares a locked data folder for a new server. It stops a server that a killed
-// process left running. If only the pid file is left, the process id in it may belong to an
-// unrelated process, so stopOrphan sends no signal.
+// process left running. If only the pid file is left, the process with the id in the file may be
+// unrelated, so stopOrphan sends no signal.
 func stopOrphan(ctx context.Context, cluster string) error {
 	p := readPostmaster(cluster)
 	if p.pid == 0 {
@@ -122,8 +122,8 @@ func stopProcess(ctx context.Context, pid int, cluster string) error {
 	return fmt.Errorf("stop the orphaned PostgreSQL, process %d: it still runs after SIGKILL; stop it manually", pid)
 }
 
-// stopSteps lists the signals for the fast and the immediate shutdown of PostgreSQL, and SIGKILL.
-// Only after the fast shutdown does the next start need no recovery.
+// stopSteps lists the signals for the fast and the immediate shutdown of PostgreSQL, and SIGKILL, with the
+// wait after each. After the fast shutdown the next start needs no recovery; after the others it does.
 var stopSteps = []struct {
 	signal  syscall.Signal
 	timeout time.Duration

@@ -18,7 +18,7 @@ type Config struct {
 	DataDir string       // created if missing
 	Unsafe  bool         // trade crash safety for speed (fsync off); for tests only
 	Log     *slog.Logger // logs restarts; slog.Default() if nil
-	Addr    string       // address of this process, which other processes get in InUseError
+	Addr    string       // address at which this process serves; other processes get it in InUseError
 }
 
 // Server is a private PostgreSQL that this process started and supervises.
@@ -26,7 +26,7 @@ type Server struct {
 	cfg      Config // DataDir is absolute, Log is set
 	bin      binaries
 	identity identity
-	lock     *lock
+	lock     *lock  // of the data folder
 	socket   string // folder of the socket
 
 	stopping chan struct{} // closed by Stop
@@ -91,7 +91,7 @@ func newServer(dir string, cfg Config, l *lock) *Server {
 	return s
 }
 
-// choose selects the programs and the identity for the server.
+// choose selects the programs, and the user as which the server runs.
 func (s *Server) choose() (err error) {
 	if s.bin, err = findFor(s.cluster()); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (s *Server) choose() (err error) {
 	return err
 }
 
-// launch creates cluster and socket folder if they are missing, and starts the server. On failure it
-// releases the data folder.
+// launch creates the cluster and the folder of the socket if they are missing, starts the server, and waits
+// until it accepts connections. On failure launch releases the data folder.
 func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.release())

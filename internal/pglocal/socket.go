@@ -8,7 +8,7 @@ import (
 )
 
 // socketName is the name that PostgreSQL gives its socket. maxSocketPath is the maximum length of a
-// socket's path: sun_path has 104 bytes on macOS and 108 on Linux, including a final zero.
+// socket's path in bytes: sun_path has 104 bytes on macOS and 108 on Linux, including a final zero.
 const (
 	socketName    = ".s.PGSQL." + port
 	maxSocketPath = 103

@@ -17,7 +17,7 @@ const (
 	minBackoff  = 100 * time.Millisecond // before the first restart
 	maxBackoff  = 10 * time.Second       // the backoff doubles up to this
 	stableAfter = time.Minute            // a server that ran longer resets the backoff
-	startTries  = 4                      // starts before Start fails, because the backends of a killed server need time to end
+	startTries  = 4                      // Start fails after so many; the backends of a killed server need time to end
 )
 
 // supervise runs the server until Stop and restarts it whenever it dies. supervise stays on one

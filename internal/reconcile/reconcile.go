@@ -1,9 +1,10 @@
-// Package reconcile completes missing reports from other sources: tries that were reported
-// without a sampled peak, and tries with a receipt that were never reported.
+// Package reconcile completes reports from other sources. It looks up tries that were reported without a
+// sampled peak, and tries with a receipt that were never reported.
 //
-//	ended ──Delay──▶ looked up ──▶ amended                    (scrapes lag)
-//	answered ──expected duration──▶ looked up ──▶ reported    (the reporter failed)
-//	                                    └──Within──▶ expired: the outcome stays unknown
+//	report: end ──Delay──▶ looked up ──▶ amended                (a monitoring system lags)
+//	                           └──Within──▶ missing: the sampled peak stays unknown
+//	receipt: answer ──expected duration, Delay──▶ looked up ──▶ reported    (the reporter failed)
+//	                                                  └──Within──▶ expired: the outcome stays unknown
 //
 // It depends on the types of package sizing, package store and the interface Source, but not on
 // Prometheus, HTTP or SQL. One replica at a time runs it for all replicas.
@@ -23,7 +24,7 @@ import (
 )
 
 // Source looks up a try that ran between from and to. It returns false if it does not know the try.
-// Zero fields are unknown, including Outcome. An error ends the pass.
+// Zero fields of the observation are unknown, including Outcome. An error ends the pass.
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
 
 // Result is the result of looking up one try. It is a label of metrics.
@@ -31,12 +32,12 @@ type Result string
 
 // The results.
 const (
-	Amended  Result = "amended"  // a reported try got its sampled peak
+	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
 	Reported Result = "reported" // an unreported try was reported from a source
-	Waiting  Result = "waiting"  // no source knows the try yet; it is looked up again
-	Missing  Result = "missing"  // no source has the sampled peak of a reported try
+	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; the try is looked up again
+	Missing  Result = "missing"  // no source has the peak of a reported try
 	Expired  Result = "expired"  // the outcome of an unreported try stays unknown
-	Rejected Result = "refused"  // the lookup contradicts a report that arrived in the meantime
+	Rejected Result = "refused"  // the store rejected the report, usually because it contradicts one that arrived meanwhile
 )
 
 // Results lists all results.
@@ -47,11 +48,11 @@ type Config struct {
 	Sources  []Source         // in order of preference: the first known value of a field is used
 	Every    time.Duration    // interval between passes; 1 min if zero
 	Delay    time.Duration    // time from the end of a try to its first lookup; 5 min if zero
-	Within   time.Duration    // time after which a try is no longer looked up; 24 h if zero
+	Within   time.Duration    // time after the end, or the expected end, until which a try is looked up; 24 h if zero
 	Expected time.Duration    // assumed duration of a try without a predicted duration; 1 h if zero
-	Batch    int              // maximum lookups of each kind per pass; 100 if zero
+	Batch    int              // maximum tries of each kind (without a sampled peak, unreported) per pass; 100 if zero
 	Now      func() time.Time // time.Now if nil
-	Count    func(Result)     // called after every lookup; optional
+	Count    func(Result)     // called with the result of each try; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -69,7 +70,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Observe is the type of service.Service.Observe, which stores reports.
+// Observe stores reports and returns one result for each, like service.Service.Observe.
 type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 // Worker looks up tries with missing or incomplete reports. Every replica may run a Worker; a
@@ -106,8 +107,8 @@ func (w *Worker) Run(ctx context.Context) {
 // leaseName is the lease that elects one replica.
 const leaseName = "reconcile"
 
-// RunOnce looks up at most one batch of each kind, unless another replica holds the lease.
-// Results from before an error are stored.
+// RunOnce looks up at most one batch of each kind, unless another replica holds the lease: then it returns
+// nil. Results from before an error are stored.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	// If a pass takes longer than the lease, another replica may start a pass, too. This is
 	// harmless, because reports are idempotent, but repeats queries.
@@ -138,7 +139,8 @@ func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) 
 	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
-// lookUp looks up a try in all sources and merges the results.
+// lookUp looks up a try in all sources and merges the results. It returns a zero observation if no source
+// knows the try.
 func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, error) {
 	var known sizing.Observation
 	for _, source := range w.cfg.Sources {
@@ -153,7 +155,7 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	return known, nil
 }
 
-// merge fills the unknown fields of a from b, unless their outcomes differ.
+// merge fills the unknown fields of a from b. If both outcomes are known and differ, it returns a unchanged.
 func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a
@@ -173,14 +175,14 @@ func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// retryAt returns the time of the next lookup, with exponential backoff in the time since the
-// try ended.
-func (w *Worker) retryAt(since time.Time) time.Time {
+// retryAt returns the time of the next lookup of a try. The pause is half of the time since its end, known
+// or expected, and at least cfg.Delay.
+func (w *Worker) retryAt(end time.Time) time.Time {
 	now := w.cfg.Now()
-	return now.Add(max(w.cfg.Delay, now.Sub(since)/2))
+	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))
 }
 
-// report stores o and returns the result, which is success unless o is rejected.
+// report stores o and returns success, or Rejected if the store rejects o.
 func (w *Worker) report(ctx context.Context, o sizing.Observation, success Result) (Result, error) {
 	recorded, err := w.observe(ctx, []sizing.Observation{o})
 	if err != nil {

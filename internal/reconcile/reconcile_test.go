@@ -29,10 +29,10 @@ type env struct {
 	store     *postgres.Store
 	svc       *service.Service
 	now       time.Time
-	known     map[sizing.TryKey]sizing.Observation
-	sourceErr error
-	lookups   int
-	results   map[reconcile.Result]int
+	known     map[sizing.TryKey]sizing.Observation // the tries that the source knows
+	sourceErr error                                // the error that the source returns
+	lookups   int                                  // calls of the source
+	results   map[reconcile.Result]int             // of the last pass
 }
 
 func newEnv(t *testing.T) *env {
@@ -108,7 +108,7 @@ func TestReportGetsItsSampledPeakAfterTheDelay(t *testing.T) {
 
 	e.now = noon.Add(4 * time.Minute)
 	assert.Empty(t, e.pass(worker))
-	assert.Zero(t, e.lookups, "scrapes lag")
+	assert.Zero(t, e.lookups, "a source lags: the first lookup is five minutes after the end")
 	e.now = noon.Add(6 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
 	row := e.row(try("r").TaskKey)
@@ -159,7 +159,7 @@ func TestUnreportedTryIsReportedFromASource(t *testing.T) {
 
 	e.now = noon.Add(24 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Waiting: 1}, e.pass(worker))
-	assert.Zero(t, e.lookups, "the try may run for twice ten minutes, and scrapes lag by five")
+	assert.Zero(t, e.lookups, "the try may run for twice ten minutes, and a source lags by five")
 	e.now = noon.Add(26 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Reported: 1}, e.pass(worker))
 	row := e.row(try("r").TaskKey)

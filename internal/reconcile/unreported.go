@@ -53,7 +53,7 @@ func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	return min(2*a.Duration.P95, w.cfg.Within)
 }
 
-// reportOf merges a receipt with the lookup of its try. The observed allocation takes
+// reportOf merges a receipt with the lookup of its try into a report. The observed allocation takes
 // precedence over the granted amount. The store adds the features of the receipt.
 func reportOf(r *sizing.Receipt, known sizing.Observation) sizing.Observation {
 	known.Try, known.PredictionID = r.Ask.Try, r.Allocation.PredictionID

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// reconcileUnsampled looks up tries that were reported without a sampled peak. It includes
-// tries with a measured peak, because the pair of peaks shows how much sampling misses.
+// reconcileUnsampled looks up tries that were reported without a sampled peak. It includes tries with a
+// measured peak, because the difference between the two peaks shows how much sampling misses.
 func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	if len(w.cfg.Sources) == 0 {
 		return nil
@@ -26,7 +26,8 @@ func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	})
 }
 
-// amend adds the sampled peak and other unknown fields to a report.
+// amend looks up a reported try. If a source has its sampled peak, or its measured peak and the report has
+// none, amend adds the peak and other unknown fields to the report.
 func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {
@@ -42,7 +43,8 @@ func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store
 	return Waiting, store.Lookup{Try: o.Try, RetryAt: w.retryAt(o.EndedAt)}, nil
 }
 
-// startOf returns the start of a try, or a time that is probably before the start.
+// startOf returns the start of a try, or an hour before its end if neither its start nor its duration is
+// known.
 func startOf(o *sizing.Observation) time.Time {
 	switch {
 	case !o.StartedAt.IsZero():

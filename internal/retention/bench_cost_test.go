@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// measureCosts starts to measure the WAL volume of PostgreSQL. The returned function reports the
-// volume, and the sizes of the table before and after.
+// measureCosts starts to measure the WAL volume of PostgreSQL. The returned function reports the WAL
+// volume since then, and the size of the table before and after, all in MB.
 func measureCosts(b *testing.B, conn *pgx.Conn, table string) func(phase string) {
 	before, from := sizes(b, conn, table)
 	return func(phase string) {

@@ -30,10 +30,9 @@ var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRe
 
 // BenchmarkRetention measures the removal of observations older than a year from ten tasks with
 // two years of observations, while one caller reports new observations. Before that, it removes
-// observations older than 600 days and checks that History and profiles stay equal. It then
-// measures the removal of half of the receipts, without and with weekly partitions. fsync is on.
-// Run it with
-// -benchtime 1x.
+// observations older than 600 days and checks that History and profiles stay equal. Two other parts
+// measure the removal of half of the receipts, without and with weekly partitions. fsync is on. Run it
+// with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	for _, form := range []struct {
 		name    string
@@ -104,7 +103,7 @@ func benchObservations(b *testing.B, rows int) {
 	require.Equal(b, before, readAll(b, st))
 	_, err = conn.Exec(b.Context(), "DELETE FROM duty") // the lease of the first worker
 	require.NoError(b, err)
-	alone := latencies(b, st, func() { time.Sleep(5 * time.Second) })
+	alone := latencies(b, st, func() { time.Sleep(5 * time.Second) }) // without retention
 	cost := measureCosts(b, conn, "observation")
 	removed := 0
 	worker, err := retention.New(st, retention.Config{Observations: 365 * day, Removed: func(_ string, rows int) { removed += rows }}, slog.New(slog.DiscardHandler))

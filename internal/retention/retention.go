@@ -6,8 +6,8 @@
 //
 // It also creates the weekly receipt partitions ahead of time.
 //
-// It depends on package store and the clock, not on SQL or HTTP. One replica at a time works
-// for all replicas, and at most half of the time.
+// It depends on package store and the clock, not on SQL or HTTP. One replica at a time works for all
+// replicas. It pauses after each batch for as long as the batch took.
 package retention
 
 import (
@@ -24,11 +24,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// MinAge is the shortest configurable age other than 0. Tries may run and repeat for days, and the
-// watchdog needs the receipts of a model.
+// MinAge is the shortest configurable age other than 0. Tries may run and be repeated for days, and the
+// watchdog needs the receipts of the active model.
 const MinAge = 7 * 24 * time.Hour
 
-// ErrTooShort rejects an age below MinAge.
+// ErrTooShort is the error of an age below MinAge.
 var ErrTooShort = errors.New("rows of the last 7 days are still needed; set 168h or more, or 0 to keep all")
 
 // The kinds of removed rows, as labels of metrics.
@@ -43,11 +43,11 @@ type Config struct {
 	Observations time.Duration               // age from which observations are removed; never if zero
 	Receipts     time.Duration               // age from which receipts are removed; never if zero
 	Experiments  time.Duration               // age from which unnamed experiments are removed; never if zero
-	Limits       store.HistoryLimits         // the limits of training; store.DefaultHistoryLimits if zero
-	Every        time.Duration               // interval between passes; 1 h if zero
+	Limits       store.HistoryLimits         // the limits of training; zero fields as in store.DefaultHistoryLimits
+	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called after every pass of this replica; optional
+	Ended        func(error)                 // called with the error or nil after every pass that ctx did not end; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -89,7 +89,7 @@ func New(st Store, cfg Config, log *slog.Logger) (*Worker, error) {
 	return &Worker{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}, nil
 }
 
-// Run makes a pass every cfg.Every until ctx ends.
+// Run makes passes, each after a pause of cfg.Every, until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
 	for {
 		select {
@@ -112,8 +112,8 @@ const (
 // errNotOwner ends a pass because another replica holds the lease.
 var errNotOwner = errors.New("another replica holds the retention lease")
 
-// RunOnce makes one pass, unless another replica holds the lease. Rows removed before an error
-// stay removed.
+// RunOnce makes one pass, unless another replica holds the lease: then it returns nil. Rows removed before
+// an error stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errNotOwner) {
@@ -129,6 +129,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 // partition even if passes fail for weeks.
 const partitionsAhead = 4 * 7 * 24 * time.Hour
 
+// pass acquires the lease, creates partitions and removes old rows.
 func (w *Worker) pass(ctx context.Context) error {
 	if err := w.acquire(ctx); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 	}
 }
 
-// afterBatch returns a callback that counts a batch, throttles, and renews the lease.
+// afterBatch returns a callback that counts a batch, waits, and renews the lease; see throttle.
 func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) error {
 	started := time.Now()
 	return func(rows int) error {
@@ -193,8 +194,8 @@ func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) err
 	}
 }
 
-// throttle waits as long as the work since started took, so that retention works at most half of
-// the time. Then it renews the lease.
+// throttle waits as long as the work since started took, at most a quarter of the lease. So retention
+// usually works at most half of the time. Then throttle renews the lease.
 func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	select {
 	case <-ctx.Done():

@@ -24,7 +24,7 @@ import (
 
 const (
 	day  = 24 * time.Hour
-	runs = 400
+	runs = 400 // of a task of withHistory
 )
 
 // smallLimits are limits that a few hundred rows exceed.
@@ -50,8 +50,8 @@ func newEnv(t *testing.T) *env {
 	return &env{st, t, dsn, map[string]int{}}
 }
 
-// withHistory records one run of a task per day of the last 400 days, with a peak of 1 GiB plus 1
-// MiB per input row. It trains the task after each number of runs in trainings, and at the end.
+// withHistory records one run of a task per day of the last 400 days, with a peak of 1 GiB plus 1 MiB
+// times the feature rows. It trains the task after each number of runs in trainings, and at the end.
 func (e *env) withHistory(name string, trainings ...int) *env {
 	next := 0
 	for _, upTo := range append(trainings, runs) {
@@ -117,8 +117,8 @@ func answersOf(model *taskmodel.Model) (all []taskmodel.Answer) {
 	return all
 }
 
-// Two stores record the same runs, and one of them removes old rows. Their models must be equal
-// after further training and after a refit.
+// Two stores record the same runs, and one of them removes old rows. Their models must be equal after
+// another training from the champion, and after a training without a champion.
 func TestModelsAreEqualAfterRemoval(t *testing.T) {
 	intact, pruned := newEnv(t).withHistory("a", 200), newEnv(t).withHistory("a", 200)
 	require.Equal(t, intact.answers("a"), pruned.answers("a"))
@@ -127,7 +127,7 @@ func TestModelsAreEqualAfterRemoval(t *testing.T) {
 	intact.train("a")
 	pruned.train("a")
 	assert.Equal(t, intact.answers("a"), pruned.answers("a"), "after another training")
-	assert.Equal(t, intact.refitted("a"), pruned.refitted("a"), "after a refit")
+	assert.Equal(t, intact.refitted("a"), pruned.refitted("a"), "after a training without a champion")
 
 	// This shows that the comparison can fail: removing a needed row changes the answers.
 	require.NoError(t, pruned.Void(t.Context(), sizing.TryKey{TaskKey: task("a"), RunID: fmt.Sprint(runs - 2), MapIndex: sizing.NoMap, Number: 1}))

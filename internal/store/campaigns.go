@@ -11,9 +11,9 @@ import (
 // Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
 // a person is audited under its DAG, with an empty task id.
 type Campaigns interface {
-	// CreateCampaign stores a campaign and returns it with its id. It ignores the id, the author,
-	// the pause and the stop of c. It returns Conflict if the DAG already has a campaign with
-	// that name.
+	// CreateCampaign stores a campaign and returns it with its id. It ignores the fields ID, CreatedAt,
+	// CreatedBy, Paused and Stopped of c. It returns Conflict if the DAG already has a campaign with that
+	// name.
 	CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error)
 	// Campaign returns a campaign, or NotFound if there is none.
 	Campaign(ctx context.Context, id int64) (campaign.Campaign, error)
@@ -24,9 +24,9 @@ type Campaigns interface {
 	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
 	// very many reports may be a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
-	// RegisterRuns adds runs in state 0, and ignores runs whose scenario and execution date are
-	// registered already. It returns the number of each, or NotFound if there is no such
-	// campaign.
+	// RegisterRuns adds runs in the state campaign.Registered, and ignores runs whose scenario and
+	// execution date are registered already. It returns the numbers of added and of ignored runs, or
+	// NotFound if there is no such campaign.
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states with a number above after,
 	// ordered by number. An empty list of states selects all states.
@@ -34,18 +34,18 @@ type Campaigns interface {
 	// CampaignRunTasks lists what the tasks of the current attempt of a run reported, by task
 	// and map index. It returns NotFound if there is no such run.
 	CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error)
-	// ClaimRuns leases at most limit runs of a branch to one worker, runs whose lease expired
-	// first. For a trigger, limit bounds the active runs of the branch over all workers: a run is
-	// active from its claim until a check reports its result. A trigger gets no runs while the
-	// campaign is paused. The claim of a trigger stops a campaign whose budget is used up; a
+	// ClaimRuns leases at most limit runs of a branch (see campaign.Branch) to one worker. Runs whose
+	// lease has expired come first. For a trigger, limit bounds the active runs of the branch over all
+	// workers: a run is active from its claim until a check reports its result. A trigger gets no runs
+	// while the campaign is paused. The claim of a trigger stops a campaign whose budget is used up; a
 	// stopped campaign starts no new runs.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
-	// the run is in another state or attempt (0: any), and Invalid if workers may not report the
+	// the run is not in state r.From or not in r.Attempt, and Invalid if workers may not report the
 	// step.
 	ReportRun(ctx context.Context, id int64, r RunReport) (campaign.Run, error)
-	// ResetRun moves a run back by the rules of campaign.CheckReset. A run whose DAG run has
-	// ended gets a new attempt. It returns NotFound if there is no such run.
+	// ResetRun moves a run back by the rules of campaign.CheckReset. It starts a new attempt if
+	// campaign.RestartsRun says so. It returns NotFound if there is no such run.
 	ResetRun(ctx context.Context, id int64, number int, to campaign.State, notes string) (campaign.Run, error)
 	// PauseCampaign pauses or resumes a campaign. Resuming also lifts the stop by a used-up
 	// budget. A budget that is not nil replaces the stored one.

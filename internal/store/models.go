@@ -16,7 +16,7 @@ type Model struct {
 	Blob         []byte // contains its own checksum
 	Share        []byte // the task's share of its DAG's pool; nil for models of earlier releases
 	Observations int    // number of training rows
-	LastSeq      int64  // the newest training row
+	LastSeq      int64  // seq of the newest training row
 	TrainedAt    time.Time
 	Evaluation   []byte // JSON: the evaluation that selected the model
 	Active       bool
@@ -28,8 +28,8 @@ type Model struct {
 type Models interface {
 	// Publish stores m as the next version and activates it if the active version still equals
 	// expected (0: none) and no person pinned it. Otherwise it returns Conflict and changes
-	// nothing. It removes a pin of the watchdog, notifies Changes, and deletes old versions
-	// except the newest KeepVersions and KeepMilestones milestones.
+	// nothing. It removes a pin of the watchdog and notifies Changes. It keeps the newest
+	// KeepVersions versions and up to KeepMilestones older milestones, and deletes all others.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
 	// Activate activates a stored version and pins it, which blocks Publish until Unpin.
 	// It returns NotFound if the version is not stored.
@@ -38,8 +38,8 @@ type Models interface {
 	// unknown; there is no error if nothing is pinned.
 	Unpin(ctx context.Context, task sizing.TaskKey) error
 	// RollBack activates an older version, because significantly more tries of the active version
-	// were killed than promised, and pins the older version for the watchdog. It returns Conflict if r.From is not active, and
-	// NotFound if r.To is not stored. An error changes nothing.
+	// were killed than promised, and pins the older version for the watchdog. It returns Conflict if
+	// r.From is not active, and NotFound if r.To is not stored. An error changes nothing.
 	RollBack(ctx context.Context, r Rollback) error
 	// Model returns a stored version with its blob, or NotFound if it is not stored.
 	Model(ctx context.Context, task sizing.TaskKey, version int) (Model, error)
@@ -55,23 +55,24 @@ type Models interface {
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
-	// Changes calls changed after every publication, activation, policy change, rename and
-	// deletion by any replica, until ctx ends or the connection breaks, and returns that
-	// error. It calls ready when it listens. The caller reads earlier changes with ActiveVersions.
+	// Changes calls changed after every publication, activation, rollback, policy change, rename and
+	// deletion by any replica. It returns an error when ctx ends or the connection breaks. It calls
+	// ready as soon as it misses no change. The caller reads earlier changes with ActiveVersions.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
 }
 
 // Rollback is a decision of the watchdog to return to an older version.
 type Rollback struct {
 	Task      sizing.TaskKey
-	From, To  int
+	From, To  int   // the active version; the older version that becomes active
 	Withdrawn []int // versions excluded from later rollbacks, until a person activates them
 	Reason    string
 }
 
-// These constants say which versions stay for a rollback, at most ten: the newest KeepVersions,
-// and before them every MilestoneEvery-th of the last KeepMilestones · MilestoneEvery. Without
-// milestones a task that trains after every run would lose its older models within six runs.
+// These constants say which versions of a task stay for a rollback: the newest KeepVersions, and
+// before them the milestones, which are the multiples of MilestoneEvery among the newest
+// KeepMilestones · MilestoneEvery versions. Without milestones a task that trains after every run
+// would lose its older models within six runs.
 const (
 	KeepVersions   = 6
 	KeepMilestones = 4

@@ -12,8 +12,8 @@ type TaskPlan struct {
 	Task      sizing.TaskKey
 	Version   int   // 1, 2, …: assigned by SavePlan
 	Format    int   // of Content
-	Series    int64 // ID of the newest learned DetailedRun
-	Plans     int64 // ID of the newest learned PlanOutcome
+	Series    int64 // ID of the newest DetailedRun that was learned
+	Plans     int64 // ID of the newest PlanOutcome that was learned
 	LearnedAt time.Time
 	Content   []byte
 }
@@ -21,16 +21,16 @@ type TaskPlan struct {
 // PlanPool is what the tasks of a namespace share. Only package taskplan interprets Content.
 type PlanPool struct {
 	Namespace string
-	Version   int // 1, 2, …: assigned by SavePlan
+	Version   int // 1, 2, …: assigned by SavePlan; 0 without a stored pool
 	Format    int // of Content
 	Content   []byte
 }
 
-// MaxPlan bounds the content of a TaskPlan and of a PlanPool.
+// MaxPlan is the largest Content of a TaskPlan and of a PlanPool in bytes.
 const MaxPlan = 2 << 20
 
-// MaxDetailedRuns and MaxExecutedPlans bound the stored series and executed plans of a task: the newest
-// stay.
+// MaxDetailedRuns and MaxExecutedPlans bound the numbers of stored series and executed plans of a task.
+// The newest stay.
 const (
 	MaxDetailedRuns  = 64
 	MaxExecutedPlans = 256
@@ -54,9 +54,9 @@ type PlanOutcome struct {
 	Killed bool
 }
 
-// Plans stores what limits that grow during a run are learned from, and the result. Record stores the
-// series and the executed plan of a report: the first ones of a try stay. Voiding, removing, deleting
-// and renaming work as for reports.
+// Plans stores the data from which plans (limits that grow during a run) are learned, and the learned
+// plans. Record stores the detailed series and the executed plan of a report: the first ones of a try
+// stay. Voiding, removing, deleting and renaming work as for reports.
 type Plans interface {
 	// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, and those
 	// whose plan has another format, by name.
@@ -69,14 +69,14 @@ type Plans interface {
 	// PlanOutcomes returns the outcomes of a task with an ID above after, oldest first.
 	PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]PlanOutcome, error)
 
-	// SavePlan replaces the plan of a task and the pool of its namespace together, provided that both
-	// versions are still the given ones (0: none); otherwise it returns Conflict. Both get the next
+	// SavePlan replaces the plan of a task and the pool of its namespace together if both stored
+	// versions are still the given ones (0: none). Otherwise it returns Conflict. Both get the next
 	// version. It returns NotFound if the task is unknown.
 	SavePlan(ctx context.Context, p TaskPlan, pool PlanPool) error
-	// TaskPlan returns the plan of a task; NotFound if there is none. Content is nil if its version is
-	// the known one.
+	// TaskPlan returns the plan of a task, or NotFound if there is none. Content is nil if its version
+	// equals known.
 	TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (TaskPlan, error)
-	// PlanPool returns the pool of a namespace; the zero pool if there is none. Content is nil if its
-	// version is the known one.
+	// PlanPool returns the pool of a namespace, or a pool of version 0 if there is none. Content is nil
+	// if its version equals known.
 	PlanPool(ctx context.Context, namespace string, known int) (PlanPool, error)
 }

@@ -12,8 +12,8 @@ import (
 // briefly. After each batch it calls removed with the number of rows; an error from
 // removed stops it and is returned.
 type Retention interface {
-	// OversizedTasks lists the tasks with more than limits.Total observations, counting
-	// removed ones, in the order of Tasks, at most limit after the key after.
+	// OversizedTasks lists at most limit tasks with more than limits.Total observations, including
+	// removed ones, in the order of Tasks, after the key after.
 	OversizedTasks(ctx context.Context, limits HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error)
 	// RemoveObservations removes the observations that ended before a time and that History does
 	// not read within limits. History (except Pairs) and Task return the same as before, unless a

@@ -19,7 +19,8 @@ type Shapes struct {
 // MaxShapes is the largest Content of Shapes in bytes.
 const MaxShapes = 1 << 20
 
-// RunTimes stores what is learned about run times beside the models.
+// RunTimes stores what tasks share about run times, and the structures of DAGs. The run times that a
+// task learned alone are in its model.
 type RunTimes interface {
 	// SaveShapes replaces the shapes of a namespace if their stored version is still s.Version (0:
 	// none), and returns the next version. Otherwise it returns Conflict.

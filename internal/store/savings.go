@@ -14,9 +14,9 @@ type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
-	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks, and
-	// returns their number; 0 if there is no such task that no report is changing. It changes how
-	// fast the other methods are, not what they return.
+	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks that
+	// need it, and returns the number of these tasks. It skips tasks that a report is changing now. It
+	// makes the other methods faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
@@ -68,16 +68,16 @@ type SavingsSum struct {
 	Successes int
 	Kills     int // OOM kills
 
-	Unaccounted int // successes and kills without a duration or an allocation: only Used includes them
-	Unmeasured  int // successes without a duration or a peak: Used omits them
+	Unaccounted int // not accounted: successes and kills without a duration or an allocation; only Used may include them
+	Unmeasured  int // not measured: successes without a duration or a peak; Used omits them
 
 	Hours     *float64 // durations of the accounted successes
 	Requested *float64 // what Granted would be with the static requests of the tasks
-	Granted   *float64
-	Used      *float64
+	Granted   *float64 // allocation × duration of the accounted successes
+	Used      *float64 // peak × duration of the measured successes
 	UsedHours *float64 // durations of the successes in Used
-	Killed    *float64
-	Wasted    *float64 // the unused parts of the grants, plus Killed
+	Killed    *float64 // allocation × duration of the accounted OOM kills
+	Wasted    *float64 // (allocation − peak) × duration of the accounted, measured successes, plus Killed
 	Saved     *float64 // Requested − Granted − Killed + NoRequest
 	NoRequest float64  // the part of Granted and Killed of tasks whose request is unknown
 	SavedCPU  *float64 // core hours of tries whose CPU request and allocation are known

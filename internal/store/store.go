@@ -1,12 +1,12 @@
-// Package store defines the storage contract: observations, receipts, models, policies, the
-// training queue, experiments and the audit trail.
+// Package store defines the storage contract: one interface for each kind of stored data, such as
+// observations, receipts, models, savings and campaigns.
 //
-// It knows the types of package sizing and nothing of SQL, HTTP or learning: a model is an
-// opaque blob. Package postgres implements it; package storetest is its conformance suite.
+// It knows the types of packages sizing and campaign, and nothing of SQL, HTTP or learning: a model is
+// an opaque blob. Package postgres implements it; package storetest is its conformance suite.
 //
 // Every method is safe for concurrent use by many goroutines and replicas. Errors carry a
-// sizing.Kind: NotFound, Conflict, Unavailable (the database cannot be reached; nothing was
-// changed) or Internal.
+// sizing.Kind: Invalid, NotFound, Conflict, Unavailable (the database cannot serve the call now; the
+// call may be repeated) or Internal.
 package store
 
 import (
@@ -47,30 +47,30 @@ type Observations interface {
 	// call may be repeated safely.
 	//
 	// The key of a try is unique. A repeated report with equal fields is a Duplicate. A repeated
-	// report that fills unknown fields is Amended. A report that contradicts a known field
-	// changes nothing and gets an Err of kind Conflict that names the field. A provisional kill
-	// is amended by a report of the same kill, and replaced by a report of another outcome
-	// (Replaced). Nil features are copied from the newest receipt of the same try, if there is
-	// one. Times are compared with microsecond precision. A usage series amends a try without a
-	// series, and is ignored otherwise. A series alone never makes the task due. Record creates
-	// unknown tasks. Each task with a new or amended observation becomes due for training (see
-	// TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
+	// report that fills unknown fields is Amended. A report that contradicts a known field changes
+	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
+	// request reported, is amended by a report of the same kill, and replaced by a report of another
+	// outcome (Replaced). Nil features are copied from the newest receipt of the same try, if there
+	// is one. Times are compared with microsecond precision. A usage series amends a try without a
+	// series, and is ignored otherwise. A report that adds only a series does not make the task due.
+	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
+	// training (see TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 	// Void deletes a report as if it had never been made. It returns NotFound if there is none.
 	Void(context.Context, sizing.TryKey) error
 
-	// History reads the training rows of a task: all rows up to limits.Total. Beyond that it
-	// reads the newest limits.Recent, the rows with the limits.High highest peaks (OOM kills
-	// included), and a fixed sample of the rest, with weights that sum to the full count. If a
-	// row's peak is only sampled, Pairs holds the newest MaxPairs tries of the namespace with
-	// both a measured and a sampled peak. Promised comes from the receipt that the report names,
+	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
+	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
+	// peaks (OOM kills included), and a fixed sample of the rest, with weights that sum to the full
+	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs tries of the namespace
+	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from the oldest receipt
 	// of the day after its end. A reproduced run has the time of the archived run and no promise.
-	// It returns NotFound if the task is unknown.
+	// History returns NotFound if the task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, limits HistoryLimits) (sizing.History, error)
 
-	// Since reads the rows that arrived after seq, oldest first, at most limit. It omits
+	// Since reads the rows that arrived after seq, in order of arrival, at most limit. It omits
 	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
 
@@ -89,9 +89,9 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// RunInputs returns the inputs of one (run, map index) up to a try. Each field comes from the
-	// newest try that has it: from the report of its kill, or else from its newest receipt. The
-	// result is zero if nothing is stored.
+	// RunInputs returns the inputs of one (run, map index) up to the given try. Each field except
+	// Static comes from the newest try that has the field: from the report of the try's OOM kill, or
+	// else from the newest receipt of the try. The result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 
 	// Series returns the usage series of a try, or NotFound if none is stored. Voiding or
@@ -102,7 +102,8 @@ type Observations interface {
 	// and the placement of the report. It takes the newest perTask rows of every task of a
 	// namespace, and returns the newest limit rows of these, oldest first. Like a series, the
 	// first context of a try stays. A task stores its newest MaxMetadataSets different sets of
-	// metadata: a report with another set gets a warning, and the rows with the oldest set lose it.
+	// metadata: a report with one set more gets a warning, and the rows with the oldest set lose
+	// their metadata.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the task's newest Unschedulable allocations since a time,
@@ -110,15 +111,16 @@ type Observations interface {
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap counts the OOM kills of the task since its last success that had at least
-	// ceiling allocated and whose run got no larger allocation later.
+	// ceiling allocated and whose run got no larger allocation later. It omits reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 
-// HistoryLimits bounds the rows of a History. Zero fields take the values of
-// DefaultHistoryLimits.
+// HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the
+// High highest peaks. Zero fields take the values of DefaultHistoryLimits.
 type HistoryLimits struct{ Total, Recent, High int }
 
-// DefaultHistoryLimits are the limits of training, whose cost is constant beyond Total rows.
+// DefaultHistoryLimits are the limits of training. The cost of a training does not grow beyond Total
+// rows.
 var DefaultHistoryLimits = HistoryLimits{Total: 20_000, Recent: 8_000, High: 2_000}
 
 // MaxPairs bounds the pairs of a History.
@@ -133,22 +135,22 @@ const MaxTriesOfRun = 50
 // Kill is one OOM-killed try.
 type Kill struct {
 	Try       int
-	Allocated sizing.Bytes
-	At        time.Time
+	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are
+	At        time.Time    // the end of the try; see sizing.HistoryRow
 }
 
 // RunInputs are the inputs that callers sent for a run. Zero fields are unknown.
 type RunInputs struct {
 	Requested sizing.Resources
-	MaxMemory sizing.Bytes
+	MaxMemory sizing.Bytes // the caller's cap; see sizing.Ask
 	Features  sizing.Features
-	Static    sizing.Bytes // the largest static grant of an answer with a plan of memory
+	Static    sizing.Bytes // the largest static grant of the answers with a memory plan
 }
 
 // SchedulingFailure is an allocation that fitted no node.
 type SchedulingFailure struct {
 	Memory sizing.Bytes
-	At     time.Time
+	At     time.Time // the end of the try; see sizing.HistoryRow
 }
 
 // GrantedTry is one answer to a try, with the outcome of the try.
@@ -156,14 +158,14 @@ type GrantedTry struct {
 	RunID       string
 	MapIndex    int
 	Try         int
-	Promised    *float64 // nil without a promised risk
-	BeforeGuard *float64 // the promised risk without the guard's factor; nil if unknown
-	Limit       sizing.Bytes
-	Lifted      bool // an enforced lift after a kill of the run
-	At          time.Time
+	Promised    *float64        // nil without a promised risk
+	BeforeGuard *float64        // the promised risk without the guard's factor; nil if unknown
+	Limit       sizing.Bytes    // the granted limit
+	Lifted      bool            // the answer is an enforced lift after a kill of the run
+	At          time.Time       // of the answer
 	Outcome     sizing.Outcome  // UnknownOutcome if the try is not reported
 	Features    sizing.Features // only of tries that are not reported; nil if unknown
-	Planned     bool            // the memory follows a plan; only of tries that are not reported, or OOM-killed below Limit
+	Planned     bool            // the memory follows a plan; only of tries that are not reported, or were OOM-killed below Limit
 }
 
 // Cohorts stores the model of each namespace that sizes tasks without history.
@@ -186,10 +188,11 @@ type Cohort struct {
 	Version     int // 1, 2, …: assigned by PublishCohort
 	Format      int // of Blob
 	Blob        []byte
-	Runs, Kills int // stored reports and kills at the training
-	UsedRuns    int // the same, with at most as many of each task as a training uses
-	UsedKills   int
-	TrainedAt   time.Time
+	Runs, Kills int // stored reports, and OOM kills among them, at the training
+	// UsedRuns and UsedKills are the same counts, with at most as many reports, or kills, of each task
+	// as a training uses.
+	UsedRuns, UsedKills int
+	TrainedAt           time.Time
 }
 
 // CohortAge compares the cohort of a namespace with the stored reports.
@@ -197,8 +200,8 @@ type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
 	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
-	Runs, Kills               int // stored reports and kills
-	UsedRuns, UsedKills       int // the same, with at most as many of each task as a training uses
+	Runs, Kills               int // stored reports and OOM kills now
+	UsedRuns, UsedKills       int // the same counts, with at most as many of each task as a training uses
 }
 
 // Receipts stores the receipts of answers.
@@ -223,8 +226,8 @@ type Receipts interface {
 	GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]GrantedTry, error)
 	// RecentTasks lists the tasks of the newest limit receipts, newest first.
 	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)
-	// CountUnreported counts the first tries of the newest limit receipts with prediction
-	// ids below before, in byte order, and how many of them were never reported.
+	// CountUnreported counts the tries of the newest limit receipts of first tries with prediction
+	// ids below before, in byte order, and how many of these tries were never reported.
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }
 
@@ -234,7 +237,7 @@ type Tasks interface {
 	// key (zero: from the start). Namespace "" lists all.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// TasksBrief lists profiles like Tasks, without the request, the schema and the quantiles of
-	// memory and seconds, for which thousands of observations per task would be read.
+	// memory and seconds. The quantiles would need thousands of observations per task.
 	TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// Task returns one profile, or NotFound if the task is unknown. Its counts include removed
 	// observations. The caller sets Group, Realised and Ambiguous.
@@ -259,14 +262,14 @@ type Tasks interface {
 type TrainingQueue interface {
 	// MarkDue makes a task due at a time, unless it is due earlier.
 	MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) error
-	// Claim leases the task that has been due longest, or returns NotFound if none is due. Others
-	// may claim a task after its lease expires.
+	// Claim leases the task that has been due longest, or returns NotFound if none is due. Another
+	// owner may claim the task after the lease expires.
 	Claim(ctx context.Context, owner string, lease time.Duration) (Claim, error)
 	// Renew extends a lease. It returns Conflict if the lease was lost.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
-	// Finish releases a claim. Observations recorded after the claim keep the task due; a
-	// non-zero retry makes it due at that time, after a failure. It returns Conflict if the lease
-	// was lost.
+	// Finish releases a claim. Observations recorded after the claim keep the task due. After a
+	// failure, the caller passes the time of a retry, and the task is due then; a zero time means no
+	// retry. Finish returns Conflict if the lease was lost.
 	Finish(ctx context.Context, c Claim, retry time.Time) error
 	// Backlog returns the length and the age of the queue.
 	Backlog(context.Context) (Backlog, error)
@@ -274,7 +277,7 @@ type TrainingQueue interface {
 
 // Backlog describes the tasks that wait for training.
 type Backlog struct {
-	Waiting int           // due tasks without a claim
+	Waiting int           // due tasks; a claimed task counts only if it is due again
 	Oldest  time.Duration // the time for which the first of them has been due; 0 if none is due
 }
 

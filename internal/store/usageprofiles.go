@@ -12,23 +12,23 @@ type UsageProfiles struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveUsageProfiles
 	Format    int // of Content
-	Runs      int // stored reports when they were found
+	Runs      int // stored reports of the namespace when the profiles were found
 	LearnedAt time.Time
 	Content   []byte
 }
 
-// MaxUsageProfiles bounds the content of UsageProfiles.
+// MaxUsageProfiles is the largest Content of UsageProfiles in bytes.
 const MaxUsageProfiles = 5 << 20
 
 // Usage stores what is learned about how the runs of a namespace use resources.
 type Usage interface {
-	// SaveUsageProfiles replaces the profiles of a namespace, provided that their version is still
-	// p.Version (0: none), and returns the next version; otherwise it returns Conflict.
+	// SaveUsageProfiles replaces the profiles of a namespace if their stored version is still
+	// p.Version (0: none), and returns the next version. Otherwise it returns Conflict.
 	SaveUsageProfiles(ctx context.Context, p UsageProfiles) (version int, err error)
-	// UsageProfiles returns the profiles of a namespace; NotFound if there are none. Content is nil
-	// if their version is the known one.
+	// UsageProfiles returns the profiles of a namespace, or NotFound if there are none. Content is nil
+	// if their version equals known.
 	UsageProfiles(ctx context.Context, namespace string, known int) (UsageProfiles, error)
 	// RecentContext reads the newest limit successes and OOM kills of a task with their context,
-	// oldest first; none if the task is unknown.
+	// oldest first. It returns no rows if the task is unknown.
 	RecentContext(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.ContextRow, error)
 }

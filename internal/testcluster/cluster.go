@@ -3,7 +3,7 @@
 //
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()
-//	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // models exist
+//	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // also trains models
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // the same for cluster.Replicas[i]
 //	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
 //
@@ -38,9 +38,9 @@ type Config struct {
 	Postgres PostgresConfig
 }
 
-// Cluster is a running PostgreSQL with its replicas.
+// Cluster is a PostgreSQL with its replicas.
 type Cluster struct {
-	Dir      string
+	Dir      string // folder for data and logs
 	Postgres *Postgres
 	Replicas []*Replica
 	Reports  *ReportLog
@@ -88,7 +88,7 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Add starts one more replica with any binary and returns when it is ready.
+// Add starts one more replica with the given binary and returns when the replica is ready.
 func (c *Cluster) Add(ctx context.Context, binary string) (*Replica, error) {
 	replica, err := newReplica(c, binary)
 	if err != nil {
@@ -150,7 +150,7 @@ func findBinary(ctx context.Context, named string) (string, error) {
 	return path, Build(ctx, root, path)
 }
 
-// portsTried counts the ports that FreePort has tried.
+// portsTried counts the ports that FreePort has tried in this process.
 var portsTried atomic.Uint32
 
 // FreePort returns a port of loopback on which no process listens. The port is below the range from

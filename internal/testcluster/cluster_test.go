@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-func TestClusterRestartsAndLedgerFindsFaults(t *testing.T) {
+func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out := t.TempDir() + "/loadaware"

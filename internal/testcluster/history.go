@@ -10,7 +10,7 @@ import (
 	"net/http"
 )
 
-// Task identifies a synthetic task.
+// Task identifies a synthetic task in the namespace "default".
 type Task struct {
 	DAG  string `json:"dag_id"`
 	Task string `json:"task_id"`
@@ -22,7 +22,7 @@ type History struct {
 	Runs  int    // per task; 200 if zero
 	First int    // number of the first task, so that a second History can add tasks
 	Seed  uint64 // the same seed gives the same history
-	Raw   bool   // train no models
+	Raw   bool   // Fill trains no models
 }
 
 // Observation is the body of POST /observe.
@@ -38,8 +38,8 @@ type Observation struct {
 	Features  map[string]any `json:"features,omitempty"`
 }
 
-// DrawRun draws one run of a task: 12 features and a peak between 0.3 and 12 GB. Three of the
-// features determine the peak, with log-normal noise of about 10 %.
+// DrawRun draws one run of a task: 12 features and a peak between about 0.2 and 12 GB. Three of the
+// features (rows, columns, region) determine the peak, with log-normal noise of about 10 %.
 func DrawRun(random *rand.Rand, task Task, runID string) Observation {
 	f := drawFeatures(random)
 	rows, width := f["rows"].(float64), f["columns"].(float64)
@@ -80,8 +80,8 @@ func PredictBody(random *rand.Rand, task Task, runID string) []byte {
 	return body
 }
 
-// Fill reports a history to the first replica, trains a model for each task, and returns the tasks.
-// The report log records them.
+// Fill reports a history to the first replica, trains a model for each task unless h.Raw is set, and
+// returns the tasks. The log c.Reports records the reports.
 func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	replica := c.Replicas[0]
 	var tasks []Task

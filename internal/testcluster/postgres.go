@@ -19,11 +19,11 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// PostgresConfig describes a PostgreSQL server. The zero value is ready to use.
+// PostgresConfig describes a PostgreSQL server. The zero value is usable.
 type PostgresConfig struct {
 	Listen   string   // address to listen on; 127.0.0.1 if empty
 	Port     string   // a free port if empty
-	Settings []string // name=value; they override the defaults of this package
+	Settings []string // name=value of PostgreSQL settings; they override those of this package
 	Wrap     []string // prefix of the server's command, run as the current user, such as ip netns exec NAME; it must exec its arguments
 }
 
@@ -38,7 +38,7 @@ type Postgres struct {
 	proc     *process
 }
 
-// NewPostgres creates a cluster in dataDir, or uses the existing one. It does not start the server.
+// NewPostgres creates the data of a server in dataDir, or uses existing data. It does not start the server.
 func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: dataDir})
 	if err != nil {
@@ -150,7 +150,8 @@ func (p *Postgres) NewStandby(ctx context.Context, dataDir string, cfg PostgresC
 	return s, nil
 }
 
-// asOwner returns the start of a command that runs as the owner of the data.
+// asOwner returns the prefix that makes a command run as the owner of the data; nil if this process need not
+// change its user.
 func (p *Postgres) asOwner() []string {
 	if os.Geteuid() != 0 { // PostgreSQL refuses to run as root
 		return nil
@@ -197,5 +198,5 @@ func (p *Postgres) Kill() {
 	_ = p.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }
 
-// Stop performs a fast shutdown.
+// Stop performs a fast shutdown of the server.
 func (p *Postgres) Stop() error { return p.proc.end(syscall.SIGINT, 30*time.Second) }

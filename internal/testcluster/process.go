@@ -25,7 +25,7 @@ func launch(command, env []string, logFile string) (*process, error) {
 	defer log.Close() // the child has its own descriptor
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = log, log, env, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal reaches only this process
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal does not reach the command
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (p *process) running() bool {
 }
 
 // end sends a signal and waits until the process has ended. After the timeout it kills the process
-// and returns an error.
+// and returns an error. It does nothing if the process does not run.
 func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil

@@ -21,8 +21,8 @@ type Replica struct {
 	Admin string // URL of the admin listener with /metrics and /debug/pprof
 	Log   string // path of its log file
 
-	Binary   string // may change between Kill and Start
-	Database string // DATABASE_URL, which may also change then; Config.Database if empty
+	Binary   string // path of the program; a test may change it while the replica does not run
+	Database string // DATABASE_URL, which a test may change likewise; as in the Config of the cluster if empty
 	cluster  *Cluster
 	addr     string
 	proc     *process
@@ -92,13 +92,13 @@ func (r *Replica) PID() int {
 	return r.proc.cmd.Process.Pid
 }
 
-// Kill sends SIGKILL.
+// Kill sends SIGKILL and waits until the replica has ended.
 func (r *Replica) Kill() {
 	_ = r.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }
 
-// Terminate sends SIGTERM and waits until the replica has ended. It returns an error if the drain took
-// more than 20 s, the exit code was not 0, or the replica had ended by itself.
+// Terminate sends SIGTERM and waits until the replica has ended. It returns an error if this took more than
+// 20 s, if the exit code was not 0, or if the replica had ended by itself.
 func (r *Replica) Terminate() error {
 	if r.proc == nil || r.proc.terminated {
 		return nil

@@ -28,9 +28,9 @@ func (o Observation) Key() TryKey {
 
 // entry is the record of one try.
 type entry struct {
-	peaks map[int64]bool // of all bodies sent
+	peaks map[int64]bool // in bytes, of all reports that were sent
 	acked bool
-	peak  int64 // of the acknowledged body
+	peak  int64 // in bytes, of the acknowledged report
 }
 
 // NewReportLog returns an empty log.
@@ -67,19 +67,19 @@ type Comparison struct {
 	Sent, Acked, Stored int
 	Lost                int // acknowledged but not stored
 	Duplicate           int // stored more than once
-	Changed             int // stored with another peak than the acknowledged report, or than any report that was sent
+	Changed             int // stored with another peak than that of the acknowledged report, or with a peak that no report had
 	Unsent              int // stored but never sent
 	Miscounted          int // tasks whose stored counts of observations or kills differ from their rows
 }
 
 // IsConsistent reports whether all reports are stored once, unchanged and counted.
-func (b Comparison) IsConsistent() bool {
-	return b.Lost+b.Duplicate+b.Changed+b.Unsent+b.Miscounted == 0
+func (c Comparison) IsConsistent() bool {
+	return c.Lost+c.Duplicate+c.Changed+c.Unsent+c.Miscounted == 0
 }
 
-func (b Comparison) String() string {
+func (c Comparison) String() string {
 	return fmt.Sprintf("sent %d, acked %d, stored %d: lost %d, duplicate %d, changed %d, never sent %d, miscounted tasks %d",
-		b.Sent, b.Acked, b.Stored, b.Lost, b.Duplicate, b.Changed, b.Unsent, b.Miscounted)
+		c.Sent, c.Acked, c.Stored, c.Lost, c.Duplicate, c.Changed, c.Unsent, c.Miscounted)
 }
 
 const storedSQL = `
@@ -103,38 +103,38 @@ func (l *ReportLog) Check(ctx context.Context, dsn string) (Comparison, error) {
 		return Comparison{}, fmt.Errorf("check the reports: %w", err)
 	}
 	defer conn.Close(ctx)
-	var b Comparison
+	var found Comparison
 	stored := map[TryKey]int{}
 	rows, err := conn.Query(ctx, storedSQL)
 	if err != nil {
-		return b, err
+		return found, err
 	}
-	var t TryKey
+	var key TryKey
 	var peak int64
-	_, err = pgx.ForEachRow(rows, []any{&t.DAG, &t.Task, &t.RunID, &t.MapIndex, &t.TryNumber, &peak}, func() error {
-		b.Stored++
-		stored[t]++
-		switch e := l.tries[t]; {
-		case stored[t] > 1:
-			b.Duplicate++
+	_, err = pgx.ForEachRow(rows, []any{&key.DAG, &key.Task, &key.RunID, &key.MapIndex, &key.TryNumber, &peak}, func() error {
+		found.Stored++
+		stored[key]++
+		switch e := l.tries[key]; {
+		case stored[key] > 1:
+			found.Duplicate++
 		case e == nil:
-			b.Unsent++
+			found.Unsent++
 		case e.acked && e.peak != peak, !e.peaks[peak]:
-			b.Changed++
+			found.Changed++
 		}
 		return nil
 	})
 	if err != nil {
-		return b, err
+		return found, err
 	}
-	for t, e := range l.tries {
-		b.Sent++
+	for key, e := range l.tries {
+		found.Sent++
 		if e.acked {
-			b.Acked++
-			if stored[t] == 0 {
-				b.Lost++
+			found.Acked++
+			if stored[key] == 0 {
+				found.Lost++
 			}
 		}
 	}
-	return b, conn.QueryRow(ctx, miscountedSQL).Scan(&b.Miscounted)
+	return found, conn.QueryRow(ctx, miscountedSQL).Scan(&found.Miscounted)
 }

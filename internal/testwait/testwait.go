@@ -3,6 +3,6 @@ package testwait
 
 import "time"
 
-// Limit is not an expectation of how long work takes: a busy machine under the race detector has
-// taken 40 times as long as an idle one. Only a test that hangs reaches it.
+// Limit is the longest wait of a test. It is far longer than any work takes, because a busy machine under
+// the race detector may take 40 times as long as an idle one. Only a test that hangs reaches Limit.
 const Limit = 10 * time.Minute

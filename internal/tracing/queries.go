@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// QueryTracer creates spans for the SQL statements of traced requests. Statements of background loops,
+// QueryTracer creates spans for the SQL statements of traced requests. The statements of background work,
 // several per second, get no spans. A span has the text of the statement, but not its arguments.
 type QueryTracer struct{ Tracer trace.Tracer }
 

@@ -2,7 +2,7 @@
 //
 //	request ──▶ span ──▶ spans of its statements ──▶ batch ──▶ POST /v1/traces
 //
-// It sends OTLP over HTTP in protobuf with its own client, because the client of OpenTelemetry links
+// It sends OTLP over HTTP in protobuf with its own client, because the client of OpenTelemetry depends on
 // gRPC, which would add three megabytes to the image. The SDK reads the standard variables for samplers,
 // batches, service name and attributes (OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME,
 // OTEL_RESOURCE_ATTRIBUTES).
@@ -41,8 +41,8 @@ type Config struct {
 // sendTimeout bounds one request to the collector. The spans of a request that takes longer are lost.
 const sendTimeout = 10 * time.Second
 
-// Start returns a tracer and a function that flushes and stops it. The tracer is nil if no collector
-// is configured. It fails if the endpoint or the headers are malformed.
+// Start returns a tracer and a function that flushes and stops the tracer. The tracer is nil if no collector
+// is configured. Start fails if the endpoint or the headers are malformed.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, func(context.Context) error, error) {
 	if cfg.Endpoint == "" {
 		return nil, func(context.Context) error { return nil }, nil

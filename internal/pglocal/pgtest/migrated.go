@@ -14,8 +14,8 @@ import (
 )
 
 // Migrated returns the URL of a new database with all migrations, and drops the database at the end of
-// the test. It copies a template that stays in the cluster, which takes a third of the time that the
-// migrations take.
+// the test. It copies a template that stays in the cluster. The copy takes a third of the time of the
+// migrations.
 func Migrated(t testing.TB) string {
 	t.Helper()
 	name, err := template()
@@ -27,7 +27,8 @@ func Migrated(t testing.TB) string {
 // packages share a cluster.
 const templateLock = 0x74656d70
 
-// template creates the template if it is missing and returns its name.
+// template returns the name of the template database, and creates the template if it is missing. The name
+// contains a hash of the migrations, so that changed migrations get another template.
 var template = sync.OnceValues(func() (string, error) {
 	shared, err := cluster()
 	if err != nil {

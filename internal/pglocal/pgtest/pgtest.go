@@ -82,8 +82,8 @@ func Start(ctx context.Context) (*pglocal.Server, error) {
 	})
 }
 
-// memoryFolder is a folder in memory on most Linux systems. A copy of a migrated database, which has
-// some hundred files, takes a tenth of the time there.
+// memoryFolder is a folder in memory on most Linux systems. A migrated database has some hundred files,
+// and its copy takes a tenth of the time there.
 const memoryFolder = "/dev/shm"
 
 // minMemoryFolder is the free space, in bytes, that the databases of parallel tests need.
@@ -98,8 +98,8 @@ func folder() string {
 	return os.TempDir()
 }
 
-// removeOld removes the folders of earlier runs, except folders in use and folders so new that the
-// process that uses them may not have locked them yet.
+// removeOld removes the folders of earlier runs whose paths begin with prefix. It keeps folders in use, and
+// folders that changed in the last minute: a process that has just created one may not have locked it yet.
 func removeOld(ctx context.Context, prefix string) {
 	dirs, _ := filepath.Glob(prefix + "*") // fails only on a malformed pattern
 	for _, dir := range dirs {

@@ -14,11 +14,11 @@ const versionExistsSQL = `
 
 // checkVersion returns NotFound if the version is not stored.
 func checkVersion(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey, version int) error {
-	var stored bool
-	if err := tx.QueryRow(ctx, versionExistsSQL, id, version).Scan(&stored); err != nil {
+	var isStored bool
+	if err := tx.QueryRow(ctx, versionExistsSQL, id, version).Scan(&isStored); err != nil {
 		return err
 	}
-	if !stored {
+	if !isStored {
 		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, %d milestones (every %dth version) before them, and the active one",
 			version, task, store.KeepVersions, store.KeepMilestones, store.MilestoneEvery)
 	}

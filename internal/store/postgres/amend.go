@@ -18,9 +18,9 @@ import (
 type storedReport struct {
 	sizing.Observation
 	seq      int64
-	task     int64
-	features []float64
-	changed  bool
+	task     int64     // id
+	features []float64 // encoded by the task's schema at the time of the report; nil if unknown
+	changed  bool      // amended since it was read
 }
 
 const storedReportsSQL = `
@@ -53,53 +53,53 @@ func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, re
 		return err
 	}
 	for _, i := range repeated {
-		t := stored[reports[i].Try]
-		if !t.replacedBy(&reports[i]) {
-			recorded[i] = t.amend(&reports[i])
-		} else if err := s.replace(ctx, tx, t, reports, i, recorded); err != nil {
+		old := stored[reports[i].Try]
+		if !old.replacedBy(&reports[i]) {
+			recorded[i] = old.amend(&reports[i])
+		} else if err := s.replace(ctx, tx, old, reports, i, recorded); err != nil {
 			return err
 		}
 	}
 	batch := &pgx.Batch{}
-	for _, t := range stored {
-		if !t.changed {
+	for _, updated := range stored {
+		if !updated.changed {
 			continue
 		}
-		batch.Queue(amendSQL, t.task, t.seq, t.Provisional, knownTime(&t.StartedAt), knownTime(&t.EndedAt),
-			t.Duration.Microseconds(),
-			t.MemoryMax, t.Allocated.Memory, t.Requested.Memory,
-			t.CPUMax, t.Allocated.CPU, t.Requested.CPU,
-			t.PredictionID, t.features, t.MemorySampled)
+		batch.Queue(amendSQL, updated.task, updated.seq, updated.Provisional, knownTime(&updated.StartedAt), knownTime(&updated.EndedAt),
+			updated.Duration.Microseconds(),
+			updated.MemoryMax, updated.Allocated.Memory, updated.Requested.Memory,
+			updated.CPUMax, updated.Allocated.CPU, updated.Requested.CPU,
+			updated.PredictionID, updated.features, updated.MemorySampled)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 
-// replacedBy reports whether r replaces t: t is a provisional kill from a lift request, and
+// replacedBy reports whether r replaces old: old is a provisional kill from a lift request, and
 // the report of the try states another outcome.
-func (t *storedReport) replacedBy(r *report) bool {
-	return t.Provisional && !r.Provisional && t.Outcome != r.Outcome
+func (old *storedReport) replacedBy(r *report) bool {
+	return old.Provisional && !r.Provisional && old.Outcome != r.Outcome
 }
 
-// replace replaces the provisional kill t by the report with index i. The new row has a new seq,
+// replace replaces the provisional kill old by the report with index i. The new row has a new seq,
 // so that every replica reads it. Fields that the report omits keep their stored values.
-func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
+func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
-		r.features = t.features
+		r.features = old.features
 	}
-	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, t.Allocated.Memory)
-	r.Requested.Memory = cmp.Or(r.Requested.Memory, t.Requested.Memory)
-	r.Requested.CPU = cmp.Or(r.Requested.CPU, t.Requested.CPU)
-	if _, err := tx.Exec(ctx, deleteSQL, t.task, t.seq); err != nil {
+	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, old.Allocated.Memory)
+	r.Requested.Memory = cmp.Or(r.Requested.Memory, old.Requested.Memory)
+	r.Requested.CPU = cmp.Or(r.Requested.CPU, old.Requested.CPU)
+	if _, err := tx.Exec(ctx, deleteSQL, old.task, old.seq); err != nil {
 		return err
 	}
 	if _, err := s.insert(ctx, tx, reports, []int{i}, recorded); err != nil {
 		return err
 	}
 	recorded[i].Amended, recorded[i].Replaced = true, true
-	*t = storedReport{Observation: r.Observation, seq: recorded[i].Seq, task: t.task, features: r.features}
+	*old = storedReport{Observation: r.Observation, seq: recorded[i].Seq, task: old.task, features: r.features}
 	return nil
 }
 
@@ -125,39 +125,39 @@ func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeate
 		return nil, err
 	}
 	for rows.Next() {
-		t := &storedReport{}
-		if err := t.scan(rows); err != nil {
+		old := &storedReport{}
+		if err := old.scan(rows); err != nil {
 			return nil, err
 		}
-		t.Try.TaskKey = keys[t.task]
-		stored[t.Try] = t
+		old.Try.TaskKey = keys[old.task]
+		stored[old.Try] = old
 	}
 	return stored, rows.Err()
 }
 
-func (t *storedReport) scan(rows pgx.Rows) error {
+func (old *storedReport) scan(rows pgx.Rows) error {
 	var started, ended *time.Time
 	var micros int64
-	err := rows.Scan(&t.seq, &t.task, &t.Try.RunID, &t.Try.MapIndex, &t.Try.Number, &t.Outcome, &t.Provisional,
+	err := rows.Scan(&old.seq, &old.task, &old.Try.RunID, &old.Try.MapIndex, &old.Try.Number, &old.Outcome, &old.Provisional,
 		&started, &ended, &micros,
-		&t.MemoryMax, &t.MemorySampled, &t.Allocated.Memory, &t.Requested.Memory,
-		&t.CPUMax, &t.Allocated.CPU, &t.Requested.CPU,
-		&t.PredictionID, &t.features)
+		&old.MemoryMax, &old.MemorySampled, &old.Allocated.Memory, &old.Requested.Memory,
+		&old.CPUMax, &old.Allocated.CPU, &old.Requested.CPU,
+		&old.PredictionID, &old.features)
 	if started != nil {
-		t.StartedAt = started.UTC()
+		old.StartedAt = started.UTC()
 	}
 	if ended != nil {
-		t.EndedAt = ended.UTC()
+		old.EndedAt = ended.UTC()
 	}
-	t.Duration = time.Duration(micros) * time.Microsecond
+	old.Duration = time.Duration(micros) * time.Microsecond
 	return err
 }
 
-// amend copies the fields that r knows and t does not. It changes nothing if they contradict
+// amend copies the fields that r knows and old does not into old. It changes nothing if the two contradict
 // each other.
-func (t *storedReport) amend(r *report) sizing.RecordResult {
-	next := *t
-	next.features = slices.Clone(t.features)
+func (old *storedReport) amend(r *report) sizing.RecordResult {
+	next := *old
+	next.features = slices.Clone(old.features)
 	c := &comparison{}
 	fill(c, "outcome", &next.Outcome, r.Outcome)
 	fill(c, "memory_max_bytes", &next.MemoryMax, r.MemoryMax)
@@ -173,16 +173,16 @@ func (t *storedReport) amend(r *report) sizing.RecordResult {
 	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
 	if c.contradiction != nil {
-		return sizing.RecordResult{Seq: t.seq, Err: c.contradiction}
+		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
 	}
-	if t.Provisional && !r.Provisional {
+	if old.Provisional && !r.Provisional {
 		next.Provisional, c.filled = false, true
 	}
-	next.changed = t.changed || c.filled
-	_, before := t.Peak()
+	next.changed = old.changed || c.filled
+	_, before := old.Peak()
 	_, after := next.Peak()
-	*t = next
-	return sizing.RecordResult{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after == sizing.Exact && before != sizing.Exact}
+	*old = next
+	return sizing.RecordResult{Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after == sizing.Exact && before != sizing.Exact}
 }
 
 // comparison is the result of comparing a stored and a repeated report field by field.
@@ -252,8 +252,8 @@ func (r *report) otherKind(stored []float64, i int) int {
 }
 
 // text formats a stored value of field i for an error.
-func (k *cachedTask) text(i int, code float64) string {
-	field := &k.schema.Fields[i]
+func (task *cachedTask) text(i int, code float64) string {
+	field := &task.schema.Fields[i]
 	switch {
 	case field.Kind == sizing.Date:
 		return time.UnixMilli(int64(code * 24 * 3600 * 1000)).UTC().Format(time.RFC3339)

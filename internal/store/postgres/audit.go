@@ -17,7 +17,7 @@ type change struct {
 	action        store.Action
 	before, after any
 	reason        string
-	routine       bool // deleted after KeepPublications newer entries, if the actor is the trainer
+	routine       bool // deleted after KeepPublications newer routine entries, if the actor is the trainer
 }
 
 const insertAuditSQL = `
@@ -52,7 +52,7 @@ func audit(ctx context.Context, tx pgx.Tx, c change) error {
 	return err
 }
 
-// actor returns the name of the actor of a context, or Anonymous.
+// actor returns the name of the actor of a context, or store.Anonymous.
 func actor(ctx context.Context) string { return cmp.Or(sizing.Actor(ctx), store.Anonymous) }
 
 // marshalNullable encodes v as JSON. It returns nil, which is stored as NULL, if v is nil.

@@ -22,7 +22,7 @@ import (
 
 var benchTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "hst", Task: "calibrate"}
 
-// benchRuns returns n successes with ten features, as in a real task: six numbers, three
+// benchRuns returns n successes with ten features, as many as a real task may have: six numbers, three
 // categories and a date.
 func benchRuns(n int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(1, 2))

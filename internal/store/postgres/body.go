@@ -25,10 +25,11 @@ func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 	return w.B, nil
 }
 
-// bodyWriter encodes the types of package sizing.
+// bodyWriter encodes the types of package sizing as JSON, in the format of encoding/json.
 type bodyWriter struct{ jsonwriter.Writer }
 
-func (w *bodyWriter) bytes(k string, v sizing.Bytes) { w.Raw(k); w.Int(int64(v)) }
+// bytes writes the text before an amount, and the amount.
+func (w *bodyWriter) bytes(before string, v sizing.Bytes) { w.Raw(before); w.Int(int64(v)) }
 
 func (w *bodyWriter) ask(a *sizing.Ask) {
 	w.Raw(`{"Ask":{"Try":{`)
@@ -141,7 +142,7 @@ func (w *bodyWriter) plan(p *sizing.Plan) {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		w.Infinite = true // the only values that it rejects
+		w.Infinite = true // Marshal rejects only numbers that are not finite
 		return
 	}
 	w.Raw(`,"Plan":`)

@@ -25,7 +25,7 @@ func randomReceipt(r *rand.Rand) sizing.Receipt {
 	maybe := func() bool { return r.IntN(3) > 0 }
 	when := time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC()
 	key := sizing.TaskKey{Namespace: text(), DAG: text(), Task: text()}
-	c := sizing.Receipt{
+	receipt := sizing.Receipt{
 		Ask: sizing.Ask{
 			Try: sizing.TryKey{TaskKey: key, RunID: text(), MapIndex: int(integer()), Number: int(integer())}, MaxMemory: sizing.Bytes(integer()),
 			Requested: sizing.Resources{Memory: sizing.Bytes(integer()), CPU: sizing.Cores(number())},
@@ -36,11 +36,11 @@ func randomReceipt(r *rand.Rand) sizing.Receipt {
 		},
 		At: when,
 	}
-	a := &c.Allocation
+	a := &receipt.Allocation
 	if maybe() {
-		c.Ask.Features = sizing.Features{}
+		receipt.Ask.Features = sizing.Features{}
 		for range r.IntN(40) {
-			c.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Num: number(), Text: text()}
+			receipt.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Num: number(), Text: text()}
 		}
 	}
 	if maybe() {
@@ -61,16 +61,16 @@ func randomReceipt(r *rand.Rand) sizing.Receipt {
 		a.Risk.Promised = &risk
 		a.Model = &sizing.ModelRef{Version: int(integer()), Family: text(), Observations: int(integer()), TrainedAt: when}
 	}
-	return c
+	return receipt
 }
 
 func TestAppendBodyEqualsEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 3000 {
-		c := randomReceipt(r)
-		want, err := json.Marshal(c)
+		receipt := randomReceipt(r)
+		want, err := json.Marshal(receipt)
 		require.NoError(t, err)
-		got, err := appendBody(nil, &c)
+		got, err := appendBody(nil, &receipt)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
 	}
@@ -78,29 +78,29 @@ func TestAppendBodyEqualsEncodingJSON(t *testing.T) {
 
 func TestAppendBodyRejectsNonFiniteNumbers(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		c := randomReceipt(rand.New(rand.NewPCG(1, 1)))
-		c.Ask.Features = sizing.Features{"x": {Kind: sizing.Number, Num: v}}
-		_, err := appendBody(nil, &c)
+		receipt := randomReceipt(rand.New(rand.NewPCG(1, 1)))
+		receipt.Ask.Features = sizing.Features{"x": {Kind: sizing.Number, Num: v}}
+		_, err := appendBody(nil, &receipt)
 		assert.Error(t, err)
 	}
 }
 
 func BenchmarkBody(b *testing.B) {
 	risk := 0.0125
-	c := sizing.Receipt{Ask: sizing.Ask{Features: sizing.Features{}}, At: time.Unix(1_600_000_000, 0).UTC()}
+	receipt := sizing.Receipt{Ask: sizing.Ask{Features: sizing.Features{}}, At: time.Unix(1_600_000_000, 0).UTC()}
 	for _, name := range []string{"product_count", "days", "region", "full", "store_count", "price_points", "history_weeks", "discount"} {
-		c.Ask.Features[name] = sizing.NumberValue(1253.25)
+		receipt.Ask.Features[name] = sizing.NumberValue(1253.25)
 	}
-	c.Allocation.Ladder, c.Allocation.Reason, c.Allocation.Risk.Promised = []sizing.Bytes{1 << 30, 1 << 36}, "1Gi: boosted trees, by all rows; from days; 1500 runs", &risk
+	receipt.Allocation.Ladder, receipt.Allocation.Reason, receipt.Allocation.Risk.Promised = []sizing.Bytes{1 << 30, 1 << 36}, "1Gi: boosted trees, by all rows; from days; 1500 runs", &risk
 	b.Run("appendBody", func(b *testing.B) {
 		var body []byte
 		for b.Loop() {
-			body, _ = appendBody(body[:0], &c)
+			body, _ = appendBody(body[:0], &receipt)
 		}
 	})
 	b.Run("encoding/json", func(b *testing.B) {
 		for b.Loop() {
-			_, _ = json.Marshal(c)
+			_, _ = json.Marshal(receipt)
 		}
 	})
 }

@@ -140,7 +140,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			claimed.Campaign = c
-			return nil // not even the runs of a lost worker, which may have died before it started them
+			return nil // the trigger gets no runs of a lost worker, either: the worker may have died before it started them
 		case rule.IsTrigger():
 			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
@@ -157,7 +157,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs a trigger may start now, or -1 for any number. It stops a
+// startableRuns returns how many new runs a trigger may start now, or -1 for any number. It stops a
 // campaign whose budget is used up.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
@@ -252,7 +252,8 @@ func (s *Store) ResetRun(ctx context.Context, id int64, number int, to campaign.
 const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
-// stuckRunsSQL selects the states of campaign.State in which a run waits for a worker or Airflow.
+// stuckRunsSQL selects runs whose state has not changed for the time $2. The states are those of
+// campaign.State in which a run waits for a worker or for Airflow.
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

@@ -61,7 +61,7 @@ func auditCampaign(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, action 
 	return audit(ctx, tx, change{task: c.Key(), action: action, before: before, after: after, reason: reason})
 }
 
-// campaignError wraps an error of a query for one campaign: no row is NotFound.
+// campaignError wraps an error of a query for one campaign. Without a row it returns NotFound.
 func campaignError(err error, id int64) error {
 	return orNotFound("read a campaign", err, "no campaign has the id %d", id)
 }
@@ -86,7 +86,7 @@ const campaignsSQL = `
 		WHERE (scope.namespace = '' OR scope.namespace = campaign.namespace) AND starts_with(campaign.dag_id, scope.prefix))
 	ORDER BY id DESC LIMIT $4`
 
-// Campaigns lists campaigns with their progress, newest first. Their usage may come from the cache.
+// Campaigns lists campaigns with their progress, newest first. Their usage may come from campaignUsages.
 func (s *Store) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
 	f := store.SavingsFilter{Scopes: scopes}
 	args := filterArgs(&f)[:2]
@@ -107,7 +107,8 @@ func (s *Store) Campaigns(ctx context.Context, scopes []store.Scope, before int6
 	return all, err
 }
 
-// CampaignStatus returns a campaign with its progress, exact usage and newest failed runs.
+// CampaignStatus returns a campaign with its progress, exact usage and newest failed runs, which are those
+// in the states 15, 35 and 55 (campaign.State.IsFailure).
 func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (status campaign.Status, err error) {
 	err = s.inTx(ctx, "read a campaign", snapshot, func(tx pgx.Tx) error {
 		c, err := scanCampaign(tx.QueryRow(ctx, `SELECT `+campaignColumns+` FROM campaign WHERE id = $1`, id))
@@ -130,7 +131,8 @@ func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (sta
 	return status, err
 }
 
-// campaignUsageSQL adds up the reproduced tries of all attempts. Their run ids form one range.
+// campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries in all
+// attempts. The run ids of all attempts are in [$4, $5).
 const campaignUsageSQL = `
 	SELECT
 		(SELECT coalesce(sum(started), 0) FROM campaign_run WHERE campaign = $1),

@@ -15,8 +15,8 @@ import (
 //
 // A fingerprint identifies the set of reports of a DAG. It is a hash of the row versions (xmin) of
 // the tallies of its tasks, because every writer of reports updates a tally. Usage with the current
-// fingerprint is exact. While reports of the DAG keep arriving, a list reuses a sum that was slow
-// for relativeUsageAge times as long as the sum took.
+// fingerprint is exact. While reports of the DAG keep arriving, a list reuses a slow sum for
+// relativeUsageAge times as long as adding it up took, at most for maxUsageAge.
 type campaignUsages struct {
 	mu     sync.Mutex
 	cached map[int64]campaignUsage // by campaign id
@@ -30,14 +30,14 @@ type campaignUsage struct {
 }
 
 const (
-	maxCampaignUsages = 1000
+	maxCampaignUsages = 1000                  // a full cache is cleared
 	slowUsage         = 50 * time.Millisecond // a faster sum is never reused after a change
-	relativeUsageAge  = 20
+	relativeUsageAge  = 20                    // a factor on the cost of a slow sum
 	maxUsageAge       = time.Minute
 )
 
-// find returns the usage of a campaign, and whether it is usable: exact or, for a list, recent
-// enough.
+// find returns the usage of a campaign. ok is false if the cached usage is neither exact nor, for a list,
+// recent enough.
 func (u *campaignUsages) find(id, fingerprint int64, isList bool, now time.Time) (gbHours float64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,9 +89,9 @@ const campaignCountsSQL = `
 // readStatuses returns the campaigns with their progress. Their usage is exact unless isList is
 // set.
 func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Campaign, isList bool) ([]campaign.Status, error) {
-	all, ids, at := make([]campaign.Status, len(found)), make([]int64, len(found)), make(map[int64]int, len(found))
+	all, ids, index := make([]campaign.Status, len(found)), make([]int64, len(found)), make(map[int64]int, len(found))
 	for i := range found {
-		all[i], ids[i], at[found[i].ID] = campaign.Status{Campaign: found[i], Counts: campaign.Counts{}}, found[i].ID, i
+		all[i], ids[i], index[found[i].ID] = campaign.Status{Campaign: found[i], Counts: campaign.Counts{}}, found[i].ID, i
 	}
 	rows, err := tx.Query(ctx, campaignCountsSQL, ids)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Ca
 	var state campaign.State
 	var runs, hourly, started int
 	if _, err = pgx.ForEachRow(rows, []any{&id, &state, &runs, &hourly, &started}, func() error {
-		status := &all[at[id]]
+		status := &all[index[id]]
 		status.Counts[state] = runs
 		status.Hourly += hourly
 		status.Used.Runs += started

@@ -9,12 +9,13 @@ import (
 )
 
 // These constants limit the group commit. Small requests that arrive together share a transaction,
-// because most of its cost is one fsync. One flusher collects requests while the other writes.
+// because most of the cost of a transaction is its fsync. One flusher collects requests while the other
+// writes.
 const (
 	flushers  = 2
 	flushRows = 2000 // maximum rows of one flush
 
-	// A flush serves many callers, so it must not end with the context of one of them. A
+	// A flush serves many callers, so it has its own timeout instead of the context of one of them. A
 	// flush takes milliseconds unless the connection is dead.
 	flushTimeout = 4 * time.Second
 )
@@ -41,8 +42,8 @@ type writeResult struct {
 
 func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.RecordResult, error)) {
 	g.commit = commit
-	// Without a buffer a flusher owns every accepted request, so that Close leaves none in
-	// the queue.
+	// The channel has no buffer, so that stop leaves no request in it: a flusher has received every
+	// accepted request.
 	g.queue, g.closing = make(chan writeRequest), make(chan struct{})
 	for range flushers {
 		g.running.Go(g.run)

@@ -11,36 +11,39 @@ import (
 
 // The compact form of a receipt holds the fields that have no column, in a fixed order and without
 // names. Integers are varints. Texts that the receipts of a task repeat are positions in its
-// vocabulary. A float64 keeps all of its bits. It is written as a short decimal, as the
-// repetition of an earlier number of the same receipt, or as the XOR with the previous number
-// without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). If the form cannot hold a field, encode rejects the receipt, which is then
-// stored as JSON.
+// vocabulary. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
+// the repetition of an earlier number of the same receipt, as 1.5 times the previous number, or as the
+// XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). If the
+// form cannot hold a field, encode rejects the receipt, which is then stored as JSON.
 
 // compactFormat is the first byte of the compact form.
 const compactFormat = 1
 
-// Tags of a float64.
+// Tags of a float64, which precede the number.
 const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
-	tagBits        = maxDecimals + 1 // + the number of leading bytes equal to the previous bits
+	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the previous number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	maxRepeated    = 200             // the largest distance
 	tagOneAndAHalf = 255             // 1.5 times the previous number, like the residual scale of few identical rows (taskmodel)
-	maxDecimals    = 4               // of a short decimal
-	maxDecimal     = 1 << 31         // of a short decimal without its point
-	pageShift      = 12              // amounts of memory are often a multiple of 4 KiB
-	milliNanos     = int64(time.Millisecond)
 )
 
-// compactWriter encodes one receipt. isLossy is set if the form cannot hold a field.
+const (
+	maxRepeated = 200                     // the largest distance of a repetition
+	maxDecimals = 4                       // of a short decimal
+	maxDecimal  = 1 << 31                 // bound of a short decimal without its point
+	pageShift   = 12                      // amounts of memory are often a multiple of 4 KiB
+	milliNanos  = int64(time.Millisecond) // durations are often whole milliseconds
+)
+
+// compactWriter encodes receipts. isLossy is set if the form cannot hold a field of the current receipt.
 type compactWriter struct {
 	b       []byte
 	words   *vocabulary
-	bits    []uint64 // the floats written in full, oldest first
+	bits    []uint64 // the floats of the receipt to which later numbers may refer, oldest first
 	isLossy bool
 }
 
-// encode appends the compact form of r; ok is false if it cannot hold r.
+// encode appends the compact form of r; ok is false if the form cannot hold r.
 func (w *compactWriter) encode(r *sizing.Receipt) (ok bool) {
 	a := &r.Allocation
 	w.bits, w.isLossy = w.bits[:0], a.Task != r.Ask.Try.TaskKey || a.Plan != nil
@@ -91,7 +94,7 @@ func (w *compactWriter) flag(v bool) bool {
 	return v
 }
 
-// scaled writes v, in units if it is a whole number of units. The lowest bit says which.
+// scaled writes v, in units if it is a whole number of units. The lowest bit says whether it is.
 func (w *compactWriter) scaled(v, unit int64) {
 	isWhole := v%unit == 0
 	if isWhole {
@@ -127,7 +130,7 @@ func (w *compactWriter) amounts(list []sizing.Bytes) {
 	}
 }
 
-// text writes a text as its position in the vocabulary, or literally.
+// text writes a text as its position in the vocabulary plus 1, or as 0, its length and its bytes.
 func (w *compactWriter) text(s string) {
 	if position, ok := w.words.position(s); ok {
 		w.uint(uint64(position) + 1)
@@ -161,7 +164,8 @@ func (w *compactWriter) features(f sizing.Features) {
 // fieldEnd follows the name and the kind of each feature. Names have no control characters.
 const fieldEnd = "\n"
 
-// storedKind returns the kind in the signature. A bool or a number in a text is stored as the text, like a category.
+// storedKind returns the kind that features writes. A bool or a number in a text is stored as the text, like
+// a category.
 func storedKind(v sizing.Value) sizing.ValueKind {
 	if v.Text != "" && (v.Kind == sizing.Number || v.Kind == sizing.Bool) {
 		return sizing.Category

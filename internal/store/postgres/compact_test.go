@@ -21,7 +21,7 @@ func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "extract_prices"}
 	promised := r.Float64()
 	limit := sizing.Bytes(r.IntN(1<<20)) << pageShift
-	c := sizing.Receipt{
+	receipt := sizing.Receipt{
 		Ask: sizing.Ask{
 			Try: sizing.TryKey{TaskKey: key, RunID: fmt.Sprintf("scheduled__2026-01-01T00:00:00+00:00__%d", i), MapIndex: i, Number: 1},
 			Features: sizing.Features{
@@ -42,39 +42,39 @@ func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 		},
 		At: time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC(),
 	}
-	return c
+	return receipt
 }
 
 // columnFields returns the fields of a receipt that are stored in columns.
-func columnFields(c *sizing.Receipt) sizing.Receipt {
+func columnFields(receipt *sizing.Receipt) sizing.Receipt {
 	return sizing.Receipt{
-		Ask: sizing.Ask{Try: c.Ask.Try},
+		Ask: sizing.Ask{Try: receipt.Ask.Try},
 		Allocation: sizing.Allocation{
-			PredictionID: c.Allocation.PredictionID, Task: c.Allocation.Task, Memory: sizing.Grant{Limit: c.Allocation.Memory.Limit},
-			Risk: sizing.Risk{Promised: c.Allocation.Risk.Promised}, Guard: sizing.Guard{Version: c.Allocation.Guard.Version},
+			PredictionID: receipt.Allocation.PredictionID, Task: receipt.Allocation.Task, Memory: sizing.Grant{Limit: receipt.Allocation.Memory.Limit},
+			Risk: sizing.Risk{Promised: receipt.Allocation.Risk.Promised}, Guard: sizing.Guard{Version: receipt.Allocation.Guard.Version},
 		},
-		At: c.At.Truncate(time.Microsecond),
+		At: receipt.At.Truncate(time.Microsecond),
 	}
 }
 
-func requireReadBack(t *testing.T, w *compactWriter, c *sizing.Receipt) {
+func requireReadBack(t *testing.T, w *compactWriter, receipt *sizing.Receipt) {
 	t.Helper()
-	got := columnFields(c)
+	got := columnFields(receipt)
 	require.NoError(t, decodeCompact(w.b, w.words.words, &got))
-	want, err := appendBody(nil, withoutParams(c))
+	want, err := appendBody(nil, withoutParams(receipt))
 	require.NoError(t, err)
 	read, err := appendBody(nil, withoutParams(&got))
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(read))
-	require.Equal(t, c.Allocation.Guard.Params == nil, got.Allocation.Guard.Params == nil)
-	require.Len(t, got.Allocation.Guard.Params, len(c.Allocation.Guard.Params))
-	for i, v := range c.Allocation.Guard.Params {
+	require.Equal(t, receipt.Allocation.Guard.Params == nil, got.Allocation.Guard.Params == nil)
+	require.Len(t, got.Allocation.Guard.Params, len(receipt.Allocation.Guard.Params))
+	for i, v := range receipt.Allocation.Guard.Params {
 		require.Equal(t, math.Float64bits(v), math.Float64bits(got.Allocation.Guard.Params[i]))
 	}
 }
 
-func withoutParams(c *sizing.Receipt) *sizing.Receipt {
-	copied := *c
+func withoutParams(receipt *sizing.Receipt) *sizing.Receipt {
+	copied := *receipt
 	copied.Allocation.Guard.Params = nil
 	return &copied
 }
@@ -85,10 +85,10 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 	w := compactWriter{words: newVocabulary(1, nil)}
 	first, last := 0, 0
 	for i := range 2000 {
-		c := typicalReceipt(r, i)
+		receipt := typicalReceipt(r, i)
 		w.b = w.b[:0]
-		require.True(t, w.encode(&c))
-		requireReadBack(t, &w, &c)
+		require.True(t, w.encode(&receipt))
+		requireReadBack(t, &w, &receipt)
 		w.words.add(w.words.wanted)
 		w.words.wanted = nil
 		if last = len(w.b); i == 0 {
@@ -105,11 +105,11 @@ func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 	w := compactWriter{words: newVocabulary(1, []string{"emea", "für 学"})}
 	encoded := 0
 	for range 5000 {
-		c := randomReceipt(r)
+		receipt := randomReceipt(r)
 		w.b = w.b[:0]
-		if w.encode(&c) {
+		if w.encode(&receipt) {
 			encoded++
-			requireReadBack(t, &w, &c)
+			requireReadBack(t, &w, &receipt)
 		}
 	}
 	assert.Greater(t, encoded, 500)
@@ -118,17 +118,17 @@ func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 // A new field of the receipt must not be lost: each field that its JSON has is changed alone, and the
 // compact form either reads the change back or rejects the receipt.
 func TestTheCompactFormLosesNoField(t *testing.T) {
-	c := typicalReceipt(rand.New(rand.NewPCG(4, 4)), 1)
-	c.Allocation.Shadow = &sizing.Grant{Request: 1 << 30, Limit: 2 << 30}
+	receipt := typicalReceipt(rand.New(rand.NewPCG(4, 4)), 1)
+	receipt.Allocation.Shadow = &sizing.Grant{Request: 1 << 30, Limit: 2 << 30}
 	changed := 0
-	for name, field := range leaves("", reflect.ValueOf(&c).Elem()) {
+	for name, field := range leaves("", reflect.ValueOf(&receipt).Elem()) {
 		before := field.Interface()
 		field.Set(different(t, field))
 		w := compactWriter{words: newVocabulary(1, nil)}
-		if w.encode(&c) {
-			got := columnFields(&c)
+		if w.encode(&receipt) {
+			got := columnFields(&receipt)
 			require.NoError(t, decodeCompact(w.b, w.words.words, &got), name)
-			want, err := json.Marshal(withoutParams(&c))
+			want, err := json.Marshal(withoutParams(&receipt))
 			require.NoError(t, err, name)
 			read, err := json.Marshal(withoutParams(&got))
 			require.NoError(t, err, name)
@@ -204,10 +204,10 @@ func TestReasonsKeepTheirText(t *testing.T) {
 	for _, reason := range reasons {
 		w := compactWriter{words: newVocabulary(1, nil)}
 		w.reason(reason)
-		c := compactReader{rest: w.b}
-		require.Equal(t, reason, c.reason())
-		require.NoError(t, c.err)
-		require.Empty(t, c.rest)
+		reader := compactReader{rest: w.b}
+		require.Equal(t, reason, reader.reason())
+		require.NoError(t, reader.err)
+		require.Empty(t, reader.rest)
 	}
 }
 
@@ -220,40 +220,40 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	}
 	w := compactWriter{}
 	w.numbers(values)
-	c := compactReader{rest: w.b}
-	for i, got := range c.numbers() {
+	reader := compactReader{rest: w.b}
+	for i, got := range reader.numbers() {
 		require.Equal(t, math.Float64bits(values[i]), math.Float64bits(got), "%v", values[i])
 	}
-	require.NoError(t, c.err)
-	require.Empty(t, c.rest)
+	require.NoError(t, reader.err)
+	require.Empty(t, reader.rest)
 }
 
 // FuzzDecodeCompact checks that malformed content is an error and never a panic.
 func FuzzDecodeCompact(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 5 {
-		c := typicalReceipt(r, i)
+		receipt := typicalReceipt(r, i)
 		w := compactWriter{words: newVocabulary(1, []string{"emea"})}
-		w.encode(&c)
+		w.encode(&receipt)
 		f.Add(w.b)
 	}
 	f.Fuzz(func(_ *testing.T, content []byte) {
-		var c sizing.Receipt
-		_ = decodeCompact(content, []string{"emea", "a1\nb2\nc3\n"}, &c)
+		var receipt sizing.Receipt
+		_ = decodeCompact(content, []string{"emea", "a1\nb2\nc3\n"}, &receipt)
 	})
 }
 
 func BenchmarkCompact(b *testing.B) {
-	c := typicalReceipt(rand.New(rand.NewPCG(1, 1)), 1)
+	receipt := typicalReceipt(rand.New(rand.NewPCG(1, 1)), 1)
 	w := compactWriter{words: newVocabulary(1, nil)}
 	for range 3 {
-		w.encode(&c)
+		w.encode(&receipt)
 		w.words.add(w.words.wanted)
 		w.words.wanted = nil
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.b = w.b[:0]
-		w.encode(&c)
+		w.encode(&receipt)
 	}
 }

@@ -18,7 +18,7 @@ func (w *compactWriter) numbers(list []float64) {
 
 // decimal returns the digits of v without the decimal point and the number of decimals. ok is
 // false if v is not a short decimal.
-func decimal(v float64) (m int64, decimals int, ok bool) {
+func decimal(v float64) (digits int64, decimals int, ok bool) {
 	bits := math.Float64bits(v)
 	for d, power := range powersOfTen {
 		scaled := math.Round(v * power)
@@ -32,11 +32,12 @@ func decimal(v float64) (m int64, decimals int, ok bool) {
 	return 0, 0, false
 }
 
-// number writes a float64 as a decimal, as a repetition, or as its bits; see the tags of a float64.
+// number writes a float64 with the first tag that fits: a decimal, a repetition, 1.5 times the previous
+// number, or its bits.
 func (w *compactWriter) number(v float64) {
-	if m, decimals, ok := decimal(v); ok {
+	if digits, decimals, ok := decimal(v); ok {
 		w.b = append(w.b, byte(tagDecimal+decimals))
-		w.int(m)
+		w.int(digits)
 		return
 	}
 	bits := math.Float64bits(v)

@@ -20,7 +20,7 @@ var errMalformed = errors.New("the compact form is malformed")
 type compactReader struct {
 	rest  []byte
 	words []string
-	bits  []uint64 // the floats read in full, oldest first
+	bits  []uint64 // as in compactWriter
 	err   error
 }
 
@@ -58,7 +58,7 @@ func decodeCompact(content []byte, words []string, r *sizing.Receipt) error {
 	return c.err
 }
 
-// compactAsk decodes the ask alone, without its try. It needs no columns.
+// compactAsk decodes the ask alone, without its try. It needs no values from columns.
 func compactAsk(content []byte, words []string) (a sizing.Ask, err error) {
 	c := compactReader{rest: content, words: words}
 	c.version()

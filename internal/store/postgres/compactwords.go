@@ -15,19 +15,19 @@ var commonWords = []string{
 // ownWords is the position of the first word of a task's own vocabulary.
 const ownWords = 32
 
-// vocabulary holds the words of one task's receipts. Only its owner changes it.
+// vocabulary holds the words of one task's receipts. Only the holder of vocabularies.mu uses it.
 type vocabulary struct {
-	id        int32
-	words     []string // by position - ownWords
-	positions map[string]int
-	seen      map[string]bool // texts that were written literally once
-	wanted    []string        // texts that were written literally twice
+	id        int32           // in receipt_name
+	words     []string        // by position - ownWords
+	positions map[string]int  // of words
+	seen      map[string]bool // texts that were written literally; true after the second time
+	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 
 // Bounds of a vocabulary. Lengths are in bytes.
 const (
 	maxWords   = 256 // of one task
-	maxSeen    = 512 // texts that may become words
+	maxSeen    = 512 // size of vocabulary.seen
 	minWordLen = 3
 	maxWordLen = 2000
 )
@@ -39,7 +39,7 @@ func newVocabulary(id int32, words []string) *vocabulary {
 	return v
 }
 
-// add appends words, whose order is their position.
+// add appends words in the order of their positions.
 func (v *vocabulary) add(words []string) {
 	for _, word := range words {
 		v.positions[word] = ownWords + len(v.words)
@@ -48,7 +48,7 @@ func (v *vocabulary) add(words []string) {
 }
 
 // position returns the position of a text, if it has one. It remembers unknown texts: a text that
-// receipts repeat becomes a word.
+// receipts repeat becomes wanted.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true

@@ -23,11 +23,11 @@ var insertContextFile string
 
 var insertContextSQL = stripComments(insertContextFile)
 
-// contextReport is one report with a context and its result.
+// contextReport is one report with a context, and the result of the report.
 type contextReport struct {
 	*report
 	result          *sizing.RecordResult
-	entries, digest []byte // the metadata as JSON and its hash; nil without metadata
+	entries, digest []byte // the metadata as JSON, and its hash; nil without metadata
 	index           int    // of the report
 }
 
@@ -66,17 +66,17 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 	if err != nil {
 		return err
 	}
-	var at try
-	var isMissing bool
-	var hasReplaced *bool // nil without metadata
-	_, err = pgx.ForEachRow(inserted, []any{&at.task, &at.seq, &isMissing, &hasReplaced}, func() error {
-		row := byTry[at]
+	var key try
+	var hasNoMetadata bool
+	var hasReplaced *bool // a new set of metadata replaced an older one; nil without metadata
+	_, err = pgx.ForEachRow(inserted, []any{&key.task, &key.seq, &hasNoMetadata, &hasReplaced}, func() error {
+		row := byTry[key]
 		if row.result.Duplicate {
 			row.result.Duplicate, row.result.Amended = false, true
 		}
 		switch {
 		case row.digest == nil:
-		case isMissing:
+		case hasNoMetadata:
 			row.warn("is not stored, because too many reports of the task have other metadata; send facts that rarely change")
 		case hasReplaced != nil && *hasReplaced:
 			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task, of which the oldest is forgotten; send facts that rarely change", store.MaxMetadataSets))
@@ -86,7 +86,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 	return err
 }
 
-// contextColumns returns the array parameters of insertContextSQL.
+// contextColumns returns the array parameters $1 to $13 of insertContextSQL.
 func contextColumns(rows []*contextReport) []any {
 	columns := []any{
 		column(rows, func(r *contextReport) int64 { return r.task.id }),
@@ -161,7 +161,8 @@ func (s *Store) RecentContext(ctx context.Context, task sizing.TaskKey, limit in
 	return s.contextRows(ctx, task.Namespace, limit, limit, task.DAG, task.Task)
 }
 
-// contextRows executes contextSQL.
+// contextRows executes contextSQL and decodes the features and the metadata of the rows, which it sorts
+// by time.
 func (s *Store) contextRows(ctx context.Context, namespace string, perTask, limit int, dag, name string) ([]sizing.ContextRow, error) {
 	var all []sizing.ContextRow
 	err := s.inTx(ctx, "read the runs of a namespace", snapshot, func(tx pgx.Tx) error {
@@ -208,6 +209,8 @@ func (s *Store) contextRows(ctx context.Context, namespace string, perTask, limi
 	return all, err
 }
 
+// scanContext returns a row of contextSQL, the id of its task, and the id of its metadata set. The features
+// are still encoded.
 func scanContext(row pgx.Rows) (r sizing.ContextRow, task int64, set *int16, err error) {
 	var micros int64
 	var usage [len(sizing.UsageNames)]*float64
@@ -234,7 +237,8 @@ type usedSet struct {
 	set  int16
 }
 
-// readContextTasks sets the values of tasks, with the metadata sets in used.
+// readContextTasks sets the values of tasks, which has the ids of the tasks as keys, with the metadata
+// sets in used.
 func readContextTasks(ctx context.Context, tx pgx.Tx, tasks map[int64]*contextTask, used map[usedSet]bool) error {
 	owners, sets := make([]int64, 0, len(used)), make([]int16, 0, len(used))
 	for u := range used {

@@ -10,13 +10,14 @@ import (
 )
 
 // A detailed series is stored as differences of successive values, as varints: a plateau takes a byte
-// per step. Memory is rounded up to memoryUnit, CPU to a millicore.
+// per step. Memory is rounded up to whole memoryUnit, CPU to the nearest cpuUnit.
 const (
-	memoryUnit = 64 << 10
-	cpuUnit    = 0.001
+	memoryUnit = 64 << 10 // bytes
+	cpuUnit    = 0.001    // cores
 )
 
-// encodeSeries returns the stored form of a valid series, without its step.
+// encodeSeries returns the stored form of a valid series without its step: the number of values, the
+// values of memory, and those of CPU if they are known.
 func encodeSeries(s *sizing.Series) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(s.Memory)))
 	last := int64(0)

@@ -25,8 +25,9 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	return wrapError("mark a task due", err)
 }
 
-// pickSQL first selects the due tasks and the expired leases by index. It joins leases and names
-// afterwards, because only few tasks are due.
+// pickSQL returns the task that has been due longest, and whether its lease has expired. It first selects
+// the due tasks and the expired leases by index, and joins other tables afterwards, because only few tasks
+// are due.
 const pickSQL = `
 	SELECT lease.task, lease.until IS NOT NULL, task.namespace, task.dag_id, task.task_id
 	FROM lease
@@ -40,8 +41,8 @@ const pickSQL = `
 	ORDER BY least(tally.due_at, lease.due_since), lease.task LIMIT 1
 	FOR NO KEY UPDATE OF lease SKIP LOCKED`
 
-// takeDueSQL waits for writers of the task, so that the claimer reads every observation that
-// made the task due.
+// takeDueSQL resets due_at. It waits for writers of the task, so that the claimer reads every observation
+// that made the task due.
 const takeDueSQL = `
 	UPDATE tally SET due_at = NULL
 	FROM (SELECT task, due_at FROM tally WHERE task = $1 FOR NO KEY UPDATE) AS old

@@ -14,8 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// This file maps the SQLSTATE of an error to a sizing.Kind and advice; package httpapi maps the
-// kind to an HTTP status. The cause is only logged, because it may contain host and user names.
+// This file maps the SQLSTATE of an error to a sizing.Kind and advice. Package httpapi maps the kind to
+// an HTTP status. The cause is logged but not sent to callers, because it may contain host and user
+// names.
 
 // advice maps an SQLSTATE, or its class of two characters, to a kind and a remedy. See
 // https://www.postgresql.org/docs/15/errcodes-appendix.html.
@@ -58,8 +59,8 @@ func wrapError(operation string, err error) error {
 	cause := fmt.Errorf("%s: %w", operation, err)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		for _, n := range []int{5, 2} {
-			if a, ok := advice[pg.Code[:min(n, len(pg.Code))]]; ok {
+		for _, length := range []int{5, 2} {
+			if a, ok := advice[pg.Code[:min(length, len(pg.Code))]]; ok {
 				return &sizing.Error{Kind: a.kind, Detail: a.text, Cause: cause}
 			}
 		}

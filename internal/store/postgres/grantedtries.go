@@ -12,7 +12,8 @@ import (
 
 // grantedTriesSQL returns the promised risk, and the promised risk without the guard's factor
 // (before_guard): guard[4] is the factor and guard[2] the risk that the experts promised, see
-// taskmodel.BeforeGuard. It reads the large body only of retries and of open tries.
+// taskmodel.BeforeGuard. It reads the large body only of retries, of tries that are not reported, and of
+// kills below the limit.
 const grantedTriesSQL = `
 	WITH newest AS (
 		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,

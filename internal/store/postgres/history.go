@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// historyColumns are the columns of scanHistory. They need the parameters $1, the task's id,
-// and $2 to $4, its names.
+// historyColumns are the columns of scanHistory without the last one. They need the parameters $1, the
+// task's id, and $2 to $4, its namespace, DAG and task id.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
@@ -25,11 +25,12 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 // promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. The
 // search tries in this order:
 //  1. the receipt that the report names;
-//  2. the newest receipt of the try before its end, first in the weeks around the end and then in all
-//     weeks, unless the try ended before the task's first receipt;
+//  2. the newest receipt of the try before its end, first in the eight days before the end and then in
+//     all weeks;
 //  3. the oldest receipt of the try in the day after its end, because the reporter's clock may be slow.
 //
-// Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
+// If the try ended more than a day before the task's first receipt, only step 1 and the eight days are
+// searched. Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
 // without a promise, which ends the search.
 const promisedAtLaunch = `nullif(coalesce(
 			(SELECT ` + comparedPromise + ` FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
@@ -50,8 +51,8 @@ const promisedAtLaunch = `nullif(coalesce(
 					UNION ALL
 					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + oldestOfCompactTry + `)) AS receipt` + oldestOfTry + `)) END), 'NaN')`
 
-// grantedToKilled is the largest grant of an OOM-killed try. The allocation of a kill at or below
-// this amount is certain.
+// grantedToKilled is the largest limit in bytes that the receipts around the end of an OOM-killed try
+// granted; 0 for other outcomes and without a receipt.
 const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(greatest(
 			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `),
 			(SELECT max(task_limit) FROM (SELECT task_limit FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + orderOfCompactTry + ` OFFSET 0) AS granted)), 0) ELSE 0 END`
@@ -82,15 +83,15 @@ const (
 	beforeEnd = `
 				AND receipt.at <= observation.at`
 
-	// aroundEnd selects the ids from eight days before the end to one day after it; see
-	// store.FirstID.
-	weekBeforeEnd = `lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0')`
-	dayAfterEnd   = `lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0')`
-	aroundEnd     = `
-				AND receipt.prediction_id >= ` + weekBeforeEnd + ` COLLATE "C"
+	// aroundEnd selects the ids from eight days before the end to one day after it. The bounds are the
+	// first eight digits of an id: Unix milliseconds divided by 65,536; see store.FirstID.
+	eightDaysBeforeEnd = `lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0')`
+	dayAfterEnd        = `lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0')`
+	aroundEnd          = `
+				AND receipt.prediction_id >= ` + eightDaysBeforeEnd + ` COLLATE "C"
 				AND receipt.prediction_id < ` + dayAfterEnd + ` COLLATE "C"`
 	compactAroundEnd = `
-				AND receipt.prediction_id >= (` + weekBeforeEnd + ` || '` + zeroRest + `')::uuid
+				AND receipt.prediction_id >= (` + eightDaysBeforeEnd + ` || '` + zeroRest + `')::uuid
 				AND receipt.prediction_id < (` + dayAfterEnd + ` || '` + zeroRest + `')::uuid`
 	zeroRest = `-0000-0000-0000-000000000000`
 )
@@ -196,6 +197,7 @@ const limitedSQL = `
 		WHERE task = $1 AND (at, seq) < ($5, $6) AND (peak IS NULL OR (peak, seq) < ($7, $8))
 		ORDER BY lot LIMIT $9)`
 
+// readLimited reads the rows of a history that is longer than the limits.
 func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, limits store.HistoryLimits) error {
 	var newestAt time.Time
 	var newestSeq, peak, peakSeq int64
@@ -206,7 +208,8 @@ func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, li
 	return readHistory(ctx, tx, h, limitedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
 }
 
-// readHistory reads rows, and weights sampled rows so that all weights sum to h.Total.
+// readHistory appends the rows of a statement to h, and weights sampled rows so that all weights sum to
+// h.Total.
 func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, id int64, args ...any) error {
 	args = append([]any{id, h.Task.Namespace, h.Task.DAG, h.Task.Task}, args...)
 	rows, err := tx.Query(ctx, sql, args...)
@@ -232,6 +235,7 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 	return rows.Err()
 }
 
+// scanHistory returns a row, and whether it belongs to a sample.
 func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, err error) {
 	var micros int64
 	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,

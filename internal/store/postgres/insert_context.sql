@@ -3,13 +3,13 @@
 -- $1 to $13  one array per column, one entry per report; see contextColumns
 -- $14        the largest number of sets of a task
 --
--- A new set beyond this number replaces the oldest one, so that a task whose metadata once differed in
--- every run learns its next owner. The ids of sets ascend and are not used again: a row whose set was
--- replaced has no metadata. The largest id is that of a smallint; then no further set is stored.
+-- A new set beyond this number replaces the oldest one. So the next owner of a task is stored even if the
+-- metadata of the task once differed in every run. The ids of sets ascend and are not used again: a row
+-- whose set was replaced has no metadata. After the largest smallint no further set is stored.
 --
 -- The caller holds the locks of the tasks in tally, so that no other writer adds sets at the same time.
--- The statement returns the task and seq of each new row, whether the row has no metadata, and whether it
--- has a new set that replaced another one.
+-- The statement returns the task and seq of each new row, whether the row has no metadata, and whether the
+-- row has a new set that replaced another one.
 WITH new AS (
 	SELECT *
 	FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[], $5::float8[], $6::float8[], $7::float8[],

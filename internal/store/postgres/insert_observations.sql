@@ -3,10 +3,10 @@
 -- $1 to $20  one array per column, one entry per report; see columnsOf
 -- $21        the features of all reports, flattened; $18 and $19 delimit the slice of a report
 -- $22        the debounce: how long after an insert its task becomes due
--- $23        the outcomes that make a task due at once (OOM kills)
+-- $23        the outcomes that are OOM kills, which make a task due at once
 -- $24        the ids of the reports' tasks
 -- $25 to $27 the names of these tasks; nothing is inserted unless every task still has its name
--- $28        the prefix of the run ids of reproduced runs, whose kills do not count
+-- $28        the prefix of the run ids of reproduced runs, whose kills neither count nor make a task due at once
 --
 -- It returns one row per report: the index of the report, the seq of the inserted row (0: the try was
 -- already stored), and whether all tasks still have their names.

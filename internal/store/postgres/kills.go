@@ -33,7 +33,8 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 	return kills, wrapError("list kills", err)
 }
 
-// A kill was not at a cap if a later try of its run got more memory.
+// killsAtCapSQL omits the kills of runs that got more memory later, because such a kill was not at the
+// cap.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation
@@ -51,9 +52,9 @@ const killsAtCapSQL = `
 
 // KillsAtCap counts the OOM kills at the ceiling since the last success.
 func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
-	var n int
-	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&n)
-	return n, wrapError("count kills", err)
+	var kills int
+	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&kills)
+	return kills, wrapError("count kills", err)
 }
 
 const schedulingFailuresSQL = `

@@ -19,7 +19,7 @@ const lockActiveSQL = `
 
 // champion is the active version of a task.
 type champion struct {
-	task     int64
+	task     int64  // id
 	version  int    // 0 if there is none
 	pinnedBy string // the person who pinned it, or the watchdog; empty if it is not pinned
 }
@@ -32,8 +32,8 @@ func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion
 	return c, err
 }
 
-// publishSQL adds 1 to the newest version, which is never deleted, so that no version number is
-// used twice. $7 is the evaluation.
+// publishSQL numbers the new version. The newest version is never deleted, so no number is used twice.
+// $7 is the evaluation.
 const publishSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
 	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9
@@ -43,6 +43,7 @@ const publishSQL = `
 const promoteSQL = `
 	UPDATE task SET active_version = $2, pinned_version = NULL, pinned_by = NULL WHERE id = $1`
 
+// pruneSQL deletes the versions up to $2, except multiples of $3 above $4.
 const pruneSQL = `
 	DELETE FROM model
 	WHERE task = $1 AND version <= $2 AND (version % $3 <> 0 OR version <= $4)`

@@ -1,19 +1,19 @@
 // Package postgres implements package store in PostgreSQL 15 or newer.
 //
-// It knows SQL and the types of package sizing, but nothing about learning: a model is an opaque
-// blob. Package migrations creates the tables; comments there describe each column. SQL is
-// next to the method that sends it; long statements are embedded .sql files.
+// It knows SQL and the types of packages sizing and campaign, but nothing about learning: a model is an
+// opaque blob. Package migrations creates the tables; comments there describe the columns. SQL is next
+// to the method that sends it; long statements are embedded .sql files.
 //
-// Each transaction that writes observations of a task first locks the task's row in table tally:
+// Each transaction locks the task's row in table tally before it writes observations of the task:
 //
 //	Record, new try     ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
 //	Record, stored try  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
 //	Void                ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
 //	Claim               ── lock lease, skipping locked rows ── take due_at from tally ──────────── commit
 //
-// Therefore seq is the order of commit within a task, Since misses no row, and writers wait for
-// each other instead of deadlocking. Batches lock tasks in the order of their ids. Rename and
-// DeleteTask wait for the share locks.
+// Therefore seq (the number of an observation) ascends in the order of commit within a task, Since misses
+// no row, and writers wait for each other instead of deadlocking. Batches lock tasks in the order of
+// their ids. Rename and DeleteTask wait for the share locks.
 package postgres
 
 import (
@@ -115,7 +115,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return wrapError("ping the database", s.pool.Ping(ctx))
 }
 
-// maxAttempts bounds the retries of a transaction after serialization failures and deadlocks.
+// maxAttempts bounds the attempts of a transaction that fails because of another transaction: by a
+// serialization failure, a deadlock, a rename or a deletion.
 const maxAttempts = 5
 
 // The modes of a transaction.
@@ -124,13 +125,13 @@ var (
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
-// inTx runs do in a transaction and commits it. It runs do again if the database rolled the
-// transaction back because of a conflict with another one.
+// inTx runs do in a transaction and commits it. It runs do again in a new transaction if the first one
+// failed because of a serialization failure or a deadlock.
 func (s *Store) inTx(ctx context.Context, operation string, options pgx.TxOptions, do func(pgx.Tx) error) error {
 	return s.withRetry(ctx, operation, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })
 }
 
-// withRetry runs a transaction. It repeats the transaction after a retryable error.
+// withRetry runs a transaction. It repeats the transaction after a serialization failure or a deadlock.
 func (s *Store) withRetry(ctx context.Context, operation string, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()

@@ -17,8 +17,8 @@ import (
 //	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ some weeks ahead
 //	 older receipts   one week each, from Monday 00:00 UTC
 //
-// receipt_other is the default partition; usually it is empty. The partitions of receipt_compact
-// are receipt_compact_other and the weeks.
+// receipt_other is the default partition; usually it is empty. The partitions of receipt_compact have
+// the same names with the prefix receipt_compact.
 
 // receiptTable is one of the two tables of receipts.
 type receiptTable struct {
@@ -54,8 +54,8 @@ func uuidBound(id string) string {
 	return id + lowestUUID[len(id):]
 }
 
-// beginPartitionChangeSQL serialises changes of partitions by an advisory lock, and bounds the
-// wait for table locks, because readers and writers wait for a waiting lock.
+// beginPartitionChangeSQL serialises changes of partitions by an advisory lock. It also bounds the wait for
+// table locks, because readers and writers of a table wait behind a statement that waits for its lock.
 const beginPartitionChangeSQL = `SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)`
 
 // partitionLock is the advisory lock for changes of partitions.
@@ -75,7 +75,7 @@ func (s *Store) changePartitions(ctx context.Context, operation string, do func(
 // with both bounds is a week.
 type partition struct {
 	name     string
-	from, to string // empty if unbounded
+	from, to string // bounds of ids; empty if unbounded
 }
 
 // partitionsSQL omits the default partition, which has no bounds.
@@ -123,10 +123,9 @@ func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	return nil
 }
 
-// makeWeekSQL creates the table before it attaches it, so that only the default partition is
-// locked. It moves the receipts of the week that were stored in the default partition. Both tables
-// have the columns of the parent in the same order, so "*" stays correct when a migration adds a
-// column.
+// makeWeekSQL creates the partition as a table before it attaches the table, so that only the default
+// partition is locked. It moves the receipts of the week that were stored in the default partition. Both
+// have the columns of the parent in the same order, so "*" stays correct when a migration adds a column.
 const makeWeekSQL = `
 	CREATE TABLE %[1]s (LIKE %[4]s INCLUDING INDEXES);
 	LOCK TABLE %[4]s_other IN ACCESS EXCLUSIVE MODE;
@@ -188,8 +187,8 @@ func isPermissionDenied(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// dropOldest drops the oldest partition if it is entirely below before. If a week is partly
-// below before, dropOldest lowers before to the start of that week, so that the week stays.
+// dropOldest drops the oldest partition if all of its ids are below before. If the ids of a week are
+// partly below before, dropOldest lowers before to the start of that week, so that the week stays.
 func (s *Store) dropOldest(ctx context.Context, table receiptTable, before *string) (rows int, dropped bool, err error) {
 	err = s.changePartitions(ctx, "drop old receipts", func(tx pgx.Tx) error {
 		rows, dropped = 0, false
@@ -200,8 +199,8 @@ func (s *Store) dropOldest(ctx context.Context, table receiptTable, before *stri
 		for _, p := range partitions {
 			switch {
 			case p.to <= *before:
-				// Callers count removed rows. The count uses the primary key and does not
-				// block readers or writers.
+				// The caller needs the number of removed rows. The count uses the primary key and does
+				// not block readers or writers.
 				if err := tx.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{p.name}.Sanitize()).Scan(&rows); err != nil {
 					return err
 				}

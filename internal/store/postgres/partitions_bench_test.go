@@ -20,7 +20,7 @@ import (
 // or in one table as before partitioning.
 type layout struct {
 	name      string
-	first     time.Time
+	first     time.Time // the time of the first receipt; if it is monday, each week has a partition
 	weeks     int
 	migration uint // the version of the tables; the newest if zero
 	*postgres.Store
@@ -28,10 +28,8 @@ type layout struct {
 	saved int // receipts saved so far
 }
 
-// partitionedTries is the number of receipts per task. The first task reports all of its tries.
-// partitionedTasks is the number of tasks.
 const (
-	partitionedTries = 20_000
+	partitionedTries = 20_000 // receipts per task; all tries of the first task are reported
 	partitionedTasks = 10
 )
 
@@ -40,6 +38,7 @@ func (p *layout) at(n int) time.Time {
 	return p.first.Add(time.Duration(float64(n) / (partitionedTries * partitionedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
 }
 
+// partitionedTry returns the try of the nth receipt.
 func partitionedTry(n int) sizing.TryKey {
 	return firstTry(fmt.Sprint("t", n%partitionedTasks), fmt.Sprint("r", n))
 }
@@ -48,6 +47,7 @@ func firstTry(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
+// fillSQL inserts $4 receipts of $3 tasks, spread over $2 weeks from the time $1 on.
 const fillSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
 	SELECT lpad(to_hex(ms >> 16), 8, '0') || '-' || lpad(to_hex(ms & 65535), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0'),
@@ -85,7 +85,7 @@ func openLayout(b *testing.B, p *layout) {
 	p.rng = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
 }
 
-// anyTry returns a random try with a receipt, of a task without reports.
+// anyTry returns a random try with a receipt and without a report.
 func (p *layout) anyTry() sizing.TryKey {
 	return partitionedTry(p.rng.IntN(partitionedTries)*partitionedTasks + 1 + p.rng.IntN(partitionedTasks-1))
 }

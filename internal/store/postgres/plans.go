@@ -20,7 +20,7 @@ const insertExecutedSQL = `
 	INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
 	ON CONFLICT DO NOTHING`
 
-// insertMeanSQL also stores the mean limit of the try, for the ledger of savings.
+// insertMeanSQL is insertExecutedSQL, and also stores the mean limit of the try, for the ledger of savings.
 const insertMeanSQL = `
 	WITH executed AS (
 		INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
@@ -38,11 +38,11 @@ const pruneExecutedSQL = `
 	DELETE FROM executed_plan
 	WHERE task = $1 AND id <= (SELECT id FROM executed_plan WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans stores the detailed series and the executed plans of tries without stored ones. It does
-// not make the task due, because its training reads neither.
+// insertPlans stores the detailed series and the executed plans of tries without stored ones. It does not
+// make the tasks due, because trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
-	pruned := map[int64]bool{}
+	changed := map[int64]bool{} // ids of tasks
 	for i := range reports {
 		r, result := &reports[i], &recorded[i]
 		if result.Err != nil || result.Seq == 0 || r.Detailed == nil && r.Executed == nil {
@@ -54,7 +54,7 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 			}
 			return nil
 		}
-		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries is not whole
+		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries may end early
 			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s)).Exec(amend)
 		}
 		if p := r.Executed; p != nil {
@@ -65,9 +65,9 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 				batch.Queue(insertExecutedSQL, row...).Exec(amend)
 			}
 		}
-		pruned[r.task.id] = true
+		changed[r.task.id] = true
 	}
-	for task := range pruned {
+	for task := range changed {
 		batch.Queue(pruneDetailedSQL, task, store.MaxDetailedRuns)
 		batch.Queue(pruneExecutedSQL, task, store.MaxExecutedPlans)
 	}
@@ -89,7 +89,8 @@ const plannableSQL = `
 				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
 	ORDER BY namespace, dag_id, task_id`
 
-// PlannableTasks lists the tasks with series or outcomes that are newer than their plan.
+// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, or with a plan of
+// another format.
 func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, plannableSQL, format)
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKe
 	return keys, wrapError("list tasks to plan", err)
 }
 
-// grantedToFirst is the newest limit that the first try of a run was granted; null without a receipt.
+// grantedToFirst is the newest limit in bytes that the first try of a run was granted; null without a
+// receipt. It needs the namespace, DAG and task id as $2 to $4.
 const grantedToFirst = `(SELECT task_limit FROM (
 			(SELECT task_limit, receipt.at FROM receipt
 			WHERE namespace = $2 AND dag_id = $3 AND task_id = $4
@@ -141,7 +143,7 @@ func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int
 	return runs, wrapError("read detailed series", err)
 }
 
-// countedPlan selects the tries that followed a plan of memory up to a success or an OOM kill.
+// countedPlan selects the tries that followed a memory plan and ended with a success or an OOM kill.
 const countedPlan = `
 		AND followed AND mode = 'memory' AND outcome IN (1, 2, 3)`
 
@@ -212,11 +214,12 @@ func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanP
 	})
 }
 
-// replaceOne executes a statement that writes one row, or none if the version is not the newest.
-func replaceOne(ctx context.Context, tx pgx.Tx, what, name string, version int, query string, args []any) error {
+// replaceOne executes a statement that writes one row. If it writes none, because the given version is not
+// the newest, replaceOne returns Conflict with the kind and the name of the row.
+func replaceOne(ctx context.Context, tx pgx.Tx, kind, name string, version int, query string, args []any) error {
 	tag, err := tx.Exec(ctx, query, args...)
 	if err == nil && tag.RowsAffected() == 0 {
-		return sizing.Errorf(sizing.Conflict, "save a plan: version %d of the %s of %s is not the newest", version, what, name)
+		return sizing.Errorf(sizing.Conflict, "save a plan: version %d of the %s of %s is not the newest", version, kind, name)
 	}
 	return err
 }

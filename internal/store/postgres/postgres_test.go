@@ -22,7 +22,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	t.Parallel() // it mostly waits, as does the next
+	t.Parallel() // this test and the next mostly wait for the database
 	storetest.Run(t, func(t *testing.T) store.Store { return reopen(t, pgtest.Migrated(t)) })
 }
 
@@ -69,7 +69,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// run returns the report of the first try of run i.
+// run returns the report of the first try of run i, with a peak of i + 1 bytes.
 func run(i int) sizing.Observation {
 	return sizing.Observation{
 		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
@@ -93,17 +93,17 @@ func TestDatabaseErrorsSayWhatToDo(t *testing.T) {
 		change(u)
 		return u.String()
 	}
-	record := func(dsn string) error {
+	recordWith := func(dsn string) error {
 		_, err := reopen(t, dsn).Record(t.Context(), []sizing.Observation{run(1)})
 		return err
 	}
-	requireUnavailable(t, record(dsn), "loadaware migrate up")
+	requireUnavailable(t, recordWith(dsn), "loadaware migrate up")
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.NoError(t, record(dsn))
-	requireUnavailable(t, record(with(func(u *url.URL) { u.Path = "/none" })), "create it")
-	requireUnavailable(t, record(with(func(u *url.URL) { u.User = url.User("unknown user") })), "DATABASE_URL")
-	requireUnavailable(t, record("postgres://localhost:1/none?connect_timeout=2"), "check that it runs")
-	requireUnavailable(t, record(with(func(u *url.URL) {
+	require.NoError(t, recordWith(dsn))
+	requireUnavailable(t, recordWith(with(func(u *url.URL) { u.Path = "/none" })), "create it")
+	requireUnavailable(t, recordWith(with(func(u *url.URL) { u.User = url.User("unknown user") })), "DATABASE_URL")
+	requireUnavailable(t, recordWith("postgres://localhost:1/none?connect_timeout=2"), "check that it runs")
+	requireUnavailable(t, recordWith(with(func(u *url.URL) {
 		q := u.Query()
 		q.Set("default_transaction_read_only", "on")
 		u.RawQuery = q.Encode()
@@ -120,7 +120,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	requireUnavailable(t, st.Ping(t.Context()), "")
 }
 
-// The test terminates connections while callers report runs. Like Airflow, each caller repeats
+// The test terminates connections while callers report runs. As in Airflow, each caller repeats
 // reports that were not acknowledged.
 func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) {
 	dsn := pgtest.Migrated(t)
@@ -210,7 +210,7 @@ func TestChangesEndsWithItsConnection(t *testing.T) {
 	requireUnavailable(t, err, "try again")
 }
 
-// The first release of sizing.Receipt wrote this JSON.
+// The JSON has the form in which the first release wrote it.
 func TestReceiptsOfTheFirstReleaseAreReadable(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)

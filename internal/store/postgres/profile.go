@@ -13,7 +13,8 @@ import (
 //go:embed profiles.sql
 var profilesFile string
 
-// profilesSQL reads the profiles of the tasks in page, which tasksSQL and taskSQL define.
+// profilesSQL reads the profiles of the tasks in page, a common table expression that tasksSQL and taskSQL
+// put before it.
 var profilesSQL = stripComments(profilesFile)
 
 var tasksSQL = `
@@ -92,8 +93,8 @@ func (s *Store) profiles(ctx context.Context, sql string, args ...any) (profiles
 func scanProfile(row pgx.CollectableRow) (p sizing.Profile, err error) {
 	var policy *sizing.Policy
 	var seen, trained *time.Time
-	var memory, seconds []float64
-	var lowest, largest int64
+	var memory, seconds []float64 // quantiles
+	var lowest, largest int64     // peaks
 	var model sizing.ModelRef
 	err = row.Scan(&p.Task.Namespace, &p.Task.DAG, &p.Task.Task, &p.Schema, &policy,
 		&p.Observations, &p.Kills, &seen,

@@ -39,7 +39,7 @@ const realisedSQL = `
 	FROM first_try
 	WHERE promised IS NOT NULL` + isCompared
 
-// Realised compares promised risks with outcomes. The sum covers only ended tries, so that it
+// Realised compares promised risks with outcomes. Promised sums only the risks of ended tries, so that it
 // is comparable with Killed.
 func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	var r sizing.RealisedRisk
@@ -77,7 +77,8 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
-// promisesSQL returns the fields of sizing.Promise in the order in which Promises reads them.
+// promisesSQL returns the first tries that have a promise, a limit and a model version that is not
+// withdrawn, since the last manual activation or rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn

@@ -22,7 +22,7 @@ const (
 
 // storedReceipt is a row of table receipt or receipt_compact.
 type storedReceipt struct {
-	receipt sizing.Receipt // the fields that have columns
+	receipt sizing.Receipt // the fields that the statement reads from columns
 	guard   []float64      // only in table receipt, like body
 	body    []byte
 	name    int32 // only in table receipt_compact, like content; 0 in table receipt

@@ -13,12 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fullReceipt returns the receipt of an answer by a model with ten features, as the service
-// writes it.
+// fullReceipt returns a receipt as the service writes it for an answer by a model with ten features.
 func fullReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: fmt.Sprint("extract_prices_", i%30)}
 	promised, limit := r.Float64(), sizing.Bytes(r.IntN(1<<20))<<12
-	c := sizing.Receipt{
+	receipt := sizing.Receipt{
 		At: time.Now().UTC(),
 		Ask: sizing.Ask{
 			Try:       sizing.TryKey{TaskKey: key, RunID: fmt.Sprint("emea__2019-12-23__", i), MapIndex: 1, Number: 1},
@@ -36,18 +35,18 @@ func fullReceipt(r *rand.Rand, i int) sizing.Receipt {
 		},
 	}
 	for range 11 {
-		c.Allocation.Guard.Params = append(c.Allocation.Guard.Params, 20+r.Float64())
+		receipt.Allocation.Guard.Params = append(receipt.Allocation.Guard.Params, 20+r.Float64())
 	}
 	for _, name := range []string{"market", "department", "channel", "season", "region"} {
-		c.Ask.Features[name] = sizing.TextValue(name + fmt.Sprint(r.IntN(5)))
+		receipt.Ask.Features[name] = sizing.TextValue(name + fmt.Sprint(r.IntN(5)))
 	}
 	for _, name := range []string{"product_count", "store_count"} {
-		c.Ask.Features[name] = sizing.NumberValue(float64(r.IntN(2000)))
+		receipt.Ask.Features[name] = sizing.NumberValue(float64(r.IntN(2000)))
 	}
 	for _, name := range []string{"sale_start", "sale_end", "execution_date"} {
-		c.Ask.Features[name] = sizing.TextValue(time.Unix(86400*int64(r.IntN(20000)), 0).UTC().Format(time.DateOnly))
+		receipt.Ask.Features[name] = sizing.TextValue(time.Unix(86400*int64(r.IntN(20000)), 0).UTC().Format(time.DateOnly))
 	}
-	return c
+	return receipt
 }
 
 // BenchmarkSaveReceipts writes full batches of the outbox in each form in turn.

@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// receiptAt returns receipt i, i ns after a time. The receipts of a run cycle through three tries.
+// receiptAt returns receipt i, which is i ns after a time. Even receipts are of task t, odd ones of task u.
+// Each run has three tries of both tasks.
 func receiptAt(i int, at time.Time) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "d", Task: []string{"t", "u"}[i%2]}
 	promised := 0.01 + float64(i)/1000

@@ -17,8 +17,8 @@ const deleteNameSQL = `
 const deleteCompactSQL = `
 	DELETE FROM receipt_compact WHERE name = $1`
 
-// deleteCompact deletes the compact receipts of a task. It deletes the row in receipt_name first:
-// because writers lock this row, no other transaction can add receipts afterwards.
+// deleteCompact deletes the compact receipts of a task. It deletes the row in receipt_name first. Writers
+// lock this row, so no other transaction can add receipts afterwards.
 func deleteCompact(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 	var id int32
 	err := tx.QueryRow(ctx, deleteNameSQL, task.Namespace, task.DAG, task.Task).Scan(&id)
@@ -40,8 +40,8 @@ const renameNameSQL = `
 	UPDATE receipt_name SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// renameCompact renames the compact receipts of a task. If the new name already has receipts,
-// renameCompact stores these as JSON, because a name has one vocabulary.
+// renameCompact renames the compact receipts of a task. If the new name already has compact receipts,
+// renameCompact stores those as JSON, because a name has one vocabulary.
 func renameCompact(ctx context.Context, tx pgx.Tx, from, to sizing.TaskKey) error {
 	var existing int32
 	err := tx.QueryRow(ctx, lockNameSQL, to.Namespace, to.DAG, to.Task).Scan(&existing)

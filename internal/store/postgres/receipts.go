@@ -17,6 +17,7 @@ import (
 // form, and the receipts that the compact form cannot hold. Values that are searched or summed
 // have their own columns, which take precedence over the JSON: after a rename of the task only
 // the columns are up to date.
+//
 // The column told holds Guard.Version.
 const insertReceiptsSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
@@ -30,7 +31,7 @@ const insertReceiptsSQL = `
 	ORDER BY prediction_id -- the same order for all writers prevents deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
-// bodyBuffers pools the buffers for the bodies of one write, which take a few megabytes each.
+// bodyBuffers pools the buffers for the encoded receipts of one write, which take a few megabytes each.
 var bodyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // encodeBodies encodes the receipts as JSON into one buffer.
@@ -129,8 +130,8 @@ func versionOf(a *sizing.Allocation) int32 {
 
 // newestOfTry is the end of a query for the newest receipt of a try by the index receipt_try. The
 // query must compare run_id by BETWEEN: as the order begins with run_id, the planner can then use no
-// other index. With "=" it may scan all receipts of the task in the order of at, and does so while a new
-// table has no statistics.
+// other index. With "=" the planner may scan all receipts of the task in the order of at, and does so
+// while a new table has no statistics.
 const newestOfTry = `
 			ORDER BY receipt.run_id DESC, receipt.at DESC LIMIT 1`
 

@@ -30,8 +30,8 @@ func (s *Store) AcquireLease(ctx context.Context, name, owner string, lease time
 	return acquired, wrapError("acquire a lease", err)
 }
 
-// lookupDue omits tries that are settled, or whose next lookup is later than the current time $3.
-// Table inquiry has the lookups; a settled try has no again_at.
+// lookupDue omits tries that are settled, or whose next lookup is later than the current time $3. Table
+// inquiry has the lookups. A row without again_at means that its try is settled.
 const lookupDue = `NOT EXISTS (
 		SELECT FROM inquiry
 		WHERE inquiry.namespace = known.namespace AND inquiry.dag_id = known.dag_id AND inquiry.task_id = known.task_id
@@ -78,6 +78,7 @@ func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observa
 
 // unreportedReceiptsSQL selects the unreported tries first, and only then checks whether a
 // receipt is the newest of its try: OFFSET 0 keeps the planner from merging the subquery.
+// unreportedCompactSQL does the same for compact receipts.
 const unreportedReceiptsSQL = `
 	SELECT ` + jsonColumns + `
 	FROM (

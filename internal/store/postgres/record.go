@@ -43,10 +43,11 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 	return results, nil
 }
 
-// errStale means that a task was renamed or deleted since this process cached it, and that
-// nothing was written.
+// errStale means that a task was renamed or deleted since this process cached it, and that the
+// transaction wrote nothing.
 var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile; try again")
 
+// recordChunk records the observations that can be stored. The results of the others have an error.
 func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(obs))
 	var storable []int
@@ -65,6 +66,8 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	return results, nil
 }
 
+// recordStorable records the observations with the indexes storable, and retries those whose task was
+// renamed or deleted.
 func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(storable))
 	remaining := make([]int, len(storable)) // indexes into storable that are not recorded yet
@@ -119,10 +122,11 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare returns the observations with encoded features. It extends schemas that lack features.
-func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable []int) ([]report, error) {
-	reports := make([]report, len(storable))
-	for j, i := range storable {
+// prepare returns the observations with the indexes picked, with encoded features. It extends schemas
+// that lack features.
+func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
+	reports := make([]report, len(picked))
+	for j, i := range picked {
 		reports[j].Observation = inMicroseconds(obs[i])
 	}
 	if err := s.addReceiptFeatures(ctx, reports); err != nil {
@@ -149,15 +153,15 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable 
 	return reports, nil
 }
 
-// encode encodes the features by the schema of k. It returns false if the schema lacks some of
+// encode encodes the features by the schema of task. It returns false if the schema lacks some of
 // them.
-func (r *report) encode(k *cachedTask) bool {
-	if k == nil {
+func (r *report) encode(task *cachedTask) bool {
+	if task == nil {
 		return false
 	}
-	row, ok := k.encode(r.Features)
+	row, ok := task.encode(r.Features)
 	if ok {
-		r.task, r.features = k, row
+		r.task, r.features = task, row
 	}
 	return ok
 }
@@ -171,8 +175,9 @@ func inMicroseconds(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// sampleRank returns a hash of the try, stored in column lot. The tries of lowest rank are a
-// uniform sample. New tries change this sample little, and equal histories have equal samples.
+// sampleRank returns a hash of the try without its task, stored in column lot. The tries of lowest rank
+// are a uniform sample of a task. New tries change this sample little, and equal histories have equal
+// samples.
 func sampleRank(try sizing.TryKey) int32 {
 	h := fnv.New64a()
 	var b [12]byte
@@ -181,8 +186,8 @@ func sampleRank(try sizing.TryKey) int32 {
 	}
 	h.Write(b[:])
 	h.Write([]byte(try.RunID))
-	// In FNV the last characters affect only the low bits. The finaliser of splitmix64 (Steele
-	// et al. 2014) spreads them over all bits.
+	// In FNV the last characters affect only few bits. The finaliser of splitmix64 (Steele et al. 2014)
+	// spreads them over all bits.
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -13,22 +13,22 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// ReplicatedStore is a store with a streaming standby of its database. Lists, histories, savings,
-// experiments and the audit trail come from the standby while it is fresh, and otherwise, or if it
-// fails, from the primary. Everything else comes from the primary: what predictions, training and
-// reports need, and single tasks, policies and receipts.
+// ReplicatedStore is a store with a streaming standby of its database. Lists of tasks and their owners,
+// recent tries, usage series, savings, experiments and the audit trail come from the standby while it is
+// fresh, and otherwise, or if it fails, from the primary. Everything else comes from the primary: what
+// predictions, training and reports need, and single tasks, policies and receipts.
 //
-// After a change that a person makes through this process (SetPolicy, Activate, …), reads stay on the
-// primary until the standby has replayed it. A change through another process, and a report, may be
+// After SetPolicy, Activate and the other changes below through this process, reads stay on the primary
+// until the standby has replayed the change. A change through another process, and a report, may be
 // missing from a list for up to maxReplicaLag.
 type ReplicatedStore struct {
 	*Store  // the primary
 	standby *Store
 
-	lastErr string // of the last check; logged once
+	lastErr string // text of the error of the last check; "" if the standby was fresh
 
 	mu      sync.Mutex
-	isFresh bool
+	isFresh bool          // the standby serves reads
 	writes  int           // changes so far; see invalidate
 	samples []walPosition // of the primary within maxReplicaLag and after the last change, oldest first
 }
@@ -40,8 +40,8 @@ type walPosition struct {
 }
 
 const (
-	maxReplicaLag   = 10 * time.Second // age up to which the standby serves reads
-	replicaInterval = time.Second      // between two checks
+	maxReplicaLag   = 10 * time.Second // lag up to which the standby serves reads
+	replicaInterval = time.Second      // pause between two checks
 )
 
 // OpenReplicated adds a standby to a store. Like Open it does not connect; Check or Watch must be called
@@ -98,7 +98,9 @@ func (r *ReplicatedStore) logChange(err error) {
 // errLagging reports a standby that lags too much.
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
-// Check decides whether the standby serves reads until the next check. It returns an error if not.
+// Check decides whether the standby serves reads until the next check. It returns an error if the standby
+// does not. If this process changes something during the check, Check returns nil, and reads stay on the
+// primary until the next check.
 func (r *ReplicatedStore) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -142,7 +144,8 @@ func (r *ReplicatedStore) invalidate() {
 	r.writes++
 }
 
-// from runs a read on the standby if it is fresh, and on the primary otherwise or if the standby fails.
+// from runs a read on the standby if the standby is fresh. Otherwise, or if that fails, it runs the read on
+// the primary.
 func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	isFresh := r.isFresh

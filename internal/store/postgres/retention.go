@@ -13,7 +13,7 @@ import (
 )
 
 // removeBatch bounds the rows of one transaction, because reports of the same task wait for the
-// transaction, for a few milliseconds.
+// transaction. It takes a few milliseconds.
 const removeBatch = 1000
 
 const oversizedSQL = `
@@ -34,14 +34,14 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 	return keys, wrapError("list oversized tasks", err)
 }
 
-// surplus bounds the rows that History no longer reads: they are older than the newest rows, their
-// peaks are below the highest, and their sample ranks are above the sample. The row lowest stays,
-// because a profile reads it.
+// surplus bounds the rows of a task that History no longer reads: they are older than the newest rows,
+// their peaks are below the highest, and their sample ranks are above those of the sample. The row lowest
+// stays, because a profile reads it.
 type surplus struct {
-	task          int64
+	task          int64     // id
 	newestAt      time.Time // the oldest of the newest rows, with newestSeq
 	newestSeq     int64
-	peak, peakSeq int64 // the lowest of the highest peaks
+	peak, peakSeq int64 // the lowest of the highest peaks in bytes, and the seq of its row
 	sampleRank    int32 // the highest rank of the sample
 	lowest        int64 // seq of the lowest peak of a success; 0 if there is none
 	learned       int64 // LastSeq of the active model
@@ -140,7 +140,7 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	})
 }
 
-// inBatches calls remove until it removes less than a full batch, and removed after each batch.
+// inBatches calls remove until remove returns less than a full batch. It calls removed after each batch.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()

@@ -121,11 +121,11 @@ const runModelsSQL = `
 // RunModels returns the models of a run in the order of SaveRun.
 func (s *Store) RunModels(ctx context.Context, id int64) (models []store.RunModel, err error) {
 	err = s.inTx(ctx, "read models of an experiment", snapshot, func(tx pgx.Tx) error {
-		var stored bool
-		if err := tx.QueryRow(ctx, runStoredSQL, id).Scan(&stored); err != nil {
+		var isStored bool
+		if err := tx.QueryRow(ctx, runStoredSQL, id).Scan(&isStored); err != nil {
 			return err
 		}
-		if !stored {
+		if !isStored {
 			return sizing.Errorf(sizing.NotFound, "no experiment %d is stored", id)
 		}
 		rows, err := tx.Query(ctx, runModelsSQL, id)

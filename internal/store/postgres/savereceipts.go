@@ -41,7 +41,7 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 // changes.
 type receiptFormat struct {
 	mu   sync.Mutex
-	from *time.Time
+	from *time.Time // nil before the first read
 }
 
 const compactFromSQL = `
@@ -69,21 +69,22 @@ func (s *Store) compactStart(ctx context.Context) (time.Time, error) {
 	return start, nil
 }
 
-// saveReceipts returns errStale if a task was renamed or deleted since it was cached. The
-// caller holds s.vocabularies.mu.
+// saveReceipts stores receipts in the compact form if they are not older than from and the form can hold
+// them, and otherwise as JSON. It returns errStale if a task was renamed or deleted since it was cached.
+// The caller holds s.vocabularies.mu.
 func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, from time.Time) error {
-	keys := map[sizing.TaskKey]*vocabulary{}
+	byTask := map[sizing.TaskKey]*vocabulary{}
 	for i := range receipts {
 		if !receipts[i].At.Before(from) {
-			keys[receipts[i].Ask.Try.TaskKey] = nil
+			byTask[receipts[i].Ask.Try.TaskKey] = nil
 		}
 	}
-	if err := s.loadVocabularies(ctx, keys); err != nil {
+	if err := s.loadVocabularies(ctx, byTask); err != nil {
 		return wrapError("save receipts", err)
 	}
 	buffer := bodyBuffers.Get().(*[]byte)
 	defer bodyBuffers.Put(buffer)
-	compact, others := compactAll(receipts, keys, from, buffer)
+	compact, others := compactAll(receipts, byTask, from, buffer)
 	bodyBuffer := bodyBuffers.Get().(*[]byte)
 	defer bodyBuffers.Put(bodyBuffer)
 	bodies, err := encodeBodies(others, bodyBuffer)
@@ -94,7 +95,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 	write := func(copyCompact func(context.Context, pgx.Tx, []compactRow) error, copyJSON func(context.Context, pgx.Tx, []sizing.Receipt, [][]byte) error) error {
 		return s.inTx(ctx, "save receipts", readWrite, func(tx pgx.Tx) error {
 			if len(compact) > 0 {
-				if err := s.checkNames(ctx, tx, keys); err != nil {
+				if err := s.checkNames(ctx, tx, byTask); err != nil {
 					return err
 				}
 				if err := copyCompact(ctx, tx, compact); err != nil {
@@ -120,7 +121,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 		return err
 	}
 	s.rememberRequests(noted)
-	if err := s.addWords(ctx, keys); err != nil {
+	if err := s.addWords(ctx, byTask); err != nil {
 		s.cfg.Log.WarnContext(ctx, "failed to store new words of receipts; receipts take more space until it succeeds", "err", err)
 	}
 	return nil
@@ -129,20 +130,20 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 // compactRow is a receipt with its compact form.
 type compactRow struct {
 	*sizing.Receipt
-	id      uuid.UUID
-	name    int32
+	id      uuid.UUID // the prediction id
+	name    int32     // id of the task in receipt_name
 	content []byte
 }
 
 // compactAll encodes receipts into one buffer, in the order of their ids. It returns the receipts
 // that the compact form cannot hold as others.
-func compactAll(receipts []sizing.Receipt, keys map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
+func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int
 	for _, i := range orderByID(receipts) {
 		r := &receipts[i]
 		id, err := uuid.Parse(r.Allocation.PredictionID)
-		w.words = keys[r.Ask.Try.TaskKey]
+		w.words = byTask[r.Ask.Try.TaskKey]
 		start := len(w.b)
 		// Another notation of a UUID would be read back in the standard notation.
 		if err != nil || id.String() != r.Allocation.PredictionID || r.At.Before(from) || !w.encode(r) {
@@ -167,11 +168,11 @@ const checkNamesSQL = `
 	ORDER BY id -- the same order for all writers prevents deadlocks
 	FOR KEY SHARE`
 
-// checkNames locks the tasks' rows in receipt_name against rename and deletion. It returns
-// errStale if a cached row is no longer stored.
-func (s *Store) checkNames(ctx context.Context, tx pgx.Tx, keys map[sizing.TaskKey]*vocabulary) error {
-	ids := make([]int32, 0, len(keys))
-	for v := range maps.Values(keys) {
+// checkNames locks the tasks' rows in receipt_name against rename and deletion. If a cached row is no
+// longer stored, checkNames clears the cache and returns errStale.
+func (s *Store) checkNames(ctx context.Context, tx pgx.Tx, byTask map[sizing.TaskKey]*vocabulary) error {
+	ids := make([]int32, 0, len(byTask))
+	for v := range maps.Values(byTask) {
 		ids = append(ids, v.id)
 	}
 	slices.Sort(ids)
@@ -183,12 +184,12 @@ func (s *Store) checkNames(ctx context.Context, tx pgx.Tx, keys map[sizing.TaskK
 	var key sizing.TaskKey
 	stored := 0
 	_, err = pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task}, func() error {
-		if v := keys[key]; v != nil && v.id == id {
+		if v := byTask[key]; v != nil && v.id == id {
 			stored++
 		}
 		return nil
 	})
-	if err == nil && stored < len(keys) {
+	if err == nil && stored < len(byTask) {
 		clear(s.vocabularies.byTask)
 		err = errStale
 	}

@@ -38,7 +38,7 @@ func (s *Store) SavingsSums(ctx context.Context, f store.SavingsFilter, by store
 	return sums, wrapError("read savings", err)
 }
 
-// filterArgs returns the SQL parameters that select the tasks of a filter, $1 to $5.
+// filterArgs returns the parameters $1 to $5 of the statements that select the tasks of a filter.
 func filterArgs(f *store.SavingsFilter) []any {
 	var namespaces, prefixes []string
 	for _, scope := range f.Scopes {
@@ -108,7 +108,8 @@ func orZero(v *float64) float64 {
 	return *v
 }
 
-// The sums that are kept per month; the order of the columns is that of the tables.
+// These statements store the sums per month. addMonthsSQL relies on the order of the columns in
+// savings_month.
 const (
 	lockUnsummedSQL = `
 	SELECT tally.task
@@ -133,8 +134,8 @@ const (
 	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
 )
 
-// SumMonths adds up the days before a day of tasks whose kept months are older. Its locks end
-// before it sums other tasks, because reports of a task wait for them.
+// SumMonths adds up the days before a day, for tasks whose stored months end earlier. Reports of a task
+// wait for the locks of a call; therefore the caller limits the tasks of one call.
 func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
 	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)

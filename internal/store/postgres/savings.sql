@@ -1,17 +1,17 @@
 -- Adds up the savings ledger. Amounts are returned in GB·h (GB = 1e9 bytes: 3.6e18 byte µs) and core hours.
 --
--- $1, $2     the scopes: namespaces and dag_id prefixes; an empty text covers all
+-- $1, $2     the scopes: namespaces, and prefixes of dag_id; an empty text covers all
 -- $3 to $5   the namespace, DAG and task; all if empty
 -- $6, $7     the days, a half-open interval; null does not limit
 -- $8         the key: day, dag, task, owner, dag_owner, or empty for one sum
 -- $9         whether there is one sum per key and calendar month; its day is the first of the month
 --
--- The owner of a task is the owner in the newest metadata with an owner. The amounts of tries that are
--- not accounted or not measured are zero.
+-- The owner of a task is the owner in its newest set of metadata that names an owner. The ledger has zero
+-- amounts for tries that are not accounted or not measured.
 --
--- A year of a thousand tasks has 365,000 days. Therefore sums over several days read the kept months in
--- [months_from, months_to), and the days before and after them; see migration 0020. OFFSET 0 keeps the
--- index scan of each task.
+-- A year of a thousand tasks has 365,000 days. Therefore sums over several days read the stored months in
+-- [months_from, months_to), and the days before and after them; see migration 0020. OFFSET 0 makes the
+-- planner scan an index for each task.
 WITH owners AS (
 	SELECT DISTINCT ON (task) task, entries->'owner'->>0 AS owner
 	FROM metadata_set
@@ -33,7 +33,7 @@ selected AS MATERIALIZED (
 			SELECT FROM unnest($1::text[], $2::text[]) AS scope (namespace, prefix)
 			WHERE (scope.namespace = '' OR scope.namespace = task.namespace) AND starts_with(task.dag_id, scope.prefix))
 		AND ($3 = '' OR task.namespace = $3) AND ($4 = '' OR task.dag_id = $4) AND ($5 = '' OR task.task_id = $5)),
-ledger AS ( -- with the columns of selected, because a join with it compares all rows
+ledger AS ( -- has the columns of selected, because a later join with selected would compare all rows
 	SELECT selected.*, m.*
 	FROM selected
 	CROSS JOIN LATERAL (

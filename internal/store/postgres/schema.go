@@ -20,33 +20,33 @@ type cachedTask struct {
 }
 
 func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTask {
-	k := &cachedTask{id: id, key: key, schema: schema, fields: make(map[string][]int, len(schema.Fields))}
+	task := &cachedTask{id: id, key: key, schema: schema, fields: make(map[string][]int, len(schema.Fields))}
 	for i := range schema.Fields {
 		name := schema.Fields[i].Name
-		k.fields[name] = append(k.fields[name], i)
+		task.fields[name] = append(task.fields[name], i)
 	}
-	return k
+	return task
 }
 
-// encode encodes f by the task's schema. ok is false if the schema must be extended first. The
-// row of nil features is nil, which means unknown.
-func (k *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
+// encode encodes f by the task's schema. ok is false if the schema must be extended first. For nil
+// features the row is nil, which means unknown.
+func (task *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
 	}
-	row = k.schema.Row(f, make([]float64, 0, len(k.schema.Fields)))
+	row = task.schema.Row(f, make([]float64, 0, len(task.schema.Fields)))
 	for name, v := range f {
 		if v.Kind == sizing.Missing {
 			continue
 		}
 		hasField := false
-		for _, i := range k.fields[name] {
-			hasField = hasField || k.schema.Fields[i].CanStore(v)
-			if row[i] == sizing.Unseen && k.schema.Fields[i].CanAddCategory(v) {
+		for _, i := range task.fields[name] {
+			hasField = hasField || task.schema.Fields[i].CanStore(v)
+			if row[i] == sizing.Unseen && task.schema.Fields[i].CanAddCategory(v) {
 				return nil, false
 			}
 		}
-		if !hasField && len(k.schema.Fields) < sizing.MaxFields {
+		if !hasField && len(task.schema.Fields) < sizing.MaxFields {
 			return nil, false
 		}
 	}
@@ -66,15 +66,15 @@ func (c *schemaCache) get(key sizing.TaskKey) *cachedTask {
 	return c.tasks[key]
 }
 
-// put stores k unless the cache has a newer version.
-func (c *schemaCache) put(k *cachedTask) {
+// put stores task unless the cache has the same or a newer schema of the task.
+func (c *schemaCache) put(task *cachedTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tasks == nil {
 		c.tasks = map[sizing.TaskKey]*cachedTask{}
 	}
-	if old := c.tasks[k.key]; old == nil || old.id != k.id || old.schema.Version < k.schema.Version {
-		c.tasks[k.key] = k
+	if old := c.tasks[task.key]; old == nil || old.id != task.id || old.schema.Version < task.schema.Version {
+		c.tasks[task.key] = task
 	}
 }
 
@@ -141,7 +141,8 @@ const createTaskSQL = `
 	counted AS (INSERT INTO tally (task) SELECT id FROM new)
 	INSERT INTO lease (task) SELECT id FROM new`
 
-// lockOrCreateTask locks the row of a task until the transaction ends.
+// lockOrCreateTask locks the row of a task until the transaction ends. It creates the task if it is
+// unknown.
 func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, schema sizing.Schema, err error) {
 	lock := func() error {
 		return tx.QueryRow(ctx, lockTaskSQL, key.Namespace, key.DAG, key.Task).Scan(&id, &schema)

@@ -15,7 +15,7 @@ const insertSeriesSQL = `
 	VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT DO NOTHING`
 
-// insertSeries stores the series of tries without a stored series. It does not make the task due,
+// insertSeries stores the usage series of tries without a stored series. It does not make the tasks due,
 // because training does not read series.
 func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxVocabularies bounds the cached vocabularies, which take a few kilobytes each.
+// maxVocabularies bounds the cached vocabularies, which usually take a few kilobytes each.
 const maxVocabularies = 4_000
 
 // vocabularies caches the vocabularies of tasks. A vocabulary may lack words that another replica
@@ -19,11 +19,11 @@ type vocabularies struct {
 	byTask map[sizing.TaskKey]*vocabulary
 }
 
-// get sets the values of keys to the cached vocabularies, and returns the tasks that are not
+// get sets the values of byTask to the cached vocabularies, and returns the tasks that are not
 // cached. The caller holds c.mu.
-func (c *vocabularies) get(keys map[sizing.TaskKey]*vocabulary) (missing []*sizing.TaskKey) {
-	for key := range keys {
-		if keys[key] = c.byTask[key]; keys[key] == nil {
+func (c *vocabularies) get(byTask map[sizing.TaskKey]*vocabulary) (missing []*sizing.TaskKey) {
+	for key := range byTask {
+		if byTask[key] = c.byTask[key]; byTask[key] == nil {
 			missing = append(missing, &key)
 		}
 	}
@@ -31,11 +31,11 @@ func (c *vocabularies) get(keys map[sizing.TaskKey]*vocabulary) (missing []*sizi
 }
 
 // put caches vocabularies. It drops all others if there are too many. The caller holds c.mu.
-func (c *vocabularies) put(keys map[sizing.TaskKey]*vocabulary) {
-	if c.byTask == nil || len(c.byTask)+len(keys) > maxVocabularies {
-		c.byTask = make(map[sizing.TaskKey]*vocabulary, len(keys))
+func (c *vocabularies) put(byTask map[sizing.TaskKey]*vocabulary) {
+	if c.byTask == nil || len(c.byTask)+len(byTask) > maxVocabularies {
+		c.byTask = make(map[sizing.TaskKey]*vocabulary, len(byTask))
 	}
-	for key, v := range keys {
+	for key, v := range byTask {
 		c.byTask[key] = v
 	}
 }
@@ -57,10 +57,10 @@ const vocabulariesSQL = `
 	FROM receipt_name
 	JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (namespace, dag_id, task_id) USING (namespace, dag_id, task_id)`
 
-// loadVocabularies sets the values of keys to the vocabularies of the tasks, and creates missing
+// loadVocabularies sets the values of byTask to the vocabularies of the tasks, and creates missing
 // ones. The caller holds s.vocabularies.mu.
-func (s *Store) loadVocabularies(ctx context.Context, keys map[sizing.TaskKey]*vocabulary) error {
-	missing := s.vocabularies.get(keys)
+func (s *Store) loadVocabularies(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
+	missing := s.vocabularies.get(byTask)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -80,19 +80,19 @@ func (s *Store) loadVocabularies(ctx context.Context, keys map[sizing.TaskKey]*v
 	var key sizing.TaskKey
 	var words []string
 	_, err = pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task, &words}, func() error {
-		keys[key] = newVocabulary(id, words)
+		byTask[key] = newVocabulary(id, words)
 		words = nil
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, v := range keys {
+	for _, v := range byTask {
 		if v == nil {
 			return errStale // the task was deleted after createNamesSQL
 		}
 	}
-	s.vocabularies.put(keys)
+	s.vocabularies.put(byTask)
 	return nil
 }
 
@@ -102,11 +102,11 @@ const addWordsSQL = `
 	ORDER BY 1, 2
 	ON CONFLICT (name, position) DO NOTHING`
 
-// addWords stores the texts that receipts have repeated as words. If another replica added words
-// to a vocabulary at the same time, or its task was deleted, addWords drops the vocabulary from
-// the cache. The caller holds s.vocabularies.mu.
-func (s *Store) addWords(ctx context.Context, keys map[sizing.TaskKey]*vocabulary) error {
-	for key, v := range keys {
+// addWords stores the wanted texts of vocabularies as words. If another replica added words to a
+// vocabulary at the same time, or its task was deleted, addWords drops the vocabulary from the cache. The
+// caller holds s.vocabularies.mu.
+func (s *Store) addWords(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
+	for key, v := range byTask {
 		if len(v.wanted) == 0 {
 			continue
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// write commits reports and returns a result for each. A single statement, in its own
-// transaction, inserts the first report of each try. Writers of a task wait for each other, and a
-// single statement holds the locks for no network round trip. If a try was already stored, a
-// second transaction compares its report with the stored one; if this transaction fails, only the
-// results of repeated reports have an error. write returns errStale if a task was renamed or
-// deleted. After an error nothing is written.
+// write commits reports and returns a result for each. Usually a single statement, in its own
+// transaction, inserts all of them: because writers of a task wait for each other, no locks are held
+// during a network round trip. A second transaction then compares the reports whose tries were already
+// stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
+// plan or a context, one transaction writes all reports. write returns errStale if a task was renamed
+// or deleted. After an error nothing is written.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
@@ -48,7 +48,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	return recorded, nil
 }
 
-// writeAny writes new and repeated reports in one transaction, with their series and contexts.
+// writeAny writes new and repeated reports in one transaction, with their series, plans and contexts.
 func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
@@ -97,9 +97,9 @@ func splitByTry(reports []report) (first, repeated []int) {
 	return first, repeated
 }
 
-// plausibleTime is the range of times that an observation may have, as in
-// sizing.Observation.Warnings. Retention and lists sort by that time: a wrong year would make
-// a report expire at once, or be the newest forever. insert_observations.sql repeats the range.
+// plausibleTime is the range of times that column at may have, as in sizing.Observation.Warnings.
+// Retention and lists use that column: with a wrong year a report would expire at once, or be the
+// newest forever. insert_observations.sql repeats the range.
 const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'`
 
 //go:embed insert_observations.sql
@@ -116,10 +116,10 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// insert writes and counts the reports with the indexes first. It skips reports whose try is
+// insert writes and counts the reports with the indexes in first. It skips reports whose try is
 // already stored and returns their indexes. It locks the tasks of the reports until the
 // transaction ends, against other writers, rename and deletion. It returns errStale and writes
-// nothing if a task was renamed or deleted before.
+// nothing if a task was renamed or deleted since it was cached.
 func (s *Store) insert(ctx context.Context, db querier, reports []report, first []int, recorded []sizing.RecordResult) (known []int, err error) {
 	inserts := make([]*report, len(first))
 	for i, n := range first {
@@ -133,15 +133,15 @@ func (s *Store) insert(ctx context.Context, db querier, reports []report, first 
 	}
 	var n int
 	var seq int64
-	var current bool
-	_, err = pgx.ForEachRow(rows, []any{&n, &seq, &current}, func() error {
+	var areUnchanged bool
+	_, err = pgx.ForEachRow(rows, []any{&n, &seq, &areUnchanged}, func() error {
 		recorded[first[n]].Seq = seq
 		if seq == 0 {
 			known = append(known, first[n])
 		}
 		return nil
 	})
-	if err == nil && !current {
+	if err == nil && !areUnchanged {
 		err = errStale
 	}
 	return known, err
@@ -216,14 +216,15 @@ type tallyDelta struct {
 	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// countAmended makes the tasks of amended reports due, and corrects the counts after replacements.
+// countAmended makes the tasks of amended reports due, and corrects the counts after replacements of
+// provisional kills.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
 		if recorded[i].Amended {
 			d := deltas[reports[i].task.id]
 			d.urgent = d.urgent || reports[i].Outcome.OOM()
-			if recorded[i].Replaced { // insert counted the new row
+			if recorded[i].Replaced { // insert counted the new row; the deleted row was an OOM kill
 				d.observations--
 				if !sizing.IsReproduction(reports[i].Try.RunID) {
 					d.kills--
@@ -235,7 +236,7 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 	return s.updateTally(ctx, tx, deltas)
 }
 
-// updateTally applies deltas by task id, and makes each of the tasks due.
+// updateTally adds the deltas, by task id, to the tallies, and makes each of the tasks due.
 func (s *Store) updateTally(ctx context.Context, tx pgx.Tx, deltas map[int64]tallyDelta) error {
 	if len(deltas) == 0 {
 		return nil

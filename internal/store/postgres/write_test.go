@@ -17,9 +17,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// These tests cover repeated reports, which a second transaction compares with the stored ones.
+// These tests cover reports that fail or repeat others, and tasks that are renamed or deleted meanwhile.
 
-// reported returns the report of the first try of a run.
+// reported returns the report of the first try of a run of a task.
 func reported(task, runID string) sizing.Observation {
 	o := run(1)
 	o.Try.Task, o.Try.RunID = task, runID
@@ -50,6 +50,7 @@ func (do afterInsert) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trac
 	}
 }
 
+// inserts is the key of a context value: whether the statement inserts observations.
 type inserts struct{}
 
 // Another replica renames the task after the statement that inserts new reports, and before the

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// fields lists the fields of an observation. Each has a function that makes it unknown and a
-// function that changes it to a contradicting value.
+// fields lists fields of an observation that may be unknown. Each has a function that makes it unknown and
+// a function that changes it to a contradicting value.
 var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 	"memory_max_bytes": {
 		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
@@ -141,7 +141,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		return o
 	}
 
-	t.Run("a provisional kill is amended by its report, once", func(t *testing.T) {
+	t.Run("the report of a provisional kill amends it once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "repeated lift request")

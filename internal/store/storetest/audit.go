@@ -109,7 +109,7 @@ func testPromises(t *testing.T, open func(*testing.T) store.Store) {
 	for v := range 3 {
 		publish(t, st, m, v)
 	}
-	from := time.Now().Add(time.Hour) // after the activations below, however long they take
+	from := time.Now().Add(time.Hour) // later than the activations below
 	newReceipt := func(id, run string, number, version int, promised float64, at time.Time) sizing.Receipt {
 		r := receipt(id, sizing.TryKey{TaskKey: m.Task, RunID: run, MapIndex: sizing.NoMap, Number: number}, promised, at)
 		if version > 0 {
@@ -117,15 +117,15 @@ func testPromises(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		return r
 	}
-	third := newReceipt("mapped", "a", 1, 3, 0.5, from.Add(3*time.Second))
-	third.Ask.Try.MapIndex = 2
+	mappedReceipt := newReceipt("mapped", "a", 1, 3, 0.5, from.Add(3*time.Second))
+	mappedReceipt.Ask.Try.MapIndex = 2
 	unpromised := newReceipt("unpromised", "f", 1, 1, 0, from)
 	unpromised.Allocation.Risk.Promised = nil
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 		newReceipt("early", "a", 1, 1, 0.125, from.Add(-3*time.Hour)),
 		newReceipt("second", "a", 1, 2, 0.25, from), // the newest receipt before the end is used
 		newReceipt("b", "b", 1, 1, 0.0625, from.Add(time.Second)),
-		third,
+		mappedReceipt,
 		newReceipt("later try", "c", 2, 1, 0.5, from),
 		newReceipt("unversioned", "d", 1, 0, 0.5, from),
 		newReceipt("not ended", "e", 1, 1, 0.5, from),

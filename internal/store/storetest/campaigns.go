@@ -180,7 +180,8 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// testReproductions compares a task before and after reports of a reproduced kill and success.
+// testReproductions compares what the store returns for a task before and after reports of a reproduced
+// kill and success.
 func testReproductions(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("reproduced")

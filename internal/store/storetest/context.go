@@ -25,6 +25,7 @@ func contextOf(t *testing.T, st store.Store, namespace string, perTask, limit in
 	return byRun
 }
 
+// withContext returns o with metadata, mean usage and placement.
 func withContext(o sizing.Observation, owner string) sizing.Observation {
 	load := 0.25
 	o.Metadata = sizing.Metadata{"owner": {owner}, "tags": {"a", "b"}}

@@ -16,6 +16,7 @@ import (
 // waitTimeout bounds every wait. It is far longer than any debounce or lease of the tests.
 const waitTimeout, pollInterval = 30 * time.Second, 10 * time.Millisecond
 
+// requireNoneDue checks that no task can be claimed.
 func requireNoneDue(t *testing.T, st store.Store) {
 	t.Helper()
 	c, err := st.Claim(t.Context(), "none", time.Hour)
@@ -23,6 +24,7 @@ func requireNoneDue(t *testing.T, st store.Store) {
 	require.Empty(t, c.Task)
 }
 
+// claim claims a task that is due now.
 func claim(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	t.Helper()
 	c, err := st.Claim(t.Context(), "me", time.Hour)
@@ -213,7 +215,7 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return true
 		}
-		// work does the same as a trainer: it claims a task, reads its history and finishes.
+		// work does what a trainer does: it claims a task, reads its history and finishes the claim.
 		work := func(ctx context.Context, owner string) error {
 			c, err := st.Claim(ctx, owner, time.Hour)
 			if err != nil {

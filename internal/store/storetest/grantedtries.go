@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// testGrantedTries tests the queries by which a restarted replica restores open tries.
+// testGrantedTries tests the queries by which a restarted replica restores its in-memory state: granted
+// tries, scheduling failures and tasks without a model.
 func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 

@@ -39,8 +39,8 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 	testLimitedHistory(t, st)
 }
 
-// testLimitedHistory reads a history of 1,000 runs with a limit of 100 rows. Peaks rise to 500
-// MiB and fall again. One old run was killed at 2 GiB, and another had a peak of 1 GiB.
+// testLimitedHistory reads a history of 1,000 runs with a limit of 100 rows. Peaks rise to 500 MiB and
+// fall again. One old run was killed with an allocation of 2 GiB, and another had a peak of 1 GiB.
 func testLimitedHistory(t *testing.T, st store.Store) {
 	key, limits := task("limited"), store.HistoryLimits{Total: 100, Recent: 40, High: 10}
 	obs := runs(key, 1000)
@@ -82,11 +82,11 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 	})
 
 	t.Run("weights sum to the total and preserve the mean", func(t *testing.T) {
-		var sum, sumOfN float64
+		var sum, sumOfN float64 // of the weights; of the weighted feature n
 		for _, row := range h.Rows {
 			require.GreaterOrEqual(t, row.Weight, 1.0)
 			sum += row.Weight
-			if row.RunID != obs[7].Try.RunID { // without features
+			if row.RunID != obs[7].Try.RunID { // the kill has no features
 				sumOfN += row.Weight * row.Features[0]
 			}
 		}
@@ -172,10 +172,10 @@ func testSince(t *testing.T, open func(*testing.T) store.Store) {
 				}
 				return nil
 			}
-			for seq, last := int64(0), false; len(ids) < 100_000; { // far more rows than exist
-				last = writing.Load() == 0
+			for seq, haveEnded := int64(0), false; len(ids) < 100_000; { // far more rows than exist
+				haveEnded = writing.Load() == 0
 				h, err := st.Since(ctx, key, seq, 1000)
-				if err != nil || last && len(h.Rows) == 0 {
+				if err != nil || haveEnded && len(h.Rows) == 0 {
 					return err
 				}
 				ids, seq = append(ids, runIDs(h)...), h.LastSeq

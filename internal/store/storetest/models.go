@@ -139,7 +139,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("old versions are deleted except the active one", func(t *testing.T) {
+	t.Run("a publication deletes old versions, also the version that was active", func(t *testing.T) {
 		m := model(t, st, "prune")
 		for v := range store.KeepVersions + 2 {
 			publish(t, st, m, v)
@@ -153,7 +153,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 			require.Nil(t, v.Blob)
 			require.Equal(t, m.Evaluation, v.Evaluation)
 		}
-		// 3 is the oldest. It is deleted after the next publication.
+		// Version 3 is the oldest. The next publication deletes it.
 		require.NoError(t, st.Activate(t.Context(), m.Task, 3))
 		require.NoError(t, st.Unpin(t.Context(), m.Task))
 		require.Equal(t, store.KeepVersions+3, publish(t, st, m, 3))

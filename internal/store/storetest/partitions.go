@@ -20,7 +20,7 @@ var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 // idAt returns the nth prediction id of a time.
 func idAt(at time.Time, n int) string { return fmt.Sprintf("%s-7000-8000-%012x", store.FirstID(at), n) }
 
-// saveReceipts stores n receipts of one task at a time.
+// saveReceipts stores n receipts of one task, all with the same time.
 func saveReceipts(t *testing.T, st store.Store, key sizing.TaskKey, at time.Time, n int) {
 	t.Helper()
 	receipts := make([]sizing.Receipt, n)
@@ -58,7 +58,7 @@ func requireStored(t *testing.T, st store.Store, want bool, id string) {
 }
 
 func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
-	const many = 1500 // more than one batch
+	const many = 1500 // receipts: more than one batch of removed rows
 	key := task("weeks")
 	second := time.Second
 

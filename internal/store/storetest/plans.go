@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// detailed returns a series with a step of 15 s whose values survive the rounding of the store.
+// detailed returns a series with a step of 15 s whose values the rounding of the store does not change.
 func detailed(points int) *sizing.Series {
 	s := &sizing.Series{Step: 15 * time.Second}
 	for i := range points {
@@ -105,7 +105,7 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 	require.Equal(t, []sizing.TaskKey{key}, tasks)
 }
 
-// testMeanLimits: the ledger counts the limits of an executed plan over time.
+// testMeanLimits reports a try with an executed plan, whose limits the ledger counts over time.
 func testMeanLimits(t *testing.T, st store.Store) {
 	key, inForce := task("means"), 3000.0
 	o := runs(key, 1)[0]

@@ -34,7 +34,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 	}
 
 	t.Run("a receipt is read back bit for bit", func(t *testing.T) {
-		third, denormal, lifts := 1.0/3, math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
+		third, denormal, aboveOne := 1.0/3, math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
 		want := receipt("whole", sizing.TryKey{TaskKey: task("whole"), RunID: "r", MapIndex: 3, Number: 2}, third, noon.Add(time.Microsecond))
 		want.Ask.Features = sizing.Features{"a": sizing.NumberValue(denormal), "b": sizing.TextValue("<ü & \"☃\">"), "c": sizing.TextValue("2020-01-03"), "d": sizing.BoolValue(false), "e": {}, "f": sizing.TextValue("2.5 GB")}
 		want.Ask.Requested, want.Ask.MaxMemory = sizing.Resources{Memory: sizing.MaxBytes, CPU: 0.1}, 1
@@ -42,7 +42,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		a.CPU, a.Duration = 0.1, &sizing.Duration{Median: time.Nanosecond, P95: time.Hour}
 		a.Bins = &sizing.BinChoice{Upper: []sizing.Bytes{1, sizing.MaxBytes}, Probabilities: []float64{third, 1 - third}, Chosen: 1}
 		a.Ladder, a.Source, a.Mode, a.Reason = []sizing.Bytes{1, 2}, sizing.FromModel, sizing.Shadow, "because"
-		a.Risk.Target, a.Shadow = lifts, &sizing.Grant{Request: 1, Limit: 2}
+		a.Risk.Target, a.Shadow = aboveOne, &sizing.Grant{Request: 1, Limit: 2}
 		a.Model = &sizing.ModelRef{Version: 17, Family: "f", Observations: 1460, TrainedAt: noon}
 		a.Guard = sizing.Guard{Version: math.MaxInt64, Params: []float64{third, math.Inf(1), math.Inf(-1), denormal, math.Copysign(0, -1)}}
 		save(t, want)
@@ -204,18 +204,18 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// testPromisedAtLaunch tests which of several receipts of a try is used: before the launch, after
-// the end, or named by the report.
+// testPromisedAtLaunch tests which of several receipts of a try gives its promise. Some receipts are
+// written before the launch, some after the end, and some are named by the report.
 func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	type promise struct {
-		at       int // minutes
+		at       int // minutes after noon
 		promised float64
 	}
 	noPromise := math.NaN()
 	for name, c := range map[string]struct {
 		receipts []promise
-		ended    int // minutes; 0: unknown, so that the time of the report is used
+		ended    int // minutes after noon; 0: unknown, so that the time of the report is used
 		named    int // 1, 2, …: the receipt that the report names; 0: none
 		want     float64
 	}{
@@ -269,7 +269,7 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// testRecentTasks tests the list from which a started replica takes the models to decode first.
+// testRecentTasks tests the list of tasks whose models a replica decodes first after its start.
 func testRecentTasks(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	at := noon

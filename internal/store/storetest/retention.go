@@ -17,7 +17,7 @@ import (
 var smallLimits = store.HistoryLimits{Total: 60, Recent: 20, High: 10}
 
 func testRetention(t *testing.T, open func(*testing.T) store.Store) {
-	t.Run("History and Task are the same after a removal, also later", func(t *testing.T) {
+	t.Run("History and Task return the same as without a removal, also after later reports", func(t *testing.T) {
 		intact, pruned := open(t), open(t)
 		const seed = 7
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -161,8 +161,8 @@ func removeObservations(t *testing.T, st store.Store, key sizing.TaskKey, before
 	return n
 }
 
-// profileWithoutQuantiles returns a profile without quantiles, because their sample is not
-// complete with smallLimits.
+// profileWithoutQuantiles returns a profile without its memory quantiles, whose sample loses rows with
+// smallLimits.
 func profileWithoutQuantiles(t *testing.T, st store.Store, key sizing.TaskKey) sizing.Profile {
 	t.Helper()
 	p := profile(t, st, key)

@@ -23,8 +23,8 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
 	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
-	t.Run("kills without a duration have no known amount", func(t *testing.T) { testUnknownKilled(t, open(t)) })
-	t.Run("kept months", func(t *testing.T) { testSumMonths(t, open(t)) })
+	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
+	t.Run("months", func(t *testing.T) { testSumMonths(t, open(t)) })
 	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
 }
 
@@ -146,8 +146,9 @@ func withUnknownFields(rng *rand.Rand, o sizing.Observation) sizing.Observation 
 // step the ledger must equal a recount.
 func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 	keys := []sizing.TaskKey{task("a"), task("b")}
-	stored, pending := recount{}, map[sizing.TryKey]sizing.Observation{} // the reports in pending are complete, those in stored may lack fields
-	for _, key := range keys {                                           // before the tasks exist
+	// The reports in stored may lack fields; those in pending are complete and may amend them.
+	stored, pending := recount{}, map[sizing.TryKey]sizing.Observation{}
+	for _, key := range keys { // before the tasks exist
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{{
 			At: noon, Ask: sizing.Ask{Try: firstTry(key, "first"), Requested: sizing.Resources{Memory: 350e9}},
 			Allocation: sizing.Allocation{PredictionID: key.Task, Task: key},
@@ -182,7 +183,7 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 				delete(pending, try)
 			}
 		}
-		if rng.IntN(3) == 0 { // a removed report cannot be amended
+		if rng.IntN(3) == 0 { // retention may remove reports, which cannot be amended afterwards
 			pending = map[sizing.TryKey]sizing.Observation{}
 			for _, key := range keys {
 				publishAll(t, st, key)
@@ -230,20 +231,20 @@ func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizin
 	return to
 }
 
-// testUnknownKilled reports kills without a duration and successes, and the reverse.
-func testUnknownKilled(t *testing.T, st store.Store) {
-	ended := func(o sizing.Observation, after time.Duration) sizing.Observation {
-		o.Allocated.Memory, o.Duration = 2*sizing.GiB, after
+// testUnknownAmounts reports a success and a kill without a duration, and then the reverse.
+func testUnknownAmounts(t *testing.T, st store.Store) {
+	lasting := func(o sizing.Observation, duration time.Duration) sizing.Observation {
+		o.Allocated.Memory, o.Duration = 2*sizing.GiB, duration
 		return o
 	}
 	key := task("untimed_kills")
-	recordNew(t, st, ended(success(firstTry(key, "0"), sizing.GiB, 0), time.Hour), ended(kill(firstTry(key, "1"), 0), 0))
+	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), time.Hour), lasting(kill(firstTry(key, "1"), 0), 0))
 	sum := savings(t, st, store.ByTask)[0]
 	require.Nil(t, sum.Killed, "no kill has a duration")
 	require.NotNil(t, sum.Granted)
 
 	key = task("untimed_successes")
-	recordNew(t, st, ended(success(firstTry(key, "0"), sizing.GiB, 0), 0), ended(kill(firstTry(key, "1"), 0), time.Hour))
+	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), 0), lasting(kill(firstTry(key, "1"), 0), time.Hour))
 	sum = savings(t, st, store.ByTask)[1]
 	require.NotNil(t, sum.Killed)
 	require.Nil(t, sum.Granted, "no success has a duration")
@@ -304,15 +305,15 @@ func sumMonths(t *testing.T, st store.Store, before time.Time) {
 	}
 }
 
-// testSumMonths compares sums of kept months with sums of days, for windows of all kinds, and after
-// late reports.
+// testSumMonths compares sums that read stored months with sums of days, for windows of all kinds, and
+// after late reports.
 func testSumMonths(t *testing.T, st store.Store) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	keys := []sizing.TaskKey{task("a"), task("b"), {Namespace: "red", DAG: "d", Task: "c"}}
 	day := func(n int) time.Time { return time.Date(2026, 1, 10+n, 0, 0, 0, 0, time.UTC) }
-	report := func(run, day0, days int) {
+	report := func(run, firstDay, days int) {
 		o := withUnknownFields(rng, randomReport(rng, keys[run%3], run))
-		o.EndedAt = day(day0 + rng.IntN(days)).Add(time.Hour)
+		o.EndedAt = day(firstDay + rng.IntN(days)).Add(time.Hour)
 		recordNew(t, st, o)
 	}
 	all := func() (sums [][]store.SavingsSum) {
@@ -346,7 +347,7 @@ func testSumMonths(t *testing.T, st store.Store) {
 	}
 	tasks, err := st.SumMonths(t.Context(), day(200), 10)
 	require.NoError(t, err)
-	require.Zero(t, tasks, "all months are kept")
+	require.Zero(t, tasks, "all months are stored")
 
 	for run := 150; run < 160; run++ {
 		report(run, 40, 10)

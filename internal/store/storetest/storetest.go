@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of package store: it tests every rule of the
-// contract against a real implementation. It knows the contract and nothing of SQL.
+// Package storetest is the conformance suite of package store: it tests the rules of the contract with
+// an implementation. It knows the contract and nothing of SQL.
 package storetest
 
 import (
@@ -102,7 +102,7 @@ func success(try sizing.TryKey, peak sizing.Bytes, n float64) sizing.Observation
 		Features: sizing.Features{"n": sizing.NumberValue(n)}}
 }
 
-// kill returns an OOM kill at an allocation, at noon.
+// kill returns an OOM kill with an allocation, at noon.
 func kill(try sizing.TryKey, allocated sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.OOMKilled, EndedAt: noon, Allocated: sizing.Resources{Memory: allocated}}
 }
@@ -117,7 +117,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// record calls Record, which must succeed. Single observations may fail.
+// record calls Record, which must return no error. The results of single observations may have errors.
 func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
@@ -126,7 +126,7 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 	return recorded
 }
 
-// The statuses of a recorded observation.
+// The statuses of a recorded observation, which statusOf returns.
 const created, duplicate, amended = "new", "duplicate", "amended"
 
 // statusOf returns the text of r.Err, or else one of the statuses.
@@ -157,7 +157,7 @@ func history(t *testing.T, st store.Store, task sizing.TaskKey) sizing.History {
 	return h
 }
 
-// features returns the stored features of a task with one run.
+// features returns the stored features of the only try of a task.
 func features(t *testing.T, st store.Store, task sizing.TaskKey) sizing.Features {
 	t.Helper()
 	h := history(t, st, task)
@@ -182,7 +182,7 @@ func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	require.False(t, r.Duplicate || r.Amended)
 }
 
-// inParallel runs do in n goroutines and waits for them.
+// inParallel runs do in n goroutines, whose numbers are 0 to n - 1, and waits for them. All must succeed.
 func inParallel(t *testing.T, n int, do func(ctx context.Context, worker int) error) {
 	t.Helper()
 	var wg sync.WaitGroup

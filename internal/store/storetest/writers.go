@@ -22,7 +22,7 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 		t.Run("equal reports in "+name+" batches are recorded once", func(t *testing.T) {
 			a, b := task("once a "+name), task("once b "+name)
 			obs := append(runs(a, 300), runs(b, 300)...)
-			var fresh, repeated atomic.Int64
+			var added, repeated atomic.Int64
 			inParallel(t, 8, func(ctx context.Context, worker int) error {
 				shuffled := slices.Clone(obs)
 				rng := rand.New(rand.NewPCG(1, uint64(worker)))
@@ -39,13 +39,13 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 						case r.Duplicate:
 							repeated.Add(1)
 						case !r.Amended:
-							fresh.Add(1)
+							added.Add(1)
 						}
 					}
 				}
 				return nil
 			})
-			require.EqualValues(t, 600, fresh.Load())
+			require.EqualValues(t, 600, added.Load())
 			require.EqualValues(t, 7*600, repeated.Load())
 			require.Equal(t, 300, history(t, st, a).Total)
 			require.Len(t, history(t, st, b).Rows, 300)

@@ -17,13 +17,15 @@ import (
 
 // Without statistics on a new table the planner chooses any index with matching columns. The
 // statements must still use the index of tries, and not read all receipts of the task.
-func TestPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
+func TestQueryPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
 	for form, compactFrom := range map[string]string{"JSON": "infinity", "compact": "-infinity"} {
-		t.Run(form, func(t *testing.T) { testPlans(t, compactFrom) })
+		t.Run(form, func(t *testing.T) { testQueryPlans(t, compactFrom) })
 	}
 }
 
-func testPlans(t *testing.T, compactFrom string) {
+// testQueryPlans stores receipts, in the compact form from the time compactFrom on, and counts the receipts
+// that statements read.
+func testQueryPlans(t *testing.T, compactFrom string) {
 	const receipts, tries = 16_000, 60
 	dsn := pgtest.Migrated(t)
 	st, err := Open(t.Context(), dsn, Config{})
@@ -42,7 +44,7 @@ func testPlans(t *testing.T, compactFrom string) {
 	_, err = st.Record(t.Context(), reported)
 	require.NoError(t, err)
 
-	lookedUp := pointers(saved[:tries])
+	wanted := pointers(saved[:tries])
 	var id int64
 	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
 	soon := time.Now().Add(time.Hour)
@@ -56,12 +58,12 @@ func testPlans(t *testing.T, compactFrom string) {
 			{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
 			{"the receipt of a try", receiptOfTrySQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1}, 2},
 			{"features from receipts", receiptFeaturesSQL, []any{
-				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
-				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
-				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
-				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
-				column(lookedUp, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
-				column(lookedUp, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
+				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
+				column(wanted, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
+				column(wanted, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
 			}, 4 * tries},
 			{"compact unreported receipts", unreportedCompactSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
 			{"unreported receipts", unreportedReceiptsSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
@@ -84,8 +86,8 @@ func receiptNumber(i int) sizing.Receipt {
 		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
 }
 
-// receiptsRead returns the number of receipts that a statement reads, including filtered ones.
-// It runs the statement in the transaction mode of History.
+// receiptsRead returns the number of receipts that a statement reads, including those that a filter
+// removes. It runs the statement in the transaction mode of History.
 func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) {
 	t.Helper()
 	require.NoError(t, st.inTx(t.Context(), "explain", snapshot, func(tx pgx.Tx) error {
