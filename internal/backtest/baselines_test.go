@@ -63,7 +63,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		x    float64
 		want float64 // GB
 	}{
-		"static has no prediction":                   {trained(static{}, peaks(3)...), 0, 0},
+		"static without a request has no prediction": {trained(static{}, peaks(3)...), 0, 0},
 		"max is the largest so far":                  {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
 		"max without a row has no prediction":        {&largest{scale: 1}, 0, 0},
 		"krr adds 15 %":                              {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
@@ -83,13 +83,13 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		"lr uses the largest below two rows":         {trained(&regression{}, peaks(3)...), 4, 3},
 		"lr uses the largest for a value below 0":    {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
 		"ponder without a row has no prediction":     {&ponder{}, 3, 0},
-		"ponder in a cold start uses a larger input": {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
-		"ponder in a cold start needs a larger one":  {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
+		"ponder in a cold start below the largest x": {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
+		"ponder in a cold start at the largest x":    {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
 		"ponder without a correlation uses the max":  {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
 		"ponder follows the line":                    {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
 		"ponder extrapolates beyond the largest x":   {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
 		"ponder stays above the smallest peak":       {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
-		"greedy in a cold start grants 1 GB":         {trained(&greedy{}, same(9, 3)...), 0, 1},
+		"greedy in a cold start allocates 1 GB":      {trained(&greedy{}, same(9, 3)...), 0, 1},
 		"cost-aware has a cold start of eight rows":  {trained(costAware(), same(7, 2)...), 0, 2.2},
 		"cost-aware wastes nothing on equal peaks":   {trained(costAware(), same(10, 2)...), 0, 2},
 		"capped has a cold start of eight rows":      {trained(capped(), same(7, 2)...), 0, 2.3},
@@ -115,9 +115,9 @@ func TestPonderStaysWithinTheRequest(t *testing.T) {
 	assert.Equal(t, 2e9, r.allocate(&q))
 }
 
-// Each of the three values of x has two peaks that differ by 2. At x = 0 they are 1 and 3, and
-// then 5 and 10 higher. Under-estimates weigh 1 and over-estimates 0.02, so the value v of the
-// line at x = 0 solves 3 − v = 0.02 (v − 1).
+// Each of the three values of x has two peaks that differ by 2: 1 and 3 at x = 0, 6 and 8 at x = 0.5,
+// 11 and 13 at x = 1. Under-estimates weigh 1 and over-estimates 0.02, so the value v of the line at
+// x = 0 solves 3 − v = 0.02 (v − 1).
 func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	r := &ponder{}
 	for range 3 {
@@ -129,8 +129,8 @@ func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	assert.InDelta(t, 3.02/1.02, r.fitted.at(0)/gb, 1e-9)
 	assert.InDelta(t, 10+3.02/1.02, r.fitted.at(1)/gb, 1e-9)
 
-	// Around x = 0 the three groups of six weigh 1, ½ and 0, and every residual is
-	// 1 from the mean: Σw = 9, Σw² = 7.5.
+	// Around x = 0 the three groups of six weigh 1, ½ and 0, and every residual differs by 1 from the
+	// mean of the residuals: Σw = 9, Σw² = 7.5.
 	assert.InDelta(t, math.Sqrt(9/(9-7.5/9)), r.deviation(0)/gb, 1e-9)
 }
 

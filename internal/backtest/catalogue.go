@@ -49,8 +49,9 @@ func catalogue() []namedPolicy {
 	}
 }
 
-// onDemand lists the policies that a replay of all policies leaves out: they take as long as
-// loadaware's own policy, and differ from it only for tasks without history.
+// onDemand lists the policies that a replay of all policies leaves out, because they are slow. They
+// show the worth of cohorts: own-history is loadaware's own policy without them, and usage-profiles
+// sizes tasks without history by usage profiles alone.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{"own-history", func(c Config) Policy {

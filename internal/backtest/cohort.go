@@ -14,9 +14,9 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	return p.cohorts[namespace]
 }
 
-// sizeByCohort sizes a task without history by the cohort of its namespace, within bounds. It
-// keeps the static request if the cohort has no answer, or if a run of the task was killed at the
-// answered amount or above.
+// sizeByCohort replaces the answer sized for a task without a known peak by the answer of the cohort
+// of its namespace, within bounds. The static request remains if the cohort has no answer, or if a run
+// of the task was killed at the answer of the cohort or above it.
 func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, known *taskmodel.Model, sized *taskmodel.Answer) {
 	if p.noCohorts || known.LargestPeak() > 0 {
 		return

@@ -29,25 +29,25 @@ func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	assert.EqualValues(t, 64e9, p.Predict(question("new", "2")).Limit, "after the kill, a run gets the static request")
 }
 
-// A larger request than any known one is cut to the share of it that other tasks use, and a kill
-// brings it back.
+// A first run that requests more than any known task gets the share of its request that other tasks
+// use of theirs. After a kill it gets the whole request.
 func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
-	ask := func(task, run string, requested sizing.Bytes) Question {
+	questionOf := func(task, run string, requested sizing.Bytes) Question {
 		try := sizing.TryKey{TaskKey: sizing.TaskKey{DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 		return Question{Try: try, StartedAt: time.Unix(0, 0), Static: requested, Cap: 512e9}
 	}
 	for i := range 30 {
-		q := ask(fmt.Sprint("task", i), "run", 6e9)
+		q := questionOf(fmt.Sprint("task", i), "run", 6e9)
 		require.NoError(t, p.Learn(Outcome{Question: q, Allocated: 6e9, Peak: 0.3e9 + sizing.Bytes(i)*1e7, Duration: time.Minute}))
 	}
-	first := p.Predict(ask("new", "1", 400e9))
+	first := p.Predict(questionOf("new", "1", 400e9))
 	require.NotNil(t, first.Promised)
 	require.Less(t, first.Limit, sizing.Bytes(200e9))
-	require.Greater(t, first.Limit, sizing.Bytes(40e9), "more than the largest known share")
-	killed := ask("new", "1", 400e9)
+	require.Greater(t, first.Limit, sizing.Bytes(40e9), "more than the largest known share of a request, a tenth")
+	killed := questionOf("new", "1", 400e9)
 	require.NoError(t, p.Learn(Outcome{Question: killed, Killed: true, Allocated: first.Limit, Duration: time.Minute}))
 	killed.Above, killed.Try.Number = first.Limit, 2
 	assert.EqualValues(t, 400e9, p.Predict(killed).Limit, "the retry gets the static request")
-	assert.EqualValues(t, 400e9, p.Predict(ask("new", "2", 400e9)).Limit)
+	assert.EqualValues(t, 400e9, p.Predict(questionOf("new", "2", 400e9)).Limit)
 }

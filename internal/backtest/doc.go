@@ -8,5 +8,5 @@
 // The types prevent look-ahead: a Question has no peak, and a policy receives an
 // Outcome only after the replay has accounted for its Answer.
 //
-// The package depends on sizing, source/file and taskmodel, but not on servers or stores.
+// The package depends on the models and on source/file, but not on servers or stores.
 package backtest

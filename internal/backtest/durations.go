@@ -28,7 +28,7 @@ type DurationReport struct {
 	} `json:"outliers"` // runs of more than three times the predicted median
 	Point []PointError        `json:"point_errors"` // by predictor
 	KS    []DistanceRow       `json:"distances"`    // by number of runs
-	Short []RunTimesByHistory `json:"short_tasks"`  // first runs of tasks, and later runs
+	Short []RunTimesByHistory `json:"short_tasks"`  // of the first runs of tasks, and of later runs
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.
@@ -47,7 +47,7 @@ type PointError struct {
 }
 
 // learnShapesEvery is the factor by which the number of rows grows until the replay learns the
-// shapes again. The service learns them at intervals.
+// shapes again. The service learns the shapes at intervals of time.
 const learnShapesEvery = 1.25
 
 // firstShapes is the number of rows at which the replay learns the first shapes.
@@ -59,8 +59,8 @@ type durationReplay struct {
 	policy     *loadawarePolicy
 	shapes     *shape.Set
 	report     *DurationReport
-	means      map[sizing.TaskKey]*runningMean
-	errors     [2][]float64 // relative errors of loadaware and of the running mean, where both predict
+	means      map[sizing.TaskKey]*runningMean // of the run time in seconds
+	errors     [2][]float64                    // relative errors of loadaware and of the running mean, where loadaware predicts
 	checks     checkpoints
 	byHistory  historyReplay
 	nextShapes int // row at which the replay learns the shapes next
@@ -190,7 +190,7 @@ func pointError(name string, errors []float64) PointError {
 	return e
 }
 
-// runningMean is the mean run time of a task.
+// runningMean is the mean of the values added so far.
 type runningMean struct {
 	sum float64
 	n   int
@@ -198,4 +198,5 @@ type runningMean struct {
 
 func (m *runningMean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
 
+// value returns the mean, and 0 without values.
 func (m *runningMean) value() float64 { return m.sum / float64(max(1, m.n)) }

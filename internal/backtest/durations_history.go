@@ -14,10 +14,10 @@ import (
 // RunTimesByHistory rates the predicted run times of all runs of one kind, beside a running mean. Both
 // predict the same rows.
 type RunTimesByHistory struct {
-	Kind  string       `json:"kind"`
-	Rows  int          `json:"rows"`
-	P95   Share        `json:"p95_covered"`
-	P99   Share        `json:"p99_covered"`
+	Kind  string       `json:"kind"`         // description of the runs and of their running mean
+	Rows  int          `json:"rows"`         // rows with a prediction
+	P95   Share        `json:"p95_covered"`  // rows within the predicted 95 % quantile
+	P99   Share        `json:"p99_covered"`  // rows within the predicted 99 % quantile
 	Point []PointError `json:"point_errors"` // of loadaware and of the running mean
 }
 
@@ -31,27 +31,27 @@ const (
 // historyReplay rates first runs apart from later ones. It predicts from the other tasks of the
 // namespace while a task has few runs or its own model predicts no duration.
 type historyReplay struct {
-	similarBy []string // names of metadata
-	learners  map[string]*cohort.RunTimeLearner
-	similar   map[string]*runningMean // by the values of similarBy
-	all       runningMean
-	logs      map[sizing.TaskKey]*runningMean // of the log seconds
+	similarBy []string                          // names of metadata
+	learners  map[string]*cohort.RunTimeLearner // by namespace
+	similar   map[string]*runningMean           // by namespace and the values of similarBy
+	all       runningMean                       // of all rows
+	logs      map[sizing.TaskKey]*runningMean   // of the log seconds
 	kinds     [kindCount]RunTimesByHistory
 	errors    [kindCount][2][]float64 // of loadaware and of the running mean
 }
 
 func newHistoryReplay(similarBy []string) historyReplay {
 	s := historyReplay{similarBy: similarBy, learners: map[string]*cohort.RunTimeLearner{}, similar: map[string]*runningMean{}, logs: map[sizing.TaskKey]*runningMean{}}
-	names := strings.Join(similarBy, ", ")
-	if names == "" {
-		names = "all tasks"
+	similar := "all tasks"
+	if len(similarBy) > 0 {
+		similar = "the same " + strings.Join(similarBy, ", ")
 	}
-	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, beside the mean of the earlier runs of the same "+names, "recurring tasks, beside their own running mean"
+	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, beside the mean of the earlier runs of "+similar, "recurring tasks, beside their own running mean"
 	return s
 }
 
 // add rates the prediction of one row, if there is one, and learns the row. known is the prediction
-// of the task's own model, and mean the running mean of the task.
+// of the task's own model, or nil. mean is the running mean of the task.
 func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)

@@ -23,7 +23,7 @@ type extremeRow struct {
 	gap     time.Duration // since the start of the previous row
 }
 
-// extremeTrace returns a trace of one task with the rows, in the same way as Read.
+// extremeTrace returns a trace of one task with the rows and with the cap that Read would set.
 func extremeTrace(rows []extremeRow) *Trace {
 	t := &Trace{Name: "extreme", Cap: minCap}
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

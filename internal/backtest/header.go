@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// featureOrder returns the feature columns of a CSV header in file order, and
-// nothing for JSON Lines. fields maps columns as in file.Layout. It reads the first line only.
+// featureOrder returns the feature columns of a CSV header in file order, and nothing for JSON
+// Lines. whole is the file, of which only the first line is read. fields maps columns as in
+// file.Layout.
 func featureOrder(whole []byte, fields map[string]string) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {

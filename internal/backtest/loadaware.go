@@ -73,7 +73,7 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 	settings := p.settings(q.Try.TaskKey)
 	question := question(&q, l, &settings)
 	if !p.noCohorts && q.Above > 0 && q.Above < question.Requested.Memory && l.model.LargestPeak() == 0 && p.cohortOf(q.Try.Namespace).Model().CanSize(factsOf(&q)) {
-		question.Requested.Memory = 0 // the first try was sized without it
+		question.Requested.Memory = 0 // the cohort sized the first try, so the lift may stay below the static request
 	}
 	sized := l.model.Size(question)
 	coldStart := sized.Source != sizing.FromModel
@@ -148,8 +148,8 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	}
 }
 
-// updatePool replaces the contribution before of the task to the pool of its DAG by the current
-// one. The other models of the DAG load the new pool at their next prediction.
+// updatePool replaces before, the earlier contribution of the task to the pool of its DAG, by the
+// current contribution. The other models of the DAG load the new pool at their next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)

@@ -7,7 +7,7 @@ import (
 )
 
 // Policy sizes tries. A single goroutine calls Predict and then Learn for each try. The state of
-// one task does not depend on other tasks, except for pools and cohorts.
+// one task does not depend on other tasks, except for what a DAG or a namespace shares.
 type Policy interface {
 	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
@@ -26,7 +26,7 @@ type Question struct {
 	X         float64          // the first numeric feature of the trace; 0 without one
 	Requested sizing.Resources // from the trace; zero where the trace has none
 	Static    sizing.Bytes     // the static request, or the default if the trace has none
-	Cap       sizing.Bytes     // the largest peak of the trace, or 128 GB if that is more
+	Cap       sizing.Bytes     // slightly above the largest peak of the trace, and at least 128 GB
 	Above     sizing.Bytes     // after a kill: the allocation of the killed try; else 0
 }
 
@@ -44,7 +44,7 @@ type Answer struct {
 	Limit     sizing.Bytes
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
 	ColdStart bool         // the policy has too few runs of the task for its own rule
-	CPU       sizing.Cores // zero: no answer
+	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 
 // Outcome is the result of a try. Peak is the measured peak of a success and 0 for a
@@ -52,12 +52,12 @@ type Answer struct {
 type Outcome struct {
 	Question
 	Killed     bool
-	Allocated  sizing.Bytes
+	Allocated  sizing.Bytes // memory limit
 	Peak       sizing.Bytes
-	CPUMax     sizing.Cores
-	Usage      sizing.MeanUsage
-	Duration   time.Duration
-	ReportedAt time.Time // ascending over the outcomes that one policy receives
+	CPUMax     sizing.Cores     // of a success; 0: not measured
+	Usage      sizing.MeanUsage // of a success
+	Duration   time.Duration    // until the end or the kill
+	ReportedAt time.Time        // ascending over the outcomes that one policy receives
 }
 
 // end returns the time when the try ended.

@@ -15,9 +15,9 @@ const (
 )
 
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
-// Requirements for Scientific Workflows". It fits a line through the upper part of the
-// points if x, the first numeric feature, predicts the peak, and uses the largest peak otherwise, each with a safety
-// margin. It never exceeds the request.
+// Requirements for Scientific Workflows". If x, the first numeric feature, predicts the peak, it
+// fits a line through the upper part of the points, and otherwise it uses the largest peak. Both
+// get a safety margin. The allocation never exceeds the request.
 type ponder struct {
 	points          []point
 	line            line          // for Pearson's r, and as the first guess of fit
@@ -69,8 +69,8 @@ func (r *ponder) unbounded(x float64) float64 {
 }
 
 // fit minimises Σ w·(y − line)² by iterative reweighting until no point changes sides;
-// w is 1 above the line and ponderOver below it. It starts from the previous fit, so
-// one more point rarely needs more than two passes.
+// w is 1 above the line and ponderOver below it. The iteration starts from the previous fit, so one
+// more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {
 		return
@@ -91,29 +91,29 @@ func (r *ponder) fit() {
 // reweighted returns the weighted least-squares line for the weights of the current fit.
 // The sums are centred on the means to avoid cancellation at 10¹¹ bytes.
 func (r *ponder) reweighted() asymmetricFit {
-	var n, dx, dy, xx, xy float64
+	var weights, dx, dy, xx, xy float64
 	for _, p := range r.points {
 		w := ponderOver
 		if p.y > r.fitted.at(p.x) {
 			w = 1
 		}
 		x, y := p.x-r.line.meanX, p.y-r.line.meanY
-		n += w
+		weights += w
 		dx += w * x
 		dy += w * y
 		xx += w * x * x
 		xy += w * x * y
 	}
 	slope := 0.0
-	if squares := xx - dx*dx/n; squares > 0 {
-		slope = (xy - dx*dy/n) / squares
+	if squares := xx - dx*dx/weights; squares > 0 {
+		slope = (xy - dx*dy/weights) / squares
 	}
-	return asymmetricFit{r.line.meanY + dy/n - slope*(r.line.meanX+dx/n), slope}
+	return asymmetricFit{r.line.meanY + dy/weights - slope*(r.line.meanX+dx/weights), slope}
 }
 
-// deviation returns the weighted standard deviation of the residuals around x. The
-// farthest point weighs 0. With fewer than ten points, every weight is up to 0.01 larger. These
-// are reliability weights, so the divisor is Σw − Σw²/Σw.
+// deviation returns the weighted standard deviation of the residuals around x. The weight falls
+// linearly from 1 at x to 0 at the farthest point. With fewer than ten points, every weight is up to
+// 0.01 larger. These are reliability weights, so the divisor is Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
 	farthest := 0.0
 	for _, p := range r.points {

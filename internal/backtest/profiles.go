@@ -6,9 +6,9 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history by its usage profiles alone: the peaks of each profile,
-// mixed by the probability that the facts of the task give it. A cohort predicts the peak itself;
-// this rule shows what is lost by the way over the profiles.
+// profileMixture sizes a task without history by usage profiles alone. It mixes the peaks of the
+// profiles by the probability of each profile given the facts of the task. A cohort predicts the peak
+// directly; the difference shows what a prediction through profiles loses.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run
@@ -17,7 +17,7 @@ type profileMixture struct {
 	fittedAt int // rows at the last fit
 }
 
-// mixtureGrowth is the growth of the number of rows between two fits, as of a cohort.
+// mixtureGrowth is the factor by which the number of rows grows between two fits, as in a cohort.
 const mixtureGrowth = 1 + cohort.RefitGrowth
 
 func (m *profileMixture) allocate(q *Question) float64 {
@@ -43,7 +43,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 	m.fittedAt = len(m.rows)
 	if m.set == nil || m.set.NeedsRefit(m.runs) != "" {
-		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // else the set before stays
+		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // else the previous set stays
 			m.set = set
 		}
 	}

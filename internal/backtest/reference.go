@@ -16,12 +16,12 @@ const (
 	referencePeriod = 20  // number of rows between two choices
 )
 
-// reference is the rule of a reference policy. Its figures depend on the rows at which it
-// chooses: a shift by a few rows changed them by 1.4 points on a task of 29,191 rows.
+// reference is the rule of a reference policy. Its figures depend on the rows at which it chooses: on
+// a task of 29,191 rows, a shift by a few rows changed them by 1.4 percentage points.
 type reference struct {
-	margins func(*window) []float64 // candidates for the margin
-	cold    float64                 // margin on the largest peak in the cold start
-	eager   int                     // number of rows up to which it chooses at every row; then once per period
+	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
+	cold    float64                 // factor on the largest peak in the cold start
+	eager   int                     // number of rows up to which it chooses at every row; then every referencePeriod rows
 	largest float64                 // largest peak
 	rows    int                     // number of rows
 	models  [3]model
@@ -109,14 +109,14 @@ type model struct {
 	current, fitted line                    // over all rows; over the rows until the last choice
 }
 
-// maxLogPeak bounds an extrapolation: e^40 bytes is more than any memory. The lower bound
-// is one byte, so every ratio of a peak to a prediction is finite.
+// maxLogPeak bounds an extrapolation: e^40 bytes is more than any memory.
 const maxLogPeak = 40
 
 func (m *model) learn(x, peak float64) { m.current.add(m.shape(x), math.Log(peak)) }
 
-// predict returns 1 to e^maxLogPeak bytes. If inputs near the float64 limit overflow the
-// sums of the line, it returns the geometric mean of the peaks.
+// predict returns 1 to e^maxLogPeak bytes, so every ratio of a peak to a prediction is finite. If
+// inputs near the float64 limit overflow the sums of the line, predict returns the geometric mean of
+// the peaks.
 func (m *model) predict(x float64) float64 {
 	at := m.fitted.at(m.shape(x))
 	if math.IsNaN(at) {
@@ -129,34 +129,34 @@ func (m *model) predict(x float64) float64 {
 // ratio is at most c.
 type window struct {
 	rows       []replayedRow // by ratio
-	byAge      []replayedRow // oldest first
+	byArrival  []replayedRow // oldest first
 	tailWeight []float64     // tailWeight[i]: Σ weight of rows[i:]
 }
 
 type replayedRow struct {
-	ratio  float64 // peak / prediction
-	weight float64 // prediction · seconds
-	age    int     // number in order of arrival
+	ratio   float64 // peak / prediction
+	weight  float64 // prediction · seconds
+	arrival int     // number in order of arrival
 }
 
 func (w *window) add(predicted, peak, seconds float64) {
 	next := replayedRow{ratio: peak / predicted, weight: predicted * seconds}
-	if n := len(w.byAge); n > 0 {
-		next.age = w.byAge[n-1].age + 1
+	if n := len(w.byArrival); n > 0 {
+		next.arrival = w.byArrival[n-1].arrival + 1
 	}
-	if len(w.byAge) == referenceWindow {
-		at, _ := slices.BinarySearchFunc(w.rows, w.byAge[0], byRatio)
+	if len(w.byArrival) == referenceWindow {
+		at, _ := slices.BinarySearchFunc(w.rows, w.byArrival[0], byRatio)
 		w.rows = slices.Delete(w.rows, at, at+1)
-		w.byAge = w.byAge[1:]
+		w.byArrival = w.byArrival[1:]
 	}
-	w.byAge = append(w.byAge, next)
+	w.byArrival = append(w.byArrival, next)
 	at, _ := slices.BinarySearchFunc(w.rows, next, byRatio)
 	w.rows = slices.Insert(w.rows, at, next)
 	w.tailWeight = nil
 }
 
 func byRatio(a, b replayedRow) int {
-	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.age, b.age))
+	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.arrival, b.arrival))
 }
 
 func (w *window) quantile(share float64) float64 {

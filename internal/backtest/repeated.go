@@ -8,7 +8,7 @@ import (
 )
 
 // tries collects one row per try. As in the service, a repeated row fills in unknown fields of the
-// first row. A row that contradicts the first row is ignored.
+// first row, and a row that contradicts the first row is ignored.
 type tries struct {
 	rows         []sizing.Observation
 	index        map[sizing.TryKey]int // index of a try in rows

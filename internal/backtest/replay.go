@@ -170,9 +170,9 @@ func (r *replay) finish() error {
 	return p.finish()
 }
 
-// row replays row i. It calls Predict until an allocation is sufficient, and reports the outcome
-// of every try. The policy learns kills at once, even with delayed feedback, because the next
-// lift depends on them.
+// row replays row i. It calls Predict until an allocation is sufficient or the policy gives up, and
+// reports the outcome of every try. The policy learns kills at once, even with delayed feedback,
+// because the next lift depends on them.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	sums := r.costs.newRow(q.Try.TaskKey)

@@ -78,10 +78,10 @@ func (w *recordingPolicy) Learn(o Outcome) error {
 }
 
 func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) (*recordingPolicy, Result) {
-	w, l := &recordingPolicy{limit: limit}, newPolicyCosts()
-	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: w, costs: l}
+	policy, costs := &recordingPolicy{limit: limit}, newPolicyCosts()
+	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: policy, costs: costs}
 	require.NoError(t, r.run(context.Background()))
-	return w, l.result("recordingPolicy")
+	return policy, costs.result("recordingPolicy")
 }
 
 // overlapping holds run a, which takes 100 s, and run b, which takes 20 s at the same time. c
@@ -93,11 +93,11 @@ const overlapping = header +
 	"d,t,d,2020-01-01T00:01:40Z,1,,1e9,,,\n"
 
 func TestPoliciesPredictBeforeTheyLearn(t *testing.T) {
-	now, _ := replayRecorded(t, overlapping, false, 2e9)
-	assert.Equal(t, []string{"predict a", "learn a", "predict b", "learn b", "predict c", "learn c", "predict d", "learn d"}, now.notes)
+	immediate, _ := replayRecorded(t, overlapping, false, 2e9)
+	assert.Equal(t, []string{"predict a", "learn a", "predict b", "learn b", "predict c", "learn c", "predict d", "learn d"}, immediate.notes)
 
-	later, _ := replayRecorded(t, overlapping, true, 2e9)
-	assert.Equal(t, []string{"predict a", "predict b", "learn b", "predict c", "learn a", "predict d"}, later.notes,
+	delayed, _ := replayRecorded(t, overlapping, true, 2e9)
+	assert.Equal(t, []string{"predict a", "predict b", "learn b", "predict c", "learn a", "predict d"}, delayed.notes,
 		"outcomes arrive in order of end time, never while the try runs")
 
 	killed, _ := replayRecorded(t, overlapping[:strings.Index(overlapping, "d,t,b")], true, 5e8)
@@ -117,7 +117,7 @@ func TestRiskComparesPromisesWithKills(t *testing.T) {
 func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 	stuck := newBaseline(func(int) rule { return static{} })
 	trace := readTrace(t, overlapping)
-	trace.Cap = 5e8 // below the peaks: doubling cannot end
+	trace.Cap = 5e8 // below the peaks, so no lift is sufficient
 	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, costs: newPolicyCosts()}
 	r.cfg.DefaultRequest = 4e8
 	require.ErrorContains(t, r.run(context.Background()), "row 1: policy answered 500000000 bytes after a kill at 500000000 bytes")
@@ -130,7 +130,7 @@ func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
 	all := &taskCosts{totals: totals{used: 149}}
 	assert.Equal(t, 2., worstHeavy([]*taskCosts{heavy, light, short}, all).Killed)
 	assert.Nil(t, worstHeavy([]*taskCosts{light, short}, all))
-	assert.InDelta(t, 50, worstHeavy([]*taskCosts{light}, all).Killed, 1e-9, "a single task is the heaviest")
+	assert.InDelta(t, 50, worstHeavy([]*taskCosts{light}, all).Killed, 1e-9, "the only task is always heavy")
 }
 
 func TestTracesAreSortedByStart(t *testing.T) {

@@ -11,7 +11,7 @@ type Report struct {
 	Trace    string   `json:"trace"`
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
 	Rows     int      `json:"rows"`
-	LeftOut  int      `json:"left_out"` // tries without a measured peak or duration
+	LeftOut  int      `json:"left_out"` // tries that are not a success with a measured peak and duration
 	Repeated int      `json:"repeated"` // rows that repeat the try of an earlier row; a try counts once
 	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
@@ -97,7 +97,7 @@ func (a *taskCosts) figures() Figures {
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
 // A task is heavy if it has at least the share heavyShare of the use and at least heavyRows rows,
-// because fewer rows cannot show a share of 1 %. The only task of a trace is always heavy.
+// because fewer rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100

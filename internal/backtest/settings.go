@@ -47,9 +47,10 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 // Rows returns the number of rows.
 func (t *Trace) Rows() int { return len(t.rows) }
 
-// RunSettings replays a trace for loadaware's own policy, once for each of settings. Replays that
-// run in lockstep share the fits on equal rows. Almost all rows are equal, because settings change
-// grants, and models learn peaks.
+// RunSettings replays a trace for loadaware's own policy, once for each of settings, which return the
+// settings of a task. The results have the order of settings. Replays that run in lockstep share the
+// fits on equal rows. Almost all rows are equal, because settings change grants, and models learn
+// peaks.
 func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(sizing.TaskKey) sizing.Policy) ([]Result, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,9 +63,9 @@ func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(siz
 	for batch := range slices.Chunk(settings, lockstepReplays) {
 		cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, cachedFits)
 		replays := make([]*replay, len(batch))
-		for i, of := range batch {
+		for i, settingsOf := range batch {
 			policy := newLoadawarePolicy(cfg)
-			policy.settings = func(task sizing.TaskKey) sizing.Policy { return of(task).WithDefaults() }
+			policy.settings = func(task sizing.TaskKey) sizing.Policy { return settingsOf(task).WithDefaults() }
 			replays[i] = &replay{trace: t, cfg: cfg, policy: policy, costs: newPolicyCosts()}
 		}
 		if err := runInLockstep(ctx, t, replays); err != nil {
@@ -79,7 +80,7 @@ func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(siz
 
 const (
 	lockstepReplays = 4   // number of replays in lockstep; each of them holds a history and models of all tasks
-	cachedFits      = 128 // more than the fits of progressEvery rows, by which one replay may be ahead
+	cachedFits      = 128 // enough for the fits of progressEvery rows, the largest lead of one replay over another
 )
 
 // runInLockstep advances all replays by the same rows before it continues with the next rows.
@@ -106,8 +107,8 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 	return err
 }
 
-// question returns the question to the model of a task: the question of the replay within the
-// settings of the task.
+// question converts a question of the replay to a question to the model of the task, with the bounds
+// of the settings of the task.
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,

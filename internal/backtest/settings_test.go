@@ -67,14 +67,14 @@ func TestSettingsChangeTheReplay(t *testing.T) {
 	assert.Zero(t, run(sizing.Policy{Floor: 100 * sizing.GiB}).Kills)
 	assert.Positive(t, run(sizing.Policy{Cap: 16 * sizing.GiB}).GaveUp)
 	none := 0
-	assert.Zero(t, run(sizing.Policy{MaxLifts: &none, RiskTarget: 0.2}).Attempts-trace.Rows())
+	assert.Zero(t, run(sizing.Policy{MaxLifts: &none, RiskTarget: 0.2}).Attempts-trace.Rows(), "without lifts each row has one attempt")
 	assert.Less(t, run(sizing.Policy{Mode: sizing.Off}).Utilisation, usual.Utilisation)
 	assert.Equal(t, *usual.Risk, *run(sizing.Policy{RiskTarget: sizing.DefaultRiskTarget}).Risk)
 	assert.Less(t, run(sizing.Policy{RiskTarget: 0.0005}).Risk.Promised, usual.Risk.Promised)
 }
 
-// A what-if over the stored history gives the figures of a backtest of the same rows with the
-// same settings.
+// RunSettings on a stored history gives the figures of a backtest of the same rows with the same
+// settings.
 func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
 	trace := forecastTrace(t)
 	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)

@@ -6,8 +6,8 @@ type static struct{}
 func (static) allocate(q *Question) float64 { return float64(q.Static) }
 func (static) learn(*Outcome)               {}
 
-// largest allocates the largest peak so far times scale. Robusta KRR recommends a scale of
-// 1.15: the maximum plus 15 %.
+// largest allocates the largest peak so far times scale. Robusta KRR recommends the largest peak
+// plus 15 %, a scale of 1.15.
 type largest struct {
 	scale float64
 	peak  float64
@@ -18,7 +18,7 @@ func (r *largest) learn(o *Outcome)           { r.peak = max(r.peak, float64(o.P
 
 // percentile allocates a percentile of the peaks so far.
 type percentile struct {
-	share float64
+	share float64 // 0.95: the 95th percentile
 	peaks sortedValues
 }
 

@@ -19,12 +19,12 @@ const minCap sizing.Bytes = 128e9
 // ordered by their start.
 type Trace struct {
 	Name    string
-	LeftOut int // tries without a measured peak or duration
+	LeftOut int // tries that are not a success with a measured peak and duration
 
 	Repeated     int // rows that repeat the try of an earlier row
 	Contradicted int // repeated rows that contradict the earlier one and are ignored
 
-	Cap  sizing.Bytes // the largest peak, or 128 GB if that is more
+	Cap  sizing.Bytes // slightly above the largest peak, and at least minCap
 	rows []row
 }
 
@@ -153,7 +153,8 @@ func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	return q
 }
 
-// outcome returns the result of a try of row i with the given allocation.
+// outcome returns the result of a try of row i with the given allocation. timeToFailure is the share
+// of the duration after which a kill happens.
 func (t *Trace) outcome(i int, q Question, allocated sizing.Bytes, timeToFailure float64) Outcome {
 	r := &t.rows[i]
 	o := Outcome{Question: q, Allocated: allocated, Killed: allocated < r.MemoryMax, Duration: r.Duration, ReportedAt: r.StartedAt}

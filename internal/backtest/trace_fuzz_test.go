@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzRead checks that every accepted trace can be replayed: its rows are sorted, have
-// a peak and a duration, and fit the node.
+// FuzzRead checks that every accepted trace can be replayed: its rows are sorted by start and have a
+// peak of at most the cap.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(twoRows))
 	f.Add([]byte(header))

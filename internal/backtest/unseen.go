@@ -8,7 +8,8 @@ import (
 )
 
 // unseen sizes tasks without history by one rule per namespace, and other tasks by their largest
-// peak. The figures of first runs show how much better a cohort is than simpler rules.
+// peak. The figures of first runs, compared with those of loadaware, show how much better a cohort is
+// than simpler rules.
 type unseen struct {
 	*baseline // of tasks with history
 	newRule   func() rule
@@ -53,7 +54,8 @@ const (
 )
 
 // nearest allocates twice the largest peak of the most similar task. The similarity is the Jaccard
-// index of the facts: metadata, categories and name of the DAG. On a tie the newest task counts.
+// index of the facts: metadata, categories and name of the DAG. On a tie the task whose first success
+// is newest counts.
 type nearest struct {
 	tasks []*neighbour // by first success, oldest first
 	byKey map[sizing.TaskKey]*neighbour

@@ -7,7 +7,7 @@ import (
 
 // These are the parameters of the memory estimator of the Kubernetes vertical pod
 // autoscaler: the p90 of an exponential histogram with a half-life of one day, a safety
-// margin of 15 % and a minimum recommendation.
+// margin of 15 % and a minimum recommendation. Amounts are in bytes.
 const (
 	vpaFirstBucket = 10e6
 	vpaGrowth      = 1.05
@@ -30,17 +30,17 @@ func (r *vpa) learn(o *Outcome) {
 	if r.origin.IsZero() {
 		r.origin = end
 	}
-	age := end.Sub(r.origin).Hours() / vpaHalfLife.Hours()
-	if age > 500 { // 2^500 is far from both ends of the range of float64
-		r.scale(math.Exp2(-age))
-		r.origin, age = end, 0
+	halfLives := end.Sub(r.origin).Hours() / vpaHalfLife.Hours()
+	if halfLives > 500 { // 2^500 is far from both ends of the range of float64
+		r.scale(math.Exp2(-halfLives))
+		r.origin, halfLives = end, 0
 	}
 	at := vpaBucket(float64(o.Peak))
 	for len(r.weights) <= at {
 		r.weights = append(r.weights, 0)
 	}
-	r.weights[at] += math.Exp2(age)
-	r.total += math.Exp2(age)
+	r.weights[at] += math.Exp2(halfLives)
+	r.total += math.Exp2(halfLives)
 }
 
 // scale multiplies all weights.

@@ -19,11 +19,11 @@ import (
 // workers, a training runs within the replay.
 type workers struct {
 	*semaphore.Weighted
-	n     int
+	n     int         // number of workers
 	start func() bool // waits for a free worker; false if the replays were cancelled
 }
 
-// newWorkers returns n workers for replays with a context.
+// newWorkers returns n workers for replays that the context cancels.
 func newWorkers(ctx context.Context, n int) *workers {
 	free := semaphore.NewWeighted(int64(n))
 	return &workers{free, n, func() bool { return free.Acquire(ctx, 1) == nil }}
@@ -68,7 +68,7 @@ const yieldInterval = 50 * time.Millisecond
 
 // training is the training of one task.
 type training struct {
-	ended      chan struct{}
+	ended      chan struct{}    // closed when the training has ended
 	challenger *taskmodel.Model // nil: the challenger lost its evaluation
 	err        error
 }

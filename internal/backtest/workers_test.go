@@ -40,12 +40,12 @@ func replayOwn(t *testing.T, trace *Trace, cfg Config, run func(*replay) error) 
 
 func TestWorkersDoNotChangeAReplay(t *testing.T) {
 	trace := pricingTrace(t, 450)
-	within := func(r *replay) error { return r.run(t.Context()) } // trainings end within Learn
-	want := replayOwn(t, trace, Config{}, within)
+	run := func(r *replay) error { return r.run(t.Context()) }
+	want := replayOwn(t, trace, Config{}, run) // without workers: each training ends within Learn
 	require.Equal(t, trace.Rows()+1, bytes.Count([]byte(want), []byte("\n")))
 	for _, n := range []int{1, 3} {
 		cfg := Config{workers: newWorkers(t.Context(), n)}
-		assert.Equalf(t, want, replayOwn(t, trace, cfg, within), "%d workers", n)
+		assert.Equalf(t, want, replayOwn(t, trace, cfg, run), "%d workers", n)
 		assert.True(t, cfg.workers.TryAcquire(int64(n)), "all workers are free")
 	}
 }

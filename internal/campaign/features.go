@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxFeatures limits the features of one run, as for the Airflow provider.
+// maxFeatures limits the features of one run, as the Airflow provider does.
 const maxFeatures = 100
 
 // executionDate is the feature of the execution date.

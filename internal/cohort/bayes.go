@@ -8,8 +8,8 @@ import (
 
 // The bounds and the smoothing of a naive Bayes score.
 const (
-	maxBayesValues = 4000 // values with most tasks
-	pseudoCount    = 0.5
+	maxBayesValues = 4000 // largest number of values; those of most tasks count
+	pseudoCount    = 0.5  // weight of the prior, in tasks
 )
 
 // bayes scores the classes of a task by its categories, as naive Bayes does. Each task has weight 1.
@@ -19,8 +19,8 @@ type bayes struct {
 	Values  map[uint64][]float32 // tasks by hash of name and value, and class
 }
 
-// newBayes returns a score without statistics for the values that most tasks have. Names and values
-// come from callers, so the memory is bounded.
+// newBayes returns an empty score that will count the values of most tasks. Names and values come from
+// callers, so the number of values is bounded.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {
@@ -51,8 +51,9 @@ func (b *bayes) learn(t *labelledTask) {
 	}
 }
 
-// scores appends the score of every class: the log of its share among the tasks, plus for each known
-// value the log of its share among the tasks with the value over its share among all.
+// scores appends the score of every class to dst. The score is the log of the share of the class among
+// the tasks, plus for each known value the log of a ratio: the share of the class among the tasks with
+// the value, divided by its share among all tasks.
 func (b *bayes) scores(f *Facts, dst []float64) []float64 {
 	from, all := len(dst), float32(0)
 	for _, n := range b.Prior {

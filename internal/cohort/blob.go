@@ -24,16 +24,16 @@ type blob struct {
 	Values     map[uint64]statistic
 	Trees      []byte
 	Errors     []weightedError
-	Largest    float64
+	Largest    float64 // Model.LargestPeak
 	Exceeded   float64
-	Highest    sizing.Bytes
+	Highest    sizing.Bytes // Model.LargestRequest
 	Tasks      int
 	Runs       int
 	Ratios     ratios `cbor:",omitzero"`
-	RatioTrees []byte `cbor:",omitempty"` // in place of Trees, if they predict the log ratio of peak to request: earlier releases do not open them
+	RatioTrees []byte `cbor:",omitempty"` // the trees, if they predict the log ratio of peak to request; Trees is then empty, so that earlier releases do not open the model
 
-	Learned []uint64             `cbor:",omitempty"` // see recentTasks; ascending
-	Killed  map[uint64]killedRun `cbor:",omitempty"`
+	Learned []uint64             `cbor:",omitempty"` // recentTasks.learned, ascending
+	Killed  map[uint64]killedRun `cbor:",omitempty"` // recentTasks.killed
 
 	Profiles *profilesBlob `cbor:",omitempty"`
 	RunTimes *runTimesBlob `cbor:",omitempty"`
@@ -42,14 +42,15 @@ type blob struct {
 	AnswersFirst bool            `cbor:",omitempty"`
 }
 
-// setRecent stores which tasks are new to a model.
+// setRecent stores the tasks that the training of a model knew.
 func (b *blob) setRecent(t *recentTasks) {
 	if t != nil {
 		b.Learned, b.Killed = slices.Sorted(maps.Keys(t.learned)), t.killed
 	}
 }
 
-// recent returns which tasks are new to the model; nil if an earlier release stored it.
+// recent returns the tasks that the training of the model knew; nil if an earlier release, which did not
+// store them, encoded the model.
 func (b *blob) recent() *recentTasks {
 	if len(b.Learned) == 0 || len(b.Learned) > MaxRows || len(b.Killed) > MaxRows {
 		return nil

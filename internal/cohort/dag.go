@@ -10,17 +10,17 @@ import (
 // The DAGs of a namespace may have little in common: in one of them tasks stay within their
 // requests, in another a request says nothing. So each DAG with enough tasks also gets a model of its
 // tasks alone. This model answers first if it predicts these tasks better than the model of the
-// namespace did before it learned them, and in any case where the trees of the namespace cannot.
+// namespace did before it learned them. It also answers where the trees of the namespace cannot.
 
 const (
-	maxDAGs        = 64 // DAGs with a model of their own: those with most tasks
-	minComparisons = 3  // tasks of a DAG on which the two models are compared
+	maxDAGs        = 64 // largest number of DAGs with a model of their own; those with most tasks get one
+	minComparisons = 3  // smallest number of tasks of a DAG on which the two models are compared
 )
 
 // dagState is what a Learner knows about one DAG.
 type dagState struct {
-	tasks, runs             int
-	fittedTasks, fittedRuns int    // at the last fit
+	tasks, runs             int    // numbers of tasks with a success, and of successes
+	fittedTasks, fittedRuns int    // the same at the last fit
 	model                   *Model // nil while there are too few tasks
 }
 
@@ -78,7 +78,7 @@ func (l *Learner) fitDAGs() map[uint64]*Model {
 	maps.DeleteFunc(tasks, func(_ string, n int) bool { return n < minRatioTasks })
 	models := map[uint64]*Model{}
 	for _, dag := range mostFrequent(tasks, maxDAGs) {
-		if m := l.fitDAG(dag); m.canAnswer() { // earlier releases cannot open another one
+		if m := l.fitDAG(dag); m.canAnswer() { // earlier releases cannot open any other model
 			models[hashOfDAG(dag)] = m
 		}
 	}
@@ -97,21 +97,21 @@ func (l *Learner) fitDAG(dag string) *Model {
 	} else {
 		squares = own.ratioSquares()
 	}
-	isBetter := isBetter(own.order, squares)
-	if !own.hasTrees() || !isBetter {
+	answersFirst := isBetter(own.order, squares)
+	if !own.hasTrees() || !answersFirst {
 		own.current = (&Model{}).withErrors(nil, own)
 	}
 	m := own.current.withTasks(own)
-	m.ofDAG, m.answersFirst = true, isBetter
+	m.ofDAG, m.answersFirst = true, answersFirst
 	return m
 }
 
-// canAnswer reports whether the model has trees or enough requests to compare with.
+// canAnswer reports whether the model has trees or enough tasks with a request.
 func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
-// isBetter reports whether the squared errors of a DAG's model are smaller than those of the
-// namespace's model on the newer half of the tasks. The namespace's model had learned less when the
-// older half was new.
+// isBetter reports whether squares, the squared errors of a DAG's model by task, are smaller than those of
+// the namespace's model on the newer half of the tasks. The older half does not count, because the
+// namespace's model had learned little when it predicted these tasks.
 func isBetter(tasks []*taskRows, squares map[sizing.TaskKey]float64) bool {
 	namespace, own, n := 0.0, 0.0, 0
 	for _, t := range tasks[len(tasks)/2:] {

@@ -12,15 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// habitual returns a run of a task in a DAG whose requests say nothing.
+// habitual returns a run of a task in a DAG whose requests do not depend on the peaks.
 func habitual(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
 	return row
 }
 
-// measured returns a run of a task of DAG "measured", which uses a fifth of its request. The request
-// says all: the other facts are new in each task.
+// measured returns a run of a task of DAG "measured", which uses a fifth of its request. No other fact
+// predicts the peak.
 func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -45,22 +45,21 @@ func twoDAGs(n int) []Row {
 }
 
 func TestTasksOfADAGAreComparedFirst(t *testing.T) {
-	for _, tasks := range []int{14, 30} { // by ratios, by trees
+	for _, tasks := range []int{14, 30} { // sized by the ratios of the DAG, and by its trees
 		rows := twoDAGs(tasks)
-		asked := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
+		unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
 		l := NewLearner()
 		for i := range rows {
 			l.Add(rows[i])
 		}
 		for name, m := range map[string]*Model{"stream": l.Model(), "training": Fit(rows)} {
-			a, ok := m.Size(question(&asked))
+			a, ok := m.Size(question(&unseen))
 			require.True(t, ok, name)
 			assert.Greater(t, a.Limit, sizing.Bytes(1.6e9), name)
 			assert.Less(t, a.Limit, sizing.Bytes(6e9), name)
 			assert.Contains(t, a.Reason, "tasks of this DAG", name)
-			known, _ := m.Known(asked.Task)
+			known, _ := m.Known(unseen.Task)
 			assert.LessOrEqual(t, known, tasks, name)
-
 		}
 	}
 }
@@ -68,8 +67,8 @@ func TestTasksOfADAGAreComparedFirst(t *testing.T) {
 func TestRequestOutsideTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	rows := twoDAGs(14)
 	m := Fit(rows)
-	asked := measured(1000, 400e9, rand.New(rand.NewPCG(8, 3)))
-	a, ok := m.Size(question(&asked))
+	unseen := measured(1000, 400e9, rand.New(rand.NewPCG(8, 3)))
+	a, ok := m.Size(question(&unseen))
 	require.True(t, ok)
 	assert.Less(t, a.Limit, sizing.Bytes(300e9))
 	assert.Greater(t, a.Limit, sizing.Bytes(80e9))
@@ -86,8 +85,8 @@ func TestSingleDAGHasNoModelOfItsOwn(t *testing.T) {
 
 func TestKillRaisesTheNextGrantOfItsDAG(t *testing.T) {
 	m := Fit(twoDAGs(40))
-	asked := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
-	before, ok := m.Size(question(&asked))
+	unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
+	before, ok := m.Size(question(&unseen))
 	require.True(t, ok)
 	require.True(t, before.ofDAG)
 	for i := range 6 {
@@ -95,7 +94,7 @@ func TestKillRaisesTheNextGrantOfItsDAG(t *testing.T) {
 		killed.Killed, killed.Peak = true, 3*float64(before.Limit)
 		m = m.Learn(&killed, m.Level(&killed.Facts))
 	}
-	after, ok := m.Size(question(&asked))
+	after, ok := m.Size(question(&unseen))
 	require.True(t, ok)
 	assert.Greater(t, after.Limit, before.Limit)
 	other := habitual(1000, rand.New(rand.NewPCG(9, 3)))
@@ -114,8 +113,8 @@ func TestStoredModelsOfDAGsGiveTheSameAnswers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, blob, again)
 		for _, requested := range []sizing.Bytes{2e9, 8e9, 400e9} {
-			asked := measured(1000, requested, rand.New(rand.NewPCG(8, 3)))
-			q := question(&asked)
+			unseen := measured(1000, requested, rand.New(rand.NewPCG(8, 3)))
+			q := question(&unseen)
 			want, ok := m.Size(q)
 			require.True(t, ok)
 			got, _ := opened.Size(q)
@@ -134,7 +133,8 @@ func TestStoredModelsOfDAGsGiveTheSameAnswers(t *testing.T) {
 	}
 }
 
-// A training must not publish what no replica can open: tasks without requests, too few for trees.
+// A training must not publish a model that no replica can open, not even if a DAG has too few tasks for
+// trees and these tasks have no requests.
 func TestModelsOfTasksWithoutRequestsAreStored(t *testing.T) {
 	rows := twoDAGs(6)
 	for i := range rows {
@@ -149,15 +149,15 @@ func TestModelsOfTasksWithoutRequestsAreStored(t *testing.T) {
 		require.NoError(t, err, name)
 		opened, err := Open(data)
 		require.NoError(t, err, name)
-		asked := habitual(1000, rand.New(rand.NewPCG(9, 3)))
-		before, ok := m.Size(question(&asked))
-		after, okAfter := opened.Size(question(&asked))
+		unseen := habitual(1000, rand.New(rand.NewPCG(9, 3)))
+		before, ok := m.Size(question(&unseen))
+		after, okAfter := opened.Size(question(&unseen))
 		require.Equal(t, ok, okAfter, name)
 		require.Equal(t, before, after, name)
 	}
 }
 
-// sixRunsEach repeats rows.
+// sixRunsEach returns the rows six times.
 func sixRunsEach(rows []Row) (repeated []Row) {
 	for range 6 {
 		repeated = append(repeated, rows...)

@@ -23,8 +23,8 @@ type statistic struct {
 
 // encoder turns facts into a row of numbers. NaN is unknown.
 type encoder struct {
-	Numbers    []string
-	Categories []string
+	Numbers    []string             // names, in alphabetical order
+	Categories []string             // names, in alphabetical order
 	Mean       float64              // mean target of the tasks
 	Values     map[uint64]statistic // by hash of name and value
 	byRequest  bool                 // the target is the log ratio of peak to request, not the log peak
@@ -39,11 +39,12 @@ func (e *encoder) target(r *Row) float64 {
 }
 
 // newEncoder chooses the columns for some tasks: the names that most tasks have. It ignores names
-// that give constant columns, because these would take the place of others in the samples of columns:
-// a number or a category with a single value, and a category whose values never recur.
+// that give constant columns, because these would take the place of others in the samples of columns.
+// Such names are a number with the same value in all tasks, a category with a single value, and a
+// category whose values never recur.
 func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	numbers, categories := map[string]int{}, map[string]int{}
-	firstNumber, first := map[string]float64{}, map[string]string{}
+	firstNumber, firstText := map[string]float64{}, map[string]string{}
 	varies, recurs := map[string]bool{}, map[string]bool{}
 	seen := map[uint64]bool{}
 	for _, t := range tasks {
@@ -57,8 +58,8 @@ func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 		})
 		f.eachCategory(func(name, value string) {
 			if categories[name]++; categories[name] == 1 {
-				first[name] = value
-			} else if first[name] != value {
+				firstText[name] = value
+			} else if firstText[name] != value {
 				varies[name] = true
 			}
 			hash := hashOf(name, value)
@@ -86,8 +87,8 @@ func mostFrequent(counts map[string]int, limit int) []string {
 // columns returns the number of columns.
 func (e *encoder) columns() int { return len(e.Numbers) + 2*len(e.Categories) }
 
-// encode appends the columns of f to dst: the numbers, then for each category the mean target of
-// the tasks with the same value and the logarithm of their number.
+// encode appends the columns of f to dst: the numbers, then for each category the smoothed mean target
+// of the tasks with the same value and log1p of their number.
 func (e *encoder) encode(f *Facts, dst []float64) []float64 {
 	from := len(dst)
 	for range e.columns() {

@@ -8,10 +8,10 @@ import (
 
 // The quantities that the profiles estimate, as natural logarithms.
 const (
-	cores     = iota // peak
+	cores     = iota // largest number of cores in use
 	gpuMemory        // peak in bytes
 	memory           // peak in bytes
-	estimates
+	estimates        // number of quantities
 )
 
 // gridSteps is the number of steps between the levels of a distribution.
@@ -67,7 +67,8 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes with their distributions, in which each task has the same weight.
+// describe returns the classes with their distributions. ids are the ids of their profiles. The rows of
+// a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
 	values := make([][estimates][]weightedValue, len(ids))
@@ -109,7 +110,7 @@ func (r *Row) logs() [estimates]float64 {
 	return logs
 }
 
-// Place is the prediction for a task without history.
+// Place is the predicted usage profile of a task without history.
 type Place struct {
 	Profile    int     // id of the most probable profile; 0 is the outlier group
 	Confidence float64 // its probability
@@ -144,10 +145,10 @@ func (p *Place) class() int {
 // mixture is the distribution of one quantity over all profiles.
 type mixture struct {
 	parts   [maxClasses]distribution
-	weights [maxClasses]float64
-	n       int
-	low     float64
-	high    float64
+	weights [maxClasses]float64 // their sum is 1
+	n       int                 // number of parts
+	low     float64             // smallest value of the parts
+	high    float64             // largest value of the parts
 }
 
 // negligible is the weight below which a profile does not enter a mixture.
@@ -182,7 +183,7 @@ func (m *mixture) below(x float64) float64 {
 	return sum
 }
 
-// bisections gives quantiles an accuracy of a few thousandths.
+// bisections gives quantiles, which are logarithms, an accuracy of a few thousandths.
 const bisections = 14
 
 // quantile returns the value at a level.
@@ -213,8 +214,8 @@ func (p *Place) amount(quantity int, level float64) float64 {
 	return math.Exp(m.quantile(level))
 }
 
-// Grant returns the amount of memory with the least expected cost under the mixture of the profiles,
-// by the rule and within the bounds of the risk of Model.
+// Grant returns the amount of memory in bytes with the least expected cost under the mixture of the
+// profiles, by Model.margin and so within the same bounds of the risk; 0 if no profile knows the memory.
 func (p *Place) Grant(riskTarget float64) float64 {
 	var errors []weightedError
 	for c, w := range p.weights[:len(p.profiles.classes)] {

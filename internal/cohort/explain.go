@@ -12,9 +12,9 @@ import (
 // Step is one factor between the base of an explanation and the granted amount.
 type Step struct {
 	Kind  StepKind
-	Name  string
+	Name  string  // of a fact, such as "metadata.owner"; a description for other kinds
 	Value string  // of a fact; "" for other kinds
-	Log   float64 // log factor
+	Log   float64 // natural logarithm of the factor
 }
 
 // StepKind classifies a Step.
@@ -28,10 +28,11 @@ const (
 	RoundingStep                 // whole MiB
 )
 
-// Explanation explains an answer of the trees up to its bounds, in log bytes.
+// Explanation explains the amount of an answer of the trees before floor, bins and cap. The logarithm of
+// the amount is Base plus the logarithms of all steps.
 type Explanation struct {
-	Base     float64
-	BaseName string
+	Base     float64 // log bytes
+	BaseName string  // description of Base
 	Steps    []Step
 	Level    float64 // predicted log peak
 }
@@ -71,19 +72,20 @@ func (m *Model) explain(q *Question, a *Answer) (e Explanation) {
 	for _, i := range order {
 		e.Steps = append(e.Steps, Step{FactStep, names[i], values[names[i]], phi[i]})
 	}
-	now := math.Log(a.amount)
-	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: now - e.Level})
+	amount := math.Log(a.amount)
+	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: amount - e.Level})
 	unbounded := math.Log(float64(a.unbounded))
 	if a.usesRequest {
-		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which " + m.describeTasks() + " do not exceed", Log: unbounded - now})
+		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which " + m.describeTasks() + " do not exceed", Log: unbounded - amount})
 	} else {
-		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - now})
+		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - amount})
 	}
 	return e
 }
 
-// effects returns the facts, their values by name, their effects on the prediction of the trees, and
-// the expected prediction without any fact.
+// effects returns the names of the facts, their values by name, their effects phi on the prediction of
+// the trees (Shapley values), and the expected prediction without any fact. The two columns of a category
+// have one effect, as one player of the Shapley values.
 func (m *Model) effects(f *Facts) (names []string, values map[string]string, phi []float64, expected float64) {
 	names = slices.Concat(m.Numbers, m.Categories)
 	players := make([]int, m.columns())

@@ -11,20 +11,20 @@ import (
 
 // The bounds and intervals of a Learner.
 const (
-	RowsPerTask = 20     // newest rows that are used of a task
+	RowsPerTask = 20     // number of newest rows of a task that are used
 	MaxRows     = 10_000 // largest number of rows that a training reads
-	MinTasks    = 15     // number of tasks with a peak from which a model is fitted
-	RefitGrowth = 0.1    // growth of the number of runs between two fits
+	MinTasks    = 15     // smallest number of tasks with a peak for a fit
+	RefitGrowth = 0.1    // share by which the number of runs grows between two fits
 
-	maxTasks        = 4000 // newest tasks that are used
+	maxTasks        = 4000 // number of newest tasks that are used
 	folds           = 8    // of the cross-validation
-	minUnseenErrors = 100  // number of errors on unseen tasks from which they replace the cross-validation
-	maxErrors       = 1000 // newest errors that are used
+	minUnseenErrors = 100  // smallest number of errors on unseen tasks that replace those of the cross-validation
+	maxErrors       = 1000 // number of newest errors that are used
 	errorsHalfLife  = 200  // number of errors after which the weight of an error halves, because new tasks differ from old ones
 )
 
-// treeConfig are the parameters of the trees. Many small steps, because the answers of 80 rounds at 0.08
-// differed by a quarter between seeds.
+// treeConfig holds the parameters of the trees. It has many small steps, because the answers of 80
+// rounds at a learning rate of 0.08 differed by a quarter between seeds.
 var treeConfig = gbt.Config{Rounds: 320, LearningRate: 0.02, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
 // taskRows are the newest successes of one task.
@@ -46,14 +46,14 @@ type Learner struct {
 	tasks    map[sizing.TaskKey]*taskRows
 	order    []*taskRows  // by first success
 	largest  float64      // largest peak, in bytes
-	highest  sizing.Bytes // largest request
+	highest  sizing.Bytes // largest request of a first success
 	requests int          // number of tasks with a request
 	exceeded int          // number of these tasks whose first peak exceeded the request
 	runs     int          // number of runs with a peak
 	fittedAt int          // runs at the last fit
 	current  *Model
 	errors   []unseenError          // errors on unseen tasks, oldest first
-	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed
+	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed and has not succeeded
 	dags     map[string]*dagState   // nil: no DAG has a model of its own
 }
 
@@ -101,8 +101,8 @@ func Fit(rows []Row) *Model {
 	return published
 }
 
-// completeMetadata gives rows without metadata those of the next row of the same task, because the
-// report of a kill often has none.
+// completeMetadata gives a row without metadata the metadata of the next row of the same task that has
+// some, because the report of a kill often has none.
 func completeMetadata(rows []Row) {
 	next := map[sizing.TaskKey]sizing.Metadata{}
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -114,7 +114,8 @@ func completeMetadata(rows []Row) {
 	}
 }
 
-// Add learns a row. The kill of an unseen task only changes the errors.
+// Add learns a row in order of time. The kill of an unseen task only changes the errors, and the kill of
+// a known task changes nothing.
 func (l *Learner) Add(r Row) {
 	if !(r.Peak > 0) {
 		return
@@ -206,7 +207,7 @@ func (l *Learner) recordError(r *Row) {
 	}
 }
 
-// streamErrors returns the newest errors, weighted by recency.
+// streamErrors returns the newest errors on unseen tasks, weighted by recency.
 func (l *Learner) streamErrors() []weightedError {
 	newest := l.errors[max(0, len(l.errors)-maxErrors):]
 	weighted := make([]weightedError, len(newest))
@@ -217,7 +218,7 @@ func (l *Learner) streamErrors() []weightedError {
 }
 
 // fit fits the trees on all tasks. While few errors on unseen tasks are recorded, it uses the errors
-// of a cross-validation over whole tasks.
+// of a cross-validation over whole tasks, which also chooses the target of the trees.
 func (l *Learner) fit() {
 	l.fittedAt = l.runs
 	var errors []weightedError

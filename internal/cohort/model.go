@@ -14,7 +14,7 @@ import (
 // The rules of a grant.
 const (
 	minErrors       = 15.0 // smallest total weight of the errors with which the model answers
-	maxRequestRatio = 1.5  // largest request as a multiple of the largest known request
+	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest known request
 	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest known peak
 )
 
@@ -31,7 +31,8 @@ type Model struct {
 	errors      []weightedError // ascending
 	sums        []prefixSum     // sums[i] is the sum of the first i errors
 	LargestPeak float64         // in bytes
-	// Exceeded is the share of tasks whose first success exceeded its request.
+	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
+	// task has a request.
 	Exceeded       float64
 	LargestRequest sizing.Bytes
 	Tasks          int          // number of learned tasks
@@ -41,12 +42,13 @@ type Model struct {
 	recent         *recentTasks // nil while the model is not published
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
-	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in such a model
+	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
 	ofDAG        bool              // the model knows the tasks of one DAG only
-	answersFirst bool              // a DAG's model that predicts its tasks better than the namespace's model
+	answersFirst bool              // the model of a DAG predicts its tasks better than the model of the namespace
 }
 
-// withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
+// withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It
+// sorts errors.
 func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
@@ -60,7 +62,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	return &updated
 }
 
-// level predicts the log peak. It is infinite if the trees predict a ratio and the request is unknown.
+// level predicts the log peak. It is −∞ if the trees predict a ratio and the request is unknown.
 func (m *Model) level(f *Facts) float64 {
 	var buffer [maxNumbers + 2*maxCategories]float64
 	level := m.trees.Predict(m.encode(f, buffer[:0]))
@@ -77,8 +79,8 @@ type Answer struct {
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
-	amount      float64      // by the trees and the margin; 0 if the request sized the task
-	unbounded   sizing.Bytes // before floor, bins and cap
+	amount      float64      // bytes by the trees and the margin; 0 if the request sized the task
+	unbounded   sizing.Bytes // limit before floor, bins and cap
 	usesRequest bool         // the request, which known tasks do not exceed, is less than amount
 	ofDAG       bool         // the model of the DAG answered
 }
@@ -104,7 +106,7 @@ func (m *Model) isOutside(f *Facts) bool {
 type Question struct {
 	Facts
 	RiskTarget float64
-	Floor, Cap sizing.Bytes // bounds of the answer
+	Floor, Cap sizing.Bytes // bounds of the answer; the cap wins
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
 
@@ -188,9 +190,9 @@ func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// margin returns the error with the least expected cost among the errors within the bounds of the
-// risk. A future error has the mean weight (split conformal prediction). If no error is within the
-// bounds, margin returns the largest error.
+// margin returns the error that as a margin has the least expected cost, among the errors whose risk is
+// within the bounds. A future error has the mean weight and is above all others (split conformal
+// prediction). If no error is within the bounds, margin returns the largest error.
 func (m *Model) margin(target float64) float64 {
 	total := m.weight()
 	next := total / float64(len(m.errors))
@@ -211,8 +213,8 @@ func (m *Model) margin(target float64) float64 {
 	return best
 }
 
-// prefixSum is the sum over the smallest errors. It makes the time of an answer independent of the
-// number of errors.
+// prefixSum is the sum over the smallest errors. With prefix sums, the cost of a margin needs a few
+// binary searches and no pass over all errors.
 type prefixSum struct {
 	weight float64
 	peaks  float64 // weighted sum of the peaks, in units of the predicted peak
@@ -231,9 +233,10 @@ func (m *Model) countUpTo(limit float64) int {
 	return sort.Search(len(m.errors), func(i int) bool { return m.errors[i].Error > limit })
 }
 
-// cost returns the expected cost of a margin in units of the predicted peak. After a kill the next
-// try gets twice the memory, as in cost.LadderWastage. The errors with the same number of kills are
-// adjacent, so their costs are a difference of two prefix sums.
+// cost returns the expected cost of a margin, in units of the predicted peak. price is the cost of a
+// killed run in the same unit, in addition to its tries. After a kill the next try gets twice the
+// memory, as in cost.LadderWastage. The errors with the same number of kills are adjacent, so their
+// costs are a difference of two prefix sums.
 func (m *Model) cost(margin, price float64) float64 {
 	sum, allocation, allocated := 0.0, math.Exp(margin), 0.0
 	for kills, from := 0, 0; from < len(m.errors); kills++ {
@@ -248,7 +251,7 @@ func (m *Model) cost(margin, price float64) float64 {
 	return sum / m.weight()
 }
 
-// riskOf returns the probability that the peak exceeds a limit.
+// riskOf returns the probability that the peak exceeds a limit. level is the predicted log peak.
 func (m *Model) riskOf(level float64, limit sizing.Bytes) float64 {
 	total := m.weight()
 	above := total - m.sums[m.countUpTo(math.Log(float64(limit))-level)].weight

@@ -13,19 +13,20 @@ import (
 
 // The bounds of a fit of Profiles.
 const (
-	minProfileTasks = 20   // tasks with a profile; fewer show nothing
-	profileRuns     = 5    // newest runs of a task
-	maxProfileRows  = 4000 // newest rows
-	maxClasses      = 16   // profiles with most tasks; one may be the outlier group
+	minProfileTasks = 20   // smallest number of tasks with a profile; fewer show nothing
+	profileRuns     = 5    // number of newest runs of a task that are used
+	maxProfileRows  = 4000 // number of newest rows that are used
+	maxClasses      = 16   // largest number of profiles, those with most tasks; one may be the outlier group
 	profileFolds    = 4    // of the cross-validation
 )
 
-// profileTrees are the parameters of the trees of the classifier. They are smaller than those of the
-// level, because there is one per class and round.
+// profileTrees holds the parameters of the trees of the classifier. It has fewer rounds than treeConfig,
+// because each round fits one tree per class.
 var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
 // Profiles predicts the usage profile of a task without history from its facts, and from the
-// profiles its run time, CPU and GPU memory. It is immutable and safe for concurrent use.
+// probabilities of the profiles its memory, CPU and GPU memory. It is immutable and safe for concurrent
+// use.
 //
 //	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
 //	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles
@@ -44,20 +45,20 @@ type classifier struct {
 
 // class is a usage profile.
 type class struct {
-	ID      int // 0 is the outlier group
+	ID      int // of the profile; 0 is the outlier group
 	Tasks   int
 	Runs    int
-	Spreads [estimates]distribution
+	Spreads [estimates]distribution // distribution of each quantity
 }
 
 // labelledTask is a task with the classes of its rows.
 type labelledTask struct {
 	taskRows
-	classes []int
+	classes []int // by row
 }
 
 // FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few
-// tasks or only one profile.
+// tasks or only one profile. It completes the metadata of rows in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
 	tasks, ids := label(rows, set)
@@ -72,17 +73,15 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	return &Profiles{*c, describe(tasks, ids)}
 }
 
-// label groups the newest rows by task and returns the ids of the profiles with most tasks, which
-// are the classes. Rows of other profiles are dropped.
+// label groups the newest rows by task and returns the ids of the profiles with most tasks. The index in
+// ids is the class. Rows of other profiles are dropped.
 func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
 	byTask := map[sizing.TaskKey]int{}
-	kept := 0
 	var newest []*Row
-	for i := len(rows) - 1; i >= 0 && kept < maxProfileRows; i-- {
+	for i := len(rows) - 1; i >= 0 && len(newest) < maxProfileRows; i-- {
 		if r := &rows[i]; byTask[r.Task] < profileRuns && r.Peak > 0 {
 			byTask[r.Task]++
 			newest = append(newest, r)
-			kept++
 		}
 	}
 	slices.Reverse(newest)
@@ -114,8 +113,8 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	return tasks, ids
 }
 
-// fitClassifier fits the trees, with ordered statistics: the facts of a task are encoded before the
-// statistics learn the task.
+// fitClassifier fits the trees of a classifier with ordered target statistics: the facts of a task are
+// encoded before the statistics learn the task.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
@@ -177,10 +176,11 @@ func softmax(s []float64, temperature float64) {
 	}
 }
 
-// Temperatures among which calibrate chooses. Trees on few tasks are too sure, so most are above 1.
+// temperatures lists the candidates of a calibration. Trees fitted on few tasks are overconfident, so most
+// temperatures are above 1.
 var temperatures = []float64{0.7, 0.85, 1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 7}
 
-// foldOf returns the fold of a task. It does not follow the order of the tasks, because those of one
+// foldOf returns the fold of a task. The fold does not follow the order of the tasks, because tasks of one
 // kind may recur in a cycle. The multiplier spreads the hashes of similar names (Fibonacci hashing).
 func foldOf(task sizing.TaskKey, folds uint64) int {
 	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)

@@ -10,23 +10,23 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Where the trees cannot size a task, because there are too few tasks or because it requests more
-// than all of them, its request is the only fact to compare. If the known tasks use a similar share
-// of their requests, the new task probably does so too.
+// The trees cannot size a task if there are too few tasks, or if it requests more than all of them. Then
+// its request is the only fact to compare. If the known tasks use a similar share of their requests, the
+// new task probably does so too.
 const (
-	minRatioTasks = 5 // tasks with a known ratio
-	// The prior of the spread: a request is wrong by a factor of e. It weighs as many tasks as the
-	// prior of a cold start weighs rows, so that a few tasks that agree by chance do not decide.
+	minRatioTasks = 5 // smallest number of tasks with a known ratio
+	// The prior of the standard deviation of a log ratio: a request is wrong by a factor of e. The prior
+	// weighs as many tasks as the prior of a cold start weighs rows (experts.Config.PriorRows), so that a
+	// few tasks that agree by chance do not decide.
 	ratioSpread = 1.0
-	ratioPrior  = 4.0
+	ratioPrior  = 4.0 // weight in tasks
 )
 
-// ratios summarises by how much the peaks of the tasks differ from their requests: the mean of the
-// logarithms of the largest ratio of each task, and their squared deviations.
+// ratios summarises the logarithm of the largest ratio of peak to request of each task.
 type ratios struct {
-	Tasks   int
-	Mean    float64
-	Squares float64
+	Tasks   int     // number of tasks with a request
+	Mean    float64 // of the logarithms
+	Squares float64 // sum of the squared deviations from Mean
 }
 
 // ratios returns the ratios of all tasks with a request.
@@ -52,8 +52,8 @@ func (r *ratios) isValid() bool {
 	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
 }
 
-// next returns the predictive distribution of the log ratio of a further task: a Student's t with
-// unknown mean and variance (prediction interval for one further value; Hahn & Meeker 1991).
+// next returns the predictive distribution of the log ratio of a further task, Mean + scale·t with a
+// Student's t (prediction interval for one further value; Hahn & Meeker 1991).
 func (r *ratios) next() (scale float64, t distuv.StudentsT) {
 	n := float64(r.Tasks)
 	freedom := ratioPrior + n - 1
@@ -62,7 +62,7 @@ func (r *ratios) next() (scale float64, t distuv.StudentsT) {
 }
 
 // sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the
-// request is unknown, or if a smaller amount would not cost less.
+// request or the ratios are unknown, or if a smaller amount would not cost less.
 func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	requested := q.Requested.Memory
 	if m == nil || m.ratios.Tasks < minRatioTasks || requested <= 0 {
@@ -89,9 +89,9 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 // riskSteps is the number of risks that cheapestShare compares.
 const riskSteps = 8
 
-// cheapestShare returns the share of a request with the least expected cost. Its risk is within the
-// same bounds, and a kill has the same price, as for an answer of the trees. The retry of a killed
-// run gets the request.
+// cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
+// least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
+// trees. The retry of a killed run gets the request.
 func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT) float64 {
 	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0
@@ -132,9 +132,9 @@ func (l *Learner) requestsDiffer() bool {
 }
 
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
-// It returns the errors of those with the smaller squared errors. A request that is the same for
-// all tasks by habit says little; one that was chosen for its task says more than the features of a
-// few tasks.
+// It returns the errors of the trees with the smaller squared errors. A request that somebody sets out
+// of habit says little. A request that was chosen for its task says more than the features of a few
+// tasks.
 func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {
 	errors = crossValidate(l.order, false)
 	if !l.allRequest() || !l.requestsDiffer() {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// used returns the first run of a task that uses about a share of its request.
+// used returns a run of a task that uses a share of its request.
 func used(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
@@ -38,7 +38,7 @@ func TestALargerRequestThanAnyIsSizedByItsRatio(t *testing.T) {
 	require.False(t, l.Model().CanSize(row.Facts), "the trees know no such request")
 	a, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "one task in 16 needs twice the typical share")
+	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "one task in twelve needs more than twice the typical share")
 	assert.Less(t, a.Limit, sizing.Bytes(100e9))
 	assert.LessOrEqual(t, a.Promised, maxRisk*sizing.DefaultRiskTarget)
 	assert.GreaterOrEqual(t, a.Promised, minRisk*sizing.DefaultRiskTarget-1e-6)
@@ -81,7 +81,7 @@ func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	assert.InDelta(t, 0, ratios.Squares, 1e-9)
 }
 
-// The spread of the tasks is unknown, and few of them show it.
+// The promises hold in sum although the spread of the ratios is unknown and few tasks show it.
 func TestRatiosKeepTheirPromise(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	sized, kills, promised := 0, 0, 0.0
@@ -142,8 +142,8 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs")
 }
 
-// chosen returns tasks whose requests somebody chose: most of them small, each fourth large, all of
-// them used in similar shares.
+// chosen returns three runs each of n tasks whose requests were chosen for them: each fourth request is
+// large, the others are small, and all tasks use similar shares of their requests.
 func chosen(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {

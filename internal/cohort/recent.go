@@ -12,7 +12,7 @@ import (
 // the margin of the next new task before the next training. Only the errors change. The trees and
 // the target statistics wait for the training.
 
-// recentTasks says which tasks are new to a model.
+// recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {
 	learned map[uint64]struct{}  // hashes of the tasks with a success in the training; shared by copies
 	added   map[uint64]struct{}  // hashes of the tasks with a success since then
@@ -22,7 +22,7 @@ type recentTasks struct {
 // killedRun is the entry of a killed first run among the errors.
 type killedRun struct {
 	_     struct{} `cbor:",toarray"`
-	Error float64  // a lower bound
+	Error float64  // a lower bound of log(peak) − Level
 	Level float64  // predicted log peak
 }
 
@@ -32,7 +32,7 @@ const maxRecent = 512
 // hashOfTask returns the hash by which a model knows a task.
 func hashOfTask(task sizing.TaskKey) uint64 { return hashOf(task.DAG, task.Task) }
 
-// withTasks returns a copy of m that learns the first runs of tasks other than those of l.
+// withTasks returns a copy of m that is ready to learn the first runs of tasks other than those of l.
 func (m *Model) withTasks(l *Learner) *Model {
 	recent := &recentTasks{learned: make(map[uint64]struct{}, len(l.tasks)), killed: map[uint64]killedRun{}}
 	for task := range l.tasks {
@@ -52,6 +52,7 @@ func (m *Model) withTasks(l *Learner) *Model {
 // nil model.
 func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
 
+// treeLevel is Level of the trees of m itself.
 func (m *Model) treeLevel(f *Facts) float64 {
 	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
 		return math.NaN()
@@ -60,8 +61,8 @@ func (m *Model) treeLevel(f *Facts) float64 {
 }
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
-// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. Learning the
-// same run again changes nothing.
+// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The same run
+// changes nothing a second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {
 	if m.first(&r.Task) != m {
 		return m.learnRun(r, math.NaN()).learnDAG(r, level)
@@ -69,6 +70,7 @@ func (m *Model) Learn(r *Row, level float64) *Model {
 	return m.learnRun(r, level).learnDAG(r, math.NaN())
 }
 
+// learnRun is Learn for m itself, without the models of DAGs.
 func (m *Model) learnRun(r *Row, level float64) *Model {
 	if m == nil || m.recent == nil || !(r.Peak > 0) || len(m.recent.added) >= maxRecent || len(m.recent.killed) >= maxRecent {
 		return m
@@ -90,14 +92,15 @@ func (m *Model) learnRun(r *Row, level float64) *Model {
 		updated.LargestPeak = max(m.LargestPeak, r.Peak)
 		if requested := r.Requested.Memory; requested > 0 {
 			updated.LargestRequest = max(m.LargestRequest, requested)
-			known := float64(m.ratios.Tasks) // that have a request
-			updated.Exceeded = (m.Exceeded*known + indicator(r.Peak > float64(requested))) / (known + 1)
+			withRequest := float64(m.ratios.Tasks)
+			updated.Exceeded = (m.Exceeded*withRequest + indicator(r.Peak > float64(requested))) / (withRequest + 1)
 			updated.ratios.add(math.Log(r.Peak / float64(requested)))
 		}
 	}
 	return &updated
 }
 
+// indicator returns 1 for true and 0 for false.
 func indicator(b bool) float64 {
 	if b {
 		return 1
@@ -125,7 +128,7 @@ func (t *recentTasks) with(task uint64) *recentTasks {
 	return &next
 }
 
-// learnError adds the error of a first run, or replaces that of a kill of the same task. It
+// learnError adds the error of a first run, or replaces the error of an earlier kill of the same task. It
 // reports whether the errors changed.
 func (m *Model) learnError(task uint64, r *Row, level float64) bool {
 	before, wasKilled := m.recent.killed[task]
@@ -166,7 +169,7 @@ func (m *Model) replaceError(before, now float64) {
 		return 0
 	})
 	if !found {
-		m.addError(now) // the training dropped it
+		m.addError(now) // the training has dropped the earlier error
 		return
 	}
 	errors := slices.Clone(m.errors)
@@ -174,8 +177,8 @@ func (m *Model) replaceError(before, now float64) {
 	m.setErrors(insertError(slices.Delete(errors, at, at+1), weightedError{now, weight}))
 }
 
-// addError adds an error with weight 1, like the newest one of a training, and reduces the weights of
-// the others.
+// addError adds an error with weight 1, the weight of the newest error in streamErrors, and reduces the
+// weights of the others.
 func (m *Model) addError(now float64) {
 	errors := make([]weightedError, len(m.errors), len(m.errors)+1)
 	for i, e := range m.errors {

@@ -14,7 +14,7 @@ type Facts struct {
 	Metadata  sizing.Metadata
 	Features  sizing.Features
 	Requested sizing.Resources
-	Placement sizing.Placement // only known to Shapes
+	Placement sizing.Placement // only Shapes uses it
 }
 
 // Row is one ended try.
@@ -23,14 +23,14 @@ type Row struct {
 	Peak   float64 // in bytes; for a kill the allocation, which the peak exceeds
 	Killed bool
 
-	// What profiles are predicted from and for. Zero is unknown.
-	Usage     usageprofile.Vector
-	Seconds   float64 // run time
-	Cores     float64 // peak
-	GPUMemory float64 // peak in bytes
+	// Zero is unknown in the following fields.
+	Usage     usageprofile.Vector // decides on the usage profile of the run
+	Seconds   float64             // run time
+	Cores     float64             // largest CPU use
+	GPUMemory float64             // largest use, in bytes
 }
 
-// RowOf returns the row of a stored try; ok is false if it reveals no peak.
+// RowOf returns the row of a stored try; ok is false if neither the peak nor a lower bound is known.
 func RowOf(r *sizing.ContextRow) (row Row, ok bool) {
 	peak, censoring := r.Peak()
 	if censoring == sizing.NoPeak || censoring == sizing.AtMost {
@@ -63,7 +63,8 @@ const (
 	metadataPrefix = "metadata."
 )
 
-// eachNumber calls visit with every known number of f, on a logarithmic scale.
+// eachNumber calls visit with every known number of f, in no particular order. All except the cluster
+// load are on a logarithmic scale.
 func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	if f.Requested.Memory > 0 {
 		visit(requestedMemory, math.Log(float64(f.Requested.Memory)))
@@ -82,7 +83,7 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	}
 }
 
-// eachCategory calls visit with every categorical value of f, in order of the names: sums over the
+// eachCategory calls visit with every categorical value of f, in a fixed order, because sums over the
 // values must not depend on the order of a map.
 func (f *Facts) eachCategory(visit func(name, value string)) {
 	visit(dagID, f.Task.DAG)

@@ -12,7 +12,7 @@ import (
 // RunTimes predicts the run time of a task with no or few runs from the other tasks of its
 // namespace. Boosted trees predict the logarithm of the seconds. The own runs of a task move the
 // prediction towards their mean, as in a linear model with a random effect for each task (Henderson
-// 1975). It is immutable and safe for concurrent use.
+// 1975). A RunTimes is immutable and safe for concurrent use.
 type RunTimes struct {
 	encoder
 	trees   *gbt.Regressor
@@ -26,9 +26,9 @@ type RunTimes struct {
 // Later the task's own model knows the effect of the inputs.
 const MaxOwnRuns = 4
 
-// OwnRuns are the runs of a task that are known already.
+// OwnRuns summarises the earlier runs of a task.
 type OwnRuns struct {
-	Runs int
+	Runs int     // number of runs
 	Mean float64 // of the log seconds
 }
 
@@ -49,7 +49,7 @@ func (m *RunTimes) Predict(f *Facts, own OwnRuns) (r RunTime, ok bool) {
 	var buffer [maxNumbers + 2*maxCategories]float64
 	level, n := m.trees.Predict(m.encode(f, buffer[:0])), float64(own.Runs)
 	r.errors, r.median = &m.unseen, level+m.unseen.quantile(.5, 0)
-	if n > 0 { // the mean of few runs needs no correction
+	if n > 0 { // with own runs, the level itself is the median
 		level = shrink(level, own.Mean, n, m.between, m.within)
 		r.median = level
 		if m.own.weight() >= minErrors {
@@ -69,7 +69,7 @@ func (r RunTime) Quantile(q float64) float64 {
 	return math.Exp(r.level + r.errors.quantile(q, r.errors.weight()/float64(len(r.errors.errors))))
 }
 
-// Median returns the predicted median.
+// Median returns the predicted median in seconds.
 func (r RunTime) Median() float64 { return math.Exp(r.median) }
 
 // Above returns P(run time > seconds).
@@ -83,7 +83,7 @@ func (r RunTime) Above(seconds float64) float64 {
 
 // RunTimeLearner learns run times in order of time. It is not safe for concurrent use.
 type RunTimeLearner struct {
-	tasks    map[sizing.TaskKey]*taskRows // Row.Peak is the run time, because it is the target of the encoder
+	tasks    map[sizing.TaskKey]*taskRows // Row.Peak is the run time in seconds, because the encoder takes its target from this field
 	order    []*taskRows                  // by first run
 	runs     int
 	fittedAt int // runs at the last fit
@@ -179,21 +179,22 @@ type errorDistribution struct {
 // maxRunTimeErrors bounds the errors of a distribution, which are stored.
 const maxRunTimeErrors = 1000
 
-// newErrors sorts errors. Of many errors it keeps some at equal distances.
+// newErrors sorts errors. It merges groups of neighbours until at most maxRunTimeErrors remain: the largest
+// error of each group, with the weight of the group.
 func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
 
-// newErrorsUpTo is newErrors with another limit of the number of errors.
+// newErrorsUpTo is newErrors with another limit on the number of errors.
 func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	if n := len(errors); n > limit {
-		kept := make([]weightedError, limit)
+		merged := make([]weightedError, limit)
 		for i, e := range errors {
-			k := &kept[i*limit/n]
-			k.Error, k.Weight = e.Error, k.Weight+e.Weight
+			group := &merged[i*limit/n]
+			group.Error, group.Weight = e.Error, group.Weight+e.Weight
 		}
-		errors = kept
+		errors = merged
 	}
 	d := errorDistribution{errors, make([]float64, 1, len(errors)+1)}
 	for i, e := range errors {
@@ -205,7 +206,8 @@ func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 // weight returns the total weight.
 func (d *errorDistribution) weight() float64 { return d.sums[len(d.errors)] }
 
-// quantile returns the error at a level. A further error above all others has the given weight.
+// quantile returns the q quantile of the errors and of one further error, which is above all others and
+// has the weight further.
 func (d *errorDistribution) quantile(q, further float64) float64 {
 	i, _ := slices.BinarySearch(d.sums, q*(d.weight()+further))
 	return d.errors[max(0, min(i, len(d.errors))-1)].Error
@@ -225,13 +227,13 @@ func (d *errorDistribution) above(bound float64) float64 {
 const (
 	normalIQR    = 1.349 // interquartile range of the standard normal distribution
 	maxOwnWeight = 20.0  // largest weight of the trees, in own runs
-	priorWithin  = 0.1   // difference of the log seconds of two runs of a task, if no task has two
+	priorWithin  = 0.1   // assumed difference of the log seconds of two runs of a task; decides if no task has two runs
 	minWithin    = 0.02  // smallest typical difference
 )
 
-// ownErrors returns the errors of the mean of the earlier runs of a task, in log units, and the
-// variance of a task's runs. The variance comes from the median difference of two runs, because a few
-// runs do something else: the mean of the earlier runs predicts the others well.
+// ownErrors returns the errors of the mean of the earlier runs of a task, in log seconds, and the variance
+// of a task's runs. The variance comes from the median difference of two successive runs, so that a few
+// unusual runs do not raise it.
 func ownErrors(tasks []*taskRows) (errors []weightedError, within float64) {
 	differences := []float64{priorWithin}
 	for _, t := range tasks {

@@ -12,30 +12,32 @@ import (
 )
 
 // Shapes predicts the shape of the run times of a task with few runs from its facts, node type and
-// cluster load. It is immutable and safe for concurrent use.
+// cluster load. It is immutable and safe for concurrent use. The membership of a task holds the
+// probability of each shape.
 //
 //	facts ─▶ classifier ─▶ prior of the task's membership in the shapes ── own runs ─▶ membership
 //	membership · errors of the tasks of each shape ─▶ mixture ─▶ quantiles of the run time
 type Shapes struct {
 	classifier
-	shapes []int               // index of the shape of each class
+	shapes []int               // index of the shape of each class in the set of shapes
 	unseen []errorDistribution // by class; as RunTimes.unseen, of the tasks of one shape
-	own    []errorDistribution // by class; after 1 to MaxOwnRuns own runs
+	own    []errorDistribution // by class; errors after 1 to MaxOwnRuns own runs
 }
 
-// shapeTrees are the parameters of the trees of the classifier. They are half as many as those of the
-// profiles, because every prediction for a task with few runs passes through them.
+// shapeTrees holds the parameters of the trees of the classifier. It has half as many rounds as
+// profileTrees, because every prediction for a task with few runs passes through these trees.
 var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
 // The bounds of the stored size of Shapes.
 const (
-	maxShapeValues = 4000 // values of categories, those of most tasks
-	maxShapeErrors = 200  // errors of each distribution
+	maxShapeValues = 4000 // largest number of values of categories; those of most tasks are kept
+	maxShapeErrors = 200  // largest number of errors of each distribution
 )
 
-// FitShapes learns which facts lead to which shape. The labels are the shapes of the tasks with enough
-// runs. It returns nil if there are too few tasks or only one shape, or if the classifier does not
-// predict the shape of tasks that it has not seen clearly better than the shares of the shapes do.
+// FitShapes learns which facts lead to which shape. The labels are the indices of the shapes of the tasks
+// with enough runs. FitShapes returns nil if there are too few tasks or only one shape. It also returns
+// nil if the classifier does not predict the shape of tasks that it has not seen clearly better than the
+// shares of the shapes do. It completes the metadata of rows in place.
 func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	completeMetadata(rows)
 	runs, shapes := labelShapes(rows, labels)
@@ -62,8 +64,8 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	return s
 }
 
-// labelShapes groups the newest successes by task, and returns the shapes of the tasks, which are the
-// classes. Row.Peak is the run time.
+// labelShapes groups the newest successes by task, and returns the shapes of the tasks in ascending order.
+// The index in shapes is the class. Row.Peak is the run time in seconds.
 func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTask, shapes []int) {
 	known := map[sizing.TaskKey]*labelledTask{}
 	for i := range rows {
@@ -91,8 +93,9 @@ func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTa
 	return tasks, shapes
 }
 
-// shareLosses returns the log losses of tasks by the shares of the classes among them, with one more
-// task for each class. The shares know the tasks, so they are hard to beat.
+// shareLosses returns the log losses of tasks if the shares of the classes among the tasks are the
+// predicted probabilities. Each class counts one task more. The shares come from the same tasks, so they
+// are hard to beat.
 func shareLosses(tasks []*labelledTask, classes int) []float64 {
 	counts := make([]float64, classes)
 	for _, t := range tasks {
@@ -139,8 +142,8 @@ func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
 	return newest
 }
 
-// setErrors sets the errors of RunTimes on the tasks of each class. Without a cross-validation the classes
-// have no errors, and WithShape uses those of all tasks.
+// setErrors sets the errors of RunTimes on the tasks of each class. If the cross-validation fails, the
+// classes have no errors.
 func (s *Shapes) setErrors(tasks []*labelledTask) {
 	s.unseen, s.own = make([]errorDistribution, len(s.shapes)), make([]errorDistribution, len(s.shapes))
 	plain, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}
@@ -178,7 +181,7 @@ func withoutPlacement(t *taskRows) *taskRows {
 }
 
 // shrunkErrors returns the errors of RunTimes.Predict on the runs of a task after 1 to MaxOwnRuns own
-// runs. The errors are those without own runs.
+// runs. errors holds the errors without own runs.
 func shrunkErrors(t *taskRows, errors []weightedError, between, within float64) (shrunk []weightedError) {
 	mean, n := 0.0, 0
 	for i := range t.rows {
@@ -210,8 +213,8 @@ func (s *Shapes) Probabilities(f *Facts) (given shape.Given) {
 	return given
 }
 
-// WithShape returns r with the errors on tasks of the same shapes as the task, whose membership is m. It
-// returns r for nil Shapes.
+// WithShape returns r with the errors on tasks of the same shapes as the task, weighted by the membership m
+// of the task. Where a shape has too few errors, those of all tasks count. It returns r for nil Shapes.
 func (s *Shapes) WithShape(r RunTime, own OwnRuns, m *shape.Membership) RunTime {
 	if s == nil {
 		return r
@@ -235,8 +238,8 @@ func (s *Shapes) WithShape(r RunTime, own OwnRuns, m *shape.Membership) RunTime 
 // errorMixture is a mixture of distributions.
 type errorMixture struct {
 	parts   [shape.MaxShapes + 1]*errorDistribution
-	weights [shape.MaxShapes + 1]float64 // their sum is 1
-	n       int
+	weights [shape.MaxShapes + 1]float64 // the sum may be less than 1, because add ignores small parts
+	n       int                          // number of parts
 }
 
 // minPart is the smallest weight of a part of an errorMixture. Each part costs time in every prediction.
@@ -270,8 +273,8 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// quantile returns the error at a level, by bisection between the quantiles of the parts. It is at most
-// the largest error.
+// quantile returns the error at a level, by bisection between the quantiles of the parts. The result is at
+// most the largest error.
 func (m *errorMixture) quantile(level float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {
@@ -289,5 +292,6 @@ func (m *errorMixture) quantile(level float64) float64 {
 	return high
 }
 
-// mixtureBisections gives quantiles an accuracy of a hundredth of the distance between the parts.
+// mixtureBisections gives quantiles an accuracy of a hundredth of the distance between the quantiles of the
+// parts.
 const mixtureBisections = 7

@@ -38,8 +38,8 @@ func (s *Shapes) MarshalBinary() ([]byte, error) {
 	return mode.Marshal(b)
 }
 
-// OpenShapes decodes the output of MarshalBinary for a set of n shapes. It returns an error if data is
-// damaged.
+// OpenShapes decodes the output of MarshalBinary for a set of n shapes. It returns nil if data is empty,
+// and an error if data is damaged.
 func OpenShapes(data []byte, n int) (*Shapes, error) {
 	if len(data) == 0 {
 		return nil, nil

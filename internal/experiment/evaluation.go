@@ -25,7 +25,7 @@ type result struct {
 	Row
 	actual, predicted []int         // bins of the held-out rows
 	tuned             *TuningResult // nil: the parameters were not searched
-	model             []byte        // encoded classifier; nil for other seeds than the first
+	model             []byte        // encoded classifier of the first seed; nil for other seeds, cart, Final and Serving
 }
 
 // newHoldout splits a binned task with a seed.

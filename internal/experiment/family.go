@@ -40,9 +40,10 @@ var treeSpace = tune.Space{
 	{Name: "subsample", Low: 0.5, High: 1},
 }
 
+// ridgeSpace is the dimension that the search space of regression has in addition to treeSpace.
 var ridgeSpace = tune.Dimension{Name: "ridge_penalty", Low: 0.01, High: 100, Log: true}
 
-// trees converts parameters of treeSpace.
+// trees converts parameters of treeSpace. nil gives the defaults.
 func trees(params []float64) gbt.Config {
 	if params == nil {
 		return gbt.Config{}

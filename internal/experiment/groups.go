@@ -82,7 +82,7 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 
 // Difference returns the mean of a figure in to minus the mean in from, and the standard error of
 // this difference over rows paired by seed. The standard error is NaN unless both groups have the
-// same seeds, at least two. It is an underestimate because the splits share rows.
+// same seeds, at least two. The standard error is an underestimate, because the splits share rows.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)

@@ -27,7 +27,7 @@ const minCap sizing.Bytes = 128e9
 type Data struct {
 	Name        string
 	LeftOut     int          // tries without a measured peak
-	Cap         sizing.Bytes // the largest possible grant: 128 GB, or the largest peak if that is more
+	Cap         sizing.Bytes // the largest possible grant: slightly above the largest peak, and at least minCap
 	Fingerprint string       // SHA-256 of all training data, in hex
 
 	datasets []*taskmodel.Dataset // ordered by task

@@ -20,11 +20,11 @@ func Oversamplings() []string { return []string{None, Weights, Random, SMOTE} }
 
 // incompatibility returns why a family cannot learn from oversampled rows, or "" if it can.
 func incompatibility(familyName, oversampling string) string {
-	f, classifier := familyOf(familyName)
+	f, isClassifier := familyOf(familyName)
 	switch {
 	case oversampling == None:
 		return ""
-	case !classifier:
+	case !isClassifier:
 		return "it is the model of the service, which learns from the original rows"
 	case f.levels && oversampling != Weights:
 		return "it learns log peaks: a duplicated row would leak into its own holdout fold, and a synthetic row has no peak of its own"

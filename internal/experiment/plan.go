@@ -45,7 +45,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// DefaultFamilies returns the families that a Config without families selects.
+// DefaultFamilies returns the families that a Config without families selects: all except
+// softmax-trees-argmax, which is a baseline.
 func DefaultFamilies() []string {
 	return slices.DeleteFunc(Families(), func(name string) bool { return name == "softmax-trees-argmax" })
 }
@@ -79,9 +80,9 @@ func (c Config) validate() error {
 type Plan struct {
 	Config
 	data     *Data
-	binned   []*binnedTask
-	table    []Binning
-	chosen   []combination
+	binned   []*binnedTask // the binnings to evaluate
+	table    []Binning     // for the report: all given and searched binnings
+	chosen   []combination // the combinations to evaluate
 	leftOut  []IncompatibleCombination
 	fitted   sync.Map        // models of the service by task and rows: func() (*taskmodel.ServedModel, error)
 	progress func(steps int) // nil: none
@@ -108,8 +109,8 @@ func New(d *Data, cfg Config) (*Plan, error) {
 			}
 			p.chosen = append(p.chosen, combination{f, o})
 		}
-		if _, classifier := familyOf(f); !classifier && !slices.Contains(p.Oversamplings, None) {
-			p.chosen = append(p.chosen, combination{f, None})
+		if _, isClassifier := familyOf(f); !isClassifier && !slices.Contains(p.Oversamplings, None) {
+			p.chosen = append(p.chosen, combination{f, None}) // Final and Serving always learn from the original rows
 		}
 	}
 	if len(p.chosen) == 0 {
@@ -156,7 +157,7 @@ func (p *Plan) Steps() int {
 	steps := 0
 	for _, c := range p.chosen {
 		steps++
-		if f, classifier := familyOf(c.family); classifier && f.space != nil {
+		if f, isClassifier := familyOf(c.family); isClassifier && f.space != nil {
 			steps += p.Trials
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // history, parameters and seeds give the same report.
 type Report struct {
 	Trace       string  `json:"trace"`
-	Fingerprint string  `json:"fingerprint"` // of the data
-	LeftOutRows int     `json:"left_out_rows"`
+	Fingerprint string  `json:"fingerprint"`   // of the data
+	LeftOutRows int     `json:"left_out_rows"` // tries without a measured peak
 	Split       string  `json:"split"`
 	Seeds       int     `json:"seeds"`
 	Penalty     float64 `json:"penalty"`
@@ -26,7 +26,7 @@ type Report struct {
 	Tuned      []*TuningResult           `json:"tuned"`    // if the plan has a parameter search
 	LeftOut    []IncompatibleCombination `json:"left_out"` // incompatible combinations
 
-	classifiers []StoredModel
+	classifiers []StoredModel // of the first seed, for Plan.Models
 }
 
 // IncompatibleCombination is a combination of family and oversampling that the experiment cannot evaluate.
@@ -37,7 +37,7 @@ type IncompatibleCombination struct {
 }
 
 // report builds the report from results[task·Seeds + seed][combination], where task is the index
-// in p.binned.
+// in p.binned, and from the sums of all measured tasks.
 func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error) {
 	r := &Report{
 		Trace: p.data.Name, Fingerprint: p.data.Fingerprint, LeftOutRows: p.data.LeftOut,

@@ -3,8 +3,7 @@
 //
 //	trace or store ─▶ datasets ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
 //
-// It depends on sizing and taskmodel, but not on HTTP or SQL. The same history, parameters
-// and seed give the same bytes.
+// The package uses neither HTTP nor SQL. The same history, parameters and seed give the same bytes.
 package experiment
 
 // Row is the result of one family on one task, binning and split. Comparisons of stored runs use

@@ -120,9 +120,9 @@ func (p *Plan) measuredTasks() []*measuredTask {
 	if !slices.Contains(p.Families, Serving) {
 		return nil
 	}
-	for _, l := range p.data.datasets {
-		if slices.ContainsFunc(p.binned, func(t *binnedTask) bool { return dagOf(t.dataset) == dagOf(l) }) {
-			all = append(all, &measuredTask{l, make([]sums, p.Seeds)})
+	for _, dataset := range p.data.datasets {
+		if slices.ContainsFunc(p.binned, func(t *binnedTask) bool { return dagOf(t.dataset) == dagOf(dataset) }) {
+			all = append(all, &measuredTask{dataset, make([]sums, p.Seeds)})
 		}
 	}
 	return all
@@ -232,7 +232,7 @@ func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 	return savings
 }
 
-// runSavings returns the savings of the DAGs, ordered by name.
+// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in all.
 func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {

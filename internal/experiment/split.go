@@ -32,7 +32,8 @@ func byTime(n int) split {
 	return split{rows[:cut], rows[cut:]}
 }
 
-// stratified draws the training rows at random from each bin.
+// stratified draws the training rows at random from each bin. bin[i] is the bin of row i, and bins is the
+// number of bins.
 func stratified(bin []int, bins int, seed uint64) split {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var s split
@@ -71,7 +72,7 @@ func folds(bin []int, bins, k int, seed uint64) []split {
 	return out
 }
 
-// members returns the rows of each bin.
+// members returns the row numbers of each bin.
 func members(bin []int, bins int) [][]int {
 	out := make([][]int, bins)
 	for i, b := range bin {

@@ -23,10 +23,10 @@
 //	wait 2h        advance the clock
 //	restart        start a new process on the same database
 //
-// For all verbs, run= map= try= identify the try (observe creates a new run if run= is missing),
-// requested= is the static request, cap= is the caller's cap, and every other key is a feature. xN
-// repeats the step N times. A key with a range lo..hi then takes values between lo and hi in a fixed
-// permutation. It is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
+// For all verbs about a try, run= map= try= identify the try (observe creates a new run if run= is
+// missing), requested= is the static request, cap= is the caller's cap, and every other key is a feature.
+// xN repeats the step N times. A key with a range lo..hi then takes N evenly spaced values from lo to hi
+// in a fixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
 // An expectation is a word of the answer or a comparison. The words are the source and the mode of a
 // prediction, the verdict of a lift and retry, the group of a task, the kind of an error, and new,

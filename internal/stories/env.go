@@ -22,7 +22,7 @@ import (
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
-	clockOffset time.Duration // added to the clock of the service by wait
+	clockOffset time.Duration // added to the system clock for the service; wait increases it
 	runs        int           // number of generated run ids
 }
 

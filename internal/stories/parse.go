@@ -72,9 +72,9 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// arguments returns the arguments of repetition i. A range lo..hi becomes a value between lo and hi. A
-// stride that is coprime with the number of repetitions mixes the order, so that time and size are
-// not correlated.
+// arguments returns the arguments of repetition i, from 0. A range lo..hi becomes a value from lo to hi. A
+// stride that is coprime with the number of repetitions mixes the order of the values, so that a value is
+// not correlated with time.
 func (s *step) arguments(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
 	for key, value := range s.args {
@@ -135,5 +135,5 @@ func features(args map[string]string) sizing.Features {
 	return f
 }
 
-// reserved lists the arguments that are no features.
+// reserved lists the arguments of observe, predict and lift that are no features.
 var reserved = []string{"run", "map", "try", "requested", "cap", "outcome", "peak", "at", "duration", "cpu", "reason"}

@@ -199,7 +199,7 @@ type argReader struct {
 	err  error
 }
 
-// fail keeps the first error.
+// fail records the error of an argument, unless there is an earlier one.
 func (r *argReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("%s=%s: %w", key, r.args[key], err)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan"
 )
 
-// Format is the version of the encoding of a State and of a Pool. What has another format is learned
-// again from the stored series.
+// Format is the version of the encoding of a State and of a plan.Pool. A state or pool of another format
+// is learned again from the stored series.
 const Format = 2
 
 // MaxSize bounds an encoded state, in bytes.
@@ -81,6 +81,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 // maxDecoded bounds the memory that a damaged state may need.
 const maxDecoded = 16 << 20
 
+// decode decodes the output of encode into v.
 func decode(format int, b []byte, v any) error {
 	if format != Format {
 		return fmt.Errorf("%w: it has the format %d, not %d", ErrFormat, format, Format)

@@ -35,27 +35,27 @@ type Need struct {
 	By        float64        // time since the start in seconds by which they should be in force
 	AskAgain  float64        // seconds until the next question
 	Remaining *RemainingTime // nil if no earlier run took longer
-	Place     *Place         // nil if the phase is unknown
+	Place     *Place         // current phase; nil if it is unknown
 }
 
 // RemainingTime is the remaining time of a run in seconds, by the earlier runs that took longer.
 type RemainingTime struct{ Median, P95 float64 }
 
-// Place is the current phase and what may follow.
+// Place is the current phase and the phases that may follow.
 type Place struct {
-	Phase   int
-	Seconds float64 // in the phase so far, as far as the samples show
-	Next    []NextPhase
+	Phase   int         // id in Phases
+	Seconds float64     // time in the phase so far, as far as the samples show
+	Next    []NextPhase // most probable first
 }
 
 // NextPhase is a phase that may follow, or the end of the run (Phase < 0).
 type NextPhase struct {
 	Phase       int
 	Probability float64
-	In          float64 // median seconds until then
+	In          float64 // median seconds until the phase or the end
 }
 
-// Follow returns what a try needs next. The planner has a plan and the static grant is known.
+// Follow returns what a try needs next. It requires that HasPlan is true and Progress.Static is known.
 func (p *Planner) Follow(q *Progress) Need {
 	level := q.Largest
 	for i := range q.Samples {
@@ -78,13 +78,14 @@ func (p *Planner) Follow(q *Progress) Need {
 	return need
 }
 
-// A try that has its static grant, and uses little of it, needs no close watch: only a limit above the
-// static grant could be needed next.
+// A try with at least its static grant that uses little of the limit needs fewer questions, because it
+// could next need only a limit above the static grant.
 const (
-	safePoll  = 60
-	safeShare = 0.7
+	safePoll  = 60  // seconds between two questions
+	safeShare = 0.7 // largest share of the limit in use
 )
 
+// isSafe reports whether safePoll applies. level is the largest memory so far.
 func isSafe(q *Progress, level sizing.Bytes) bool {
 	return q.Limit >= q.Static && float64(level) < safeShare*float64(q.Limit)
 }
@@ -118,7 +119,7 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	return sizing.Cores(next)
 }
 
-// remaining returns the remaining time after some seconds.
+// remaining returns the remaining time after some seconds, or nil if no earlier run took longer.
 func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]

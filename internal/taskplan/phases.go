@@ -10,30 +10,31 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Phases are the phases of a task. Their ids are 0, 1, … by mean memory; those without visits are the last.
+// Phases are the phases of a task. Their ids are 0, 1, … by ascending mean memory; phases without visits
+// come last. Starts, Next, Dwell and Visits are by id.
 type Phases struct {
-	Step       float64 // seconds of a step
-	Runs       int     // number of learned runs when the phases were found
-	HasCPU     bool    // whether phases differ by CPU too
-	IDs        []int   // by label of Model
-	Model      *phase.Model
-	Starts     []float64   // probability that a run starts in a phase
-	Next       [][]float64 // probability of the next phase; the last column is the end of the run
-	Dwell      [][]int     // numbers of steps of the visits, ascending, at most maxDwell
-	Visits     []int       // number of visits
+	Step       float64      // seconds of a step
+	Runs       int          // number of learned runs when the phases were found
+	HasCPU     bool         // whether phases differ by CPU too
+	IDs        []int        // id of each label of Model
+	Model      *phase.Model // labels the steps of a run
+	Starts     []float64    // probability that a run starts in the phase
+	Next       [][]float64  // probability of the next phase; the last column is the end of the run
+	Dwell      [][]int      // numbers of steps of the visits, ascending, at most maxDwell
+	Visits     []int        // number of visits
 	Prototypes []phase.Prototype
 	Coverage   float64 // share of the runs that follow a prototype
 }
 
 // Bounds of the phases.
 const (
-	phaseStep     = 15  // seconds; the resolution of the published study
-	phaseSteps    = 240 // steps of a run of median duration; longer runs get wider steps
-	phaseRuns     = 32  // newest runs in which phases are found
-	phaseWindows  = 2000
-	maxPrototypes = 6
-	maxDwell      = 200 // visits per phase, evenly spaced by duration
-	phaseGrowth   = 1.5 // growth of the number of runs after which phases are found again
+	phaseStep     = 15   // smallest step in seconds, the resolution of the published study
+	phaseSteps    = 240  // largest number of steps of a run of median duration; tasks with longer runs get wider steps
+	phaseRuns     = 32   // number of newest runs in which phases are found
+	phaseWindows  = 2000 // phase.Config.Windows
+	maxPrototypes = 6    // number of stored prototypes
+	maxDwell      = 200  // number of stored visits per phase, evenly spaced by duration
+	phaseGrowth   = 1.5  // factor by which the number of runs grows until phases are found again
 )
 
 // NeedsPhases reports whether phases are missing, or the runs have grown enough to find them again.
@@ -76,8 +77,8 @@ func (s *State) FindPhases(runs []Run) error {
 	return nil
 }
 
-// idsByMemory numbers the labels of a model by their mean memory. Labels without steps, which the least
-// dwell time removed, are the last.
+// idsByMemory numbers the labels of a model by their mean memory. Labels without steps, whose visits were
+// all shorter than the smallest dwell time, come last.
 func idsByMemory(model *phase.Model) []int {
 	labels := make([]int, len(model.Phases))
 	for i := range labels {
@@ -97,7 +98,7 @@ func idsByMemory(model *phase.Model) []int {
 	return ids
 }
 
-// count sets the transitions and the dwell times.
+// count sets the transitions, the dwell times and the prototypes.
 func (p *Phases) count(g *phase.Graph) {
 	p.Starts, p.Next, p.Coverage = g.Starts, g.Next, g.Coverage(maxPrototypes)
 	for _, dwell := range g.Dwell {
@@ -186,8 +187,8 @@ func (p *Phases) DwellQuantile(id int, q float64) float64 {
 	return quantile(p.Dwell[id], q) * p.Step
 }
 
-// remainingDwell returns the median time in seconds that a visit lasts after it has lasted for some
-// steps.
+// remainingDwell returns the median remaining time in seconds of a visit that has lasted for some steps; 0
+// if no known visit lasted longer.
 func (p *Phases) remainingDwell(id, steps int) float64 {
 	longer, _ := slices.BinarySearch(p.Dwell[id], steps+1)
 	rest := p.Dwell[id][longer:]
@@ -197,7 +198,7 @@ func (p *Phases) remainingDwell(id, steps int) float64 {
 	return (quantile(rest, .5) - float64(steps)) * p.Step
 }
 
-// quantile returns an element of an ascending list, or 0 if it is empty.
+// quantile returns the q quantile of an ascending list, one of its elements, or 0 if the list is empty.
 func quantile[T int | float64](list []T, q float64) float64 {
 	if len(list) == 0 {
 		return 0

@@ -29,8 +29,8 @@ func NewPlanner(s *State, pool *plan.Pool) *Planner {
 // HasPlan reports whether enough long runs were learned.
 func (p *Planner) HasPlan() bool { return p != nil && p.State.isPlannable() }
 
-// maxSteps bounds the steps of a plan. A limit grows by 5 % or more from at least a fifth of the static
-// grant, so that it has fewer.
+// maxSteps bounds the steps of a plan. A plan has fewer steps, because each step grows by 5 % or more and
+// the first limit is at least a fifth of the static grant.
 const maxSteps = 100
 
 // Plan returns the plan of a first try with a static grant, or nil if there is none. The caller sets
@@ -59,7 +59,7 @@ func (p *Planner) Plan(static sizing.Resources) *sizing.Plan {
 	return result
 }
 
-// Rule describes how the limit of the next run follows the usage.
+// Rule describes for people how the limit of the next run follows the usage.
 func (p *Planner) Rule() string { return p.planner.Plan(1).Rule() }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

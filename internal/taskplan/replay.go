@@ -36,7 +36,8 @@ func coresOf(s *sizing.Series) []plan.CoreSample {
 	return samples
 }
 
-// replay adds the run to Replays and, if there are earlier runs and a static grant, to Savings.
+// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds
+// it to Savings.
 func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing plan.Timing) {
 	r := Replay{RunID: run.RunID, MapIndex: run.MapIndex, Try: run.Try, Static: run.Static.Memory}
 	if grant := float64(run.Static.Memory); grant > 0 && s.Learner.Runs > 0 {
@@ -44,7 +45,7 @@ func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing 
 		if !s.isPlannable() {
 			p = staticPlan(grant, timing)
 		}
-		first := p.Follow(samples, 0, timing) // timing has the width of the step
+		first := p.Follow(samples, 0, timing) // 0, because timing includes the width of a step
 		at := exceeded(samples, first)
 		r.Limits, r.Killed = changes(samples, first, at), at >= 0
 		s.Savings.add(samples, run.Series.Step.Seconds(), p, timing, grant)
@@ -60,7 +61,8 @@ func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the tries of one run. static is the static grant.
+// add adds the tries of one run with the plan p and with the static grant. width is the duration of a
+// sample in seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
 	cost, kills := tries(samples, width, p, timing)
@@ -74,7 +76,7 @@ func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing
 // maxTries bounds the replayed tries of one run.
 const maxTries = 20
 
-// tries returns the byte-seconds and the kills of a run that follows a plan until it succeeds.
+// tries returns the byte-seconds and the kills of a run whose tries follow a plan until one succeeds.
 func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing) (cost float64, kills int) {
 	for range maxTries {
 		limits := p.Follow(samples, 0, timing)
@@ -96,7 +98,7 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 // lift is the ratio of the limit of a retry to the killed limit, as in package plan.
 const lift = 1.5
 
-// staticTries returns the byte-seconds and the kills of a run with constant limits.
+// staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.
 func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kills int) {
 	for range maxTries {
 		at := slices.IndexFunc(samples, func(m plan.Sample) bool { return m.Memory > limit })
@@ -136,7 +138,7 @@ func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 // replayCores adds the CPU requests of one run to Savings.
 func (s *State) replayCores(cores []plan.CoreSample, run *Run, timing plan.Timing) {
 	if s.Learner.Runs < 2 {
-		return // the run is the first one
+		return // the run, already learned by the Learner, is the first one
 	}
 	width, static := run.Series.Step.Seconds(), float64(run.Static.CPU)
 	s.Savings.CPURuns++

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Timing is the speed of a caller that every plan assumes.
+// Timing says how often a caller asks and how fast it resizes, as every plan assumes.
 var Timing = plan.DefaultTiming
 
 // MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
@@ -45,11 +45,11 @@ type State struct {
 // Savings compares plans with static grants on the learned runs. Each run was planned before it was
 // learned.
 type Savings struct {
-	Runs                     int // replayed runs
-	StaticKilled, PlanKilled int
+	Runs                     int     // number of replayed runs
+	StaticKilled, PlanKilled int     // numbers of runs with at least one kill
 	StaticCost, PlanCost     float64 // byte-seconds of the limits of all tries
 
-	CPURuns             int     // replayed runs with CPU in their series and a CPU request
+	CPURuns             int     // number of replayed runs with CPU in their series and a CPU request
 	StaticCPU, PlanCPU  float64 // core-seconds of the requests
 	ShortCPU, CPUTotals float64 // seconds with a use above the planned request; all seconds
 }
@@ -59,9 +59,9 @@ type Replay struct {
 	RunID    string
 	MapIndex int
 	Try      int
-	Static   sizing.Bytes // 0: unknown, so that there was no plan
-	Limits   []Limit      // of the first try, in order of time
-	Killed   bool         // of the first try
+	Static   sizing.Bytes // the static grant; 0: unknown, so that there was no plan
+	Limits   []Limit      // of the first try, in order of time; nil without a plan
+	Killed   bool         // whether the first try was killed
 }
 
 // Limit is a memory limit from a time in seconds on.
@@ -70,7 +70,7 @@ type Limit struct {
 	Limit   sizing.Bytes
 }
 
-// maxReplays bounds State.Replays, for the pages that show runs beside their limits.
+// maxReplays bounds State.Replays. The pages show the usage of these runs beside their limits.
 const maxReplays = 16
 
 // Learn replays the plan of a run and then learns the run. pool is shared by the tasks of a

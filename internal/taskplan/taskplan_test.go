@@ -32,7 +32,7 @@ func ramp(run int) taskplan.Run {
 	return taskplan.Run{RunID: fmt.Sprint(run), MapIndex: sizing.NoMap, Try: 1, Series: s, Static: sizing.Resources{Memory: static, CPU: 4}}
 }
 
-// learned returns the state and the pool after some runs, and the runs.
+// learned returns the state and the pool after some runs.
 func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
 	t.Helper()
 	s, pool, all := new(taskplan.State), new(plan.Pool), []taskplan.Run(nil)
@@ -128,7 +128,7 @@ func deflate(t *testing.T, content []byte) []byte {
 	return b.Bytes()
 }
 
-// use calls what answers requests.
+// use calls the methods that answer requests.
 func use(s *taskplan.State, pool *plan.Pool) {
 	p := taskplan.NewPlanner(s, pool)
 	p.Plan(sizing.Resources{Memory: static, CPU: 4})

@@ -27,6 +27,7 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	}
 }
 
+// trainCohort trains and publishes the cohort of a namespace if it is due.
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	age, err := t.store.CohortAge(ctx, namespace, cohort.RowsPerTask)
 	if err != nil {
@@ -86,8 +87,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether the number of reports that a training uses, or of kills among them, has
-// grown by more than cohort.RefitGrowth. In a namespace with few kills a single kill is enough.
+// isCohortDue reports whether a training has enough reports, and their number or the number of kills among
+// them has grown by more than cohort.RefitGrowth. In a namespace with few kills a single kill is enough. A
+// stored cohort of another format is due as well.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -10,25 +10,27 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth counts the reports that trainings of this process have read since the age of a
-// cohort was read, as far as a training of the cohort uses them. It avoids reading the age after every training, which adds up the tallies of
-// all tasks of the namespace.
+// cohortGrowth counts the reports that trainings of this process have read since the age of a cohort was
+// read, as far as a training of the cohort uses them. With these counts, the age need not be read after
+// every training. A read of the age sums the counters of all tasks of the namespace.
 type cohortGrowth struct {
 	mu         sync.Mutex
 	namespaces map[string]*growth // by namespace
 }
 
+// growth counts the new reports of one namespace.
 type growth struct {
-	runs, kills       int // new ones since readAt
-	dueRuns, dueKills int // the numbers of new ones from which the cohort may be due
+	runs, kills       int // numbers of reports, and of kills among them, since readAt
+	dueRuns, dueKills int // values of runs and kills from which the cohort may be due
 	readAt            time.Time
 }
 
-// cohortAgeTTL is the time for which an age is used. It is limited because other replicas train,
-// too.
+// cohortAgeTTL is the time for which an age is used. It is short because other replicas train tasks, too,
+// and this process does not count their reports.
 const cohortAgeTTL = time.Minute
 
-// add counts the reports and kills that a training of a task read and its champion had not learned.
+// add counts the reports and kills that a training of a task read and that the active model had not
+// learned.
 func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +60,8 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
-// set stores an age that was read. The age of a cohort that is due is not stored, so that it is
-// read again next time.
+// set stores an age that was read. If the cohort is due, set stores nothing, so that the age is read again
+// after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

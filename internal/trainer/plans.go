@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// One replica at a time learns plans. Its lease outlasts the work on one task, and is renewed for each.
+// One replica at a time learns plans. Its lease outlasts the work on one task, and is renewed for each
+// task.
 const (
 	plansLease    = "plans"
 	plansLeaseFor = 5 * time.Minute
@@ -43,7 +44,7 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("list tasks to plan: %w", err)
 	}
 	var failed []error                                                          // an error of one task must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends it; it expires anyway
+	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease at once; it would expire anyway
 	for _, task := range tasks {
 		acquired, err := t.store.AcquireLease(ctx, plansLease, t.owner, plansLeaseFor)
 		if err != nil || !acquired {
@@ -59,12 +60,13 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planInputs is what is known about a task and its namespace, with what arrived since then.
+// planInputs holds the stored state of the plans of a task and of its namespace, and the outcomes and
+// runs that arrived since it was stored.
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
-	state      *taskplan.State
-	pool       *plan.Pool
+	state      *taskplan.State // decoded stored
+	pool       *plan.Pool      // decoded storedPool
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
@@ -76,7 +78,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		return err
 	}
 	began := time.Now()
-	var runs []taskplan.Run // all stored ones, in which phases are found
+	var runs []taskplan.Run
 	for i := range p.runs {
 		runs = append(runs, runOf(&p.runs[i]))
 		p.stored.Series = p.runs[i].ID
@@ -93,7 +95,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		if err != nil {
 			return err
 		}
-		runs = runs[:0]
+		runs = runs[:0] // phases are found in all stored runs
 		for i := range all {
 			runs = append(runs, runOf(&all[i]))
 		}
@@ -108,7 +110,8 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 	return err
 }
 
-// learn learns the outcomes before the runs, because the class of a task depends on its runs.
+// learn learns the outcomes before the runs, because plan.Pool.Observe counts an outcome under the duration
+// of the task, which depends on the learned runs.
 func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)
@@ -123,7 +126,8 @@ func runOf(r *store.DetailedRun) taskplan.Run {
 	return taskplan.Run{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: r.Series, Static: r.Static}
 }
 
-// readPlan reads the state of a task. What cannot be decoded is learned again from the stored series.
+// readPlan reads the state of a task. If the state cannot be decoded, it is learned again from the stored
+// series.
 func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInputs, error) {
 	p := &planInputs{state: new(taskplan.State), pool: new(plan.Pool)}
 	var err error

@@ -16,7 +16,7 @@ func nice(t *testing.T) int {
 	return 20 - raw
 }
 
-func TestOnlyTheSearchRunsAtLowestPriority(t *testing.T) {
+func TestOnlyTheFunctionRunsAtLowestPriority(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, within := nice(t), 0

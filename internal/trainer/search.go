@@ -65,7 +65,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-const searchPage = 500 // profiles per query
+const searchPage = 500 // tasks per query
 
 // searchNext returns the heavy task with a champion whose last search is the oldest. Among equals
 // it returns the first one by name. It removes deleted tasks from t.searches.
@@ -126,9 +126,9 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs f at the lowest priority and waits for it. The thread stays
-// locked and ends with f, because a thread cannot raise its priority again. A panic of f becomes an
-// error, because it must not end the process that trains all tasks.
+// runAtLowestPriority runs f at the lowest priority of the operating system and waits for it. The thread
+// of f stays locked and ends with f, because a thread cannot raise its priority again. A panic of f
+// becomes an error, because it must not end the process that trains all tasks.
 func runAtLowestPriority(f func() error) error {
 	done := make(chan error)
 	go func() {

@@ -17,11 +17,12 @@ import (
 // maxShapeTasks bounds the tasks of a namespace whose run times are read for its shapes.
 const maxShapeTasks = 2000
 
-// shapesDelay is the time from the start of a replica until it first learns shapes.
+// shapesDelay is the time from the start of a replica until it first learns shapes, usage profiles and
+// plans.
 const shapesDelay = time.Minute
 
-// runShapes checks four times per Config.ShapesEvery, until ctx ends, which namespaces have no
-// shapes, or shapes older than Config.ShapesEvery, and learns these.
+// runShapes learns, until ctx ends, the shapes of the namespaces that have none or whose shapes are older
+// than Config.ShapesEvery. It checks the age of the shapes four times per Config.ShapesEvery.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
@@ -38,7 +39,7 @@ func (t *Trainer) runShapes(ctx context.Context) {
 	}
 }
 
-// LearnShapes learns the shapes of every namespace that has none, or older ones than
+// LearnShapes learns the shapes of every namespace that has none or whose shapes are older than
 // Config.ShapesEvery, from the stored models of its tasks, at the lowest priority.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
@@ -53,7 +54,7 @@ func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	for namespace, list := range tasks {
 		slices.SortFunc(list, func(a, b sizing.TaskKey) int { return strings.Compare(a.String(), b.String()) })
 		err := t.learnShapes(ctx, namespace, list, now)
-		if err != nil && sizing.KindOf(err) != sizing.Conflict { // another replica was faster
+		if err != nil && sizing.KindOf(err) != sizing.Conflict { // a conflict means that another replica was faster
 			failed = append(failed, fmt.Errorf("learn the shapes of namespace %s: %w", namespace, err))
 		}
 	}

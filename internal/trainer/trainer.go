@@ -3,13 +3,15 @@
 // An update fits at row counts that depend only on the history, so that a late training
 // publishes the same model as an early one.
 //
-// At longer intervals it searches for better parameters of a heavy task, at low priority.
+// After trainings it also trains the cohort of the namespace. At longer intervals, and at low priority,
+// it searches for better parameters of a heavy task, and learns the shapes of run times, the usage
+// profiles and the plans of growing limits.
 //
 // Other packages decide when a task is trained: the store makes it due after a report
 // (Debounce in package postgres), and package taskmodel says after how many rows a replica
 // refits the first models (earlyFitRows), and when a training evaluates (isEvaluationDue).
 //
-// It uses package taskmodel and the interface of package store, but neither HTTP nor SQL.
+// The package reads and writes through the interface of package store. It uses neither HTTP nor SQL.
 package trainer
 
 import (
@@ -37,11 +39,11 @@ type Config struct {
 	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery   time.Duration // interval between parameter searches; no searches if zero
-	ShapesEvery   time.Duration // interval between learning the shapes of run times; never if zero
+	ShapesEvery   time.Duration // age from which the shapes of run times are learned again; never if zero
 	OnlyRequested bool          // whether Run does nothing, so that only TrainNow trains
 	NoCohorts     bool          // whether no cohorts are trained
 
-	ProfilesEvery time.Duration // interval between searches for usage profiles; never if zero
+	ProfilesEvery time.Duration // age from which usage profiles may be found again; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
 	Ended func(JobEnd) // called after every training and search of a known task; may be nil
@@ -56,11 +58,11 @@ func (c Config) withDefaults() Config {
 
 // Report is the result of a training or search.
 type Report struct {
-	Trained    bool
-	Published  bool
-	RolledBack bool // the watchdog promoted an earlier version instead
-	Version    int  // active version afterwards; 0 if none
-	Reason     string
+	Trained    bool   // a challenger was fitted, whether it was published or not
+	Published  bool   // Version is the new model
+	RolledBack bool   // the watchdog promoted an earlier version instead
+	Version    int    // active version afterwards; 0 if none
+	Reason     string // why the model was published or not
 }
 
 // JobEnd describes a training or search that ended, with or without an error.
@@ -208,7 +210,8 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 	return report, err
 }
 
-// fit returns a challenger for a history and its champion, or nil if there is none.
+// fit fits a challenger to a history. The champion is nil if there is none. The challenger is nil if there
+// is too little data or if it lost its evaluation.
 type fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)
 
 // trainExclusively trains a task. Only one goroutine at a time trains the same task.

@@ -19,7 +19,7 @@ const (
 	profilesLeaseFor = 5 * time.Minute
 )
 
-// runProfiles finds usage profiles every Config.ProfilesEvery until ctx ends.
+// runProfiles calls FindProfiles four times per Config.ProfilesEvery until ctx ends.
 func (t *Trainer) runProfiles(ctx context.Context) {
 	if t.cfg.ProfilesEvery <= 0 {
 		return
@@ -57,13 +57,14 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 			return errors.Join(append(failed, err)...)
 		}
 		err = t.findProfiles(ctx, namespace, now)
-		if err != nil && sizing.KindOf(err) != sizing.Conflict { // another replica was faster
+		if err != nil && sizing.KindOf(err) != sizing.Conflict { // a conflict means that another replica was faster
 			failed = append(failed, fmt.Errorf("find the usage profiles of namespace %s: %w", namespace, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
+// findProfiles is FindProfiles for one namespace.
 func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.Time) error {
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
@@ -138,11 +139,12 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 	return set
 }
 
-// checkedReports remembers the number of stored reports at the last check of each namespace, because a
-// check reads the newest runs of all its tasks. One goroutine uses it.
+// checkedReports holds the number of stored reports at the last check of each namespace. It avoids checks
+// without new reports, because a check reads the newest runs of all tasks. One goroutine uses it.
 type checkedReports map[string]int
 
-// hasGrown reports whether the reports have grown enough since the last check or fit.
+// hasGrown reports whether the number of reports, runs, has grown enough since the last check and since
+// the last fit, which used the number fitted.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
 	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
 }

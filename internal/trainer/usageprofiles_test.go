@@ -87,7 +87,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	reportUsage(t, st, "b", "third", 60)
 	find(4 * time.Hour)
 	version, _ = usageProfiles(t, st, "b")
-	assert.Equal(t, 2, version, "the same tasks do the same")
+	assert.Equal(t, 2, version, "the usage of the tasks has not changed")
 
 	stored, err := st.UsageProfiles(t.Context(), "b", 0)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func (s *savingStore) SaveUsageProfiles(ctx context.Context, p store.UsageProfil
 	return s.hookedStore.SaveUsageProfiles(ctx, p)
 }
 
-// Two replicas that look at the same time find the profiles of each namespace once.
+// If two replicas look for profiles at the same time, only one of them finds those of each namespace.
 func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	namespaces := []string{"a", "b", "c"}

@@ -74,8 +74,8 @@ func TestUnusableModelIsNotPublished(t *testing.T) {
 	assert.Equal(t, 1, active.Version)
 }
 
-// Models that were published before the verification existed may be unreadable. A training replaces
-// them.
+// A stored model may be unreadable, such as one that an earlier release published without verification. A
+// training replaces it.
 func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	tr, st, task := newTrainerWithTask(t)
 	h, err := st.History(t.Context(), task, tr.cfg.Keep)

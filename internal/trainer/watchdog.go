@@ -120,6 +120,7 @@ func (c *comparison) decide(ctx context.Context) (target int, reason string, err
 	return 0, "", nil
 }
 
+// rollBack promotes an earlier version and withdraws the suspects.
 func (c *comparison) rollBack(ctx context.Context, version int) (target int, reason string, err error) {
 	killed, promised := 0, 0.0
 	for _, p := range c.promises {
@@ -188,13 +189,14 @@ type endedTry struct {
 	peak      sizing.Bytes // zero if unknown
 }
 
+// question returns the request for a prediction of the try under a policy.
 func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	return taskmodel.Question{
 		Features: e.features, Requested: e.requested, RiskTarget: policy.RiskTarget, Floor: policy.Floor, Cap: policy.Cap,
 	}
 }
 
-// firstTries returns the first try of each run in a history.
+// firstTries returns the first try of each mapped run in a history, with the peak of a later success.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {

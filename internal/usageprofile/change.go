@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// Growth is the growth of the number of stored runs after which the trainer checks a set again.
+	// Growth is the factor by which the number of stored runs grows until the trainer checks a set again.
 	Growth = 1.1
 
-	sampleGrowth   = 1.5  // of the runs of a fit: more runs show finer profiles
-	minNewRuns     = 50   // of known tasks, before a change counts
-	minNewTasks    = 20   // that the set does not know, before their misfit counts
-	minTaskRuns    = 5    // of a task in the set: fewer say little about its shares
-	maxChange      = 0.15 // share of the new runs that changed their profile, or of new tasks that fit none
-	matchedOverlap = 0.25 // Jaccard index of the runs of two profiles
+	sampleGrowth   = 1.5  // factor by which the sample grows until profiles are found again, because more runs show finer profiles
+	minNewRuns     = 50   // smallest number of new runs of known tasks for a decision about changes
+	minNewTasks    = 20   // smallest number of tasks outside the set for a decision about new tasks
+	minTaskRuns    = 5    // smallest number of runs of a task in the set; fewer say little about the profiles of the task
+	maxChange      = 0.15 // largest accepted share of new runs that changed their profile, or of new tasks that fit none
+	matchedOverlap = 0.25 // smallest Jaccard index of the runs of two profiles that get the same id
 )
 
 // NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
@@ -32,8 +32,8 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return s.misfitOfNewTasks(unknown)
 }
 
-// newRuns returns the runs that are newer than the set, by task: those of tasks that it knows, and
-// the others.
+// newRuns returns the runs that are newer than the set, grouped by task: known has the tasks of the set,
+// and unknown the others.
 func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	at := map[Task]int{} // index of known or unknown
 	for i := range runs {
@@ -55,14 +55,15 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	return known, unknown
 }
 
-// changeOfTasks compares the new runs of each known task with its earlier runs, so that a task which
-// only runs more often changes nothing.
+// changeOfTasks compares the profiles of the new runs of each known task with those of its earlier runs,
+// so that a task which only runs more often changes nothing. reason is empty if too few runs changed
+// their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
-	n := 0.0
+	compared := 0.0 // number of runs
 	for _, runs := range newRuns {
-		counts := s.sharesOf(s.byTask[runs[0].Task])
+		counts := s.countsOf(s.byTask[runs[0].Task])
 		total := 0
 		for _, c := range counts {
 			total += c
@@ -70,7 +71,7 @@ func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 		if total < minTaskRuns {
 			continue
 		}
-		n += float64(len(runs))
+		compared += float64(len(runs))
 		for _, r := range runs {
 			found[s.Place(&r.Vector).label+1]++
 		}
@@ -80,22 +81,23 @@ func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 			variance[at] += share * (1 - share) * float64(len(runs))
 		}
 	}
-	if n < minNewRuns {
+	if compared < minNewRuns {
 		return ""
 	}
-	change, noise := 0.0, 0.0 // total variation, and what it would be without a change
+	change, noise := 0.0, 0.0 // total variation distance, and its expectation without a change, in runs
 	for at := range expected {
 		change += math.Abs(expected[at]-found[at]) / 2
 		noise += math.Sqrt(2*variance[at]/math.Pi) / 2
 	}
-	if (change-2*noise)/n > maxChange {
-		return fmt.Sprintf("%.0f %% of %.0f new runs changed their profile", 100*change/n, n)
+	if (change-2*noise)/compared > maxChange {
+		return fmt.Sprintf("%.0f %% of %.0f new runs changed their profile", 100*change/compared, compared)
 	}
 	return ""
 }
 
-// misfitOfNewTasks compares how many new tasks fit no profile with how many tasks of the set do. A
-// namespace whose tasks never recur changes only so. Each task counts as one, because its runs are alike.
+// misfitOfNewTasks compares the share of new tasks that fit no profile with the share of the tasks of the
+// set that fit none. This detects changes of a namespace whose tasks never recur. Each task counts as one,
+// because its runs are alike.
 func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
 	n := float64(len(newRuns))
 	if n < minNewTasks {
@@ -115,7 +117,7 @@ func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
 	return ""
 }
 
-// outlierTasks adds up the shares of outliers among the runs of each task.
+// outlierTasks returns the sum over the tasks of the share of outliers among the runs of the task.
 func (s *Set) outlierTasks() float64 {
 	outliers, all := make([]float64, len(s.Tasks)), make([]float64, len(s.Tasks))
 	for i, task := range s.TaskOf {
@@ -150,6 +152,7 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
+// inherit gives the ids of previous profiles to the profiles that overlap with them most.
 func (s *Set) inherit(runs []Run, previous *Set) {
 	both := make([][]int, len(s.Profiles))
 	for i := range both {

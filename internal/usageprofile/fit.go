@@ -11,30 +11,30 @@ import (
 
 // The bounds of a fit.
 const (
-	MinRuns     = 100    // runs with a peak before the first fit
-	MaxRuns     = 10_000 // runs that a fit reads
-	RunsPerTask = 50     // the newest runs of a task: a frequent task must not be a profile by itself
-	maxTasks    = 2000   // with the longest names they have 4 MB
-	maxProfiles = 64
+	MinRuns     = 100    // smallest number of runs with a peak
+	MaxRuns     = 10_000 // largest number of runs that a fit reads
+	RunsPerTask = 50     // number of newest runs of a task that count: a frequent task must not be a profile by itself
+	maxTasks    = 2000   // largest number of tasks; with the longest names they have 4 MB
+	maxProfiles = 64     // largest number of profiles
 )
 
 const (
-	neighbours       = 5    // rank of the neighbour that measures density
-	resolution       = 0.05 // scaled distance below which runs are equal
-	minCoverage      = 0.4  // smallest share of the runs with a profile; below it most runs would be outliers
-	minSilhouette    = 0.25 // below, there is no substantial structure (Kaufman & Rousseeuw 1990)
-	validitySample   = 1000 // points of a silhouette
-	hopkinsProbes    = 100
-	seed             = 1
-	smallestProfile  = 10 // runs
-	smallestShare    = 0.005
-	largestShare     = 0.25
-	farOutside       = 3 // interquartile ranges above the upper quartile (Tukey 1977)
-	profileOfOutlier = 0
+	neighbours       = 5     // rank of the neighbour that measures density
+	resolution       = 0.05  // scaled distance below which runs are equal
+	minCoverage      = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
+	minSilhouette    = 0.25  // below, there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample   = 1000  // points of a silhouette
+	hopkinsProbes    = 100   // probes of the Hopkins statistic
+	seed             = 1     // of all random choices
+	smallestProfile  = 10    // runs of the smallest profile
+	smallestShare    = 0.005 // share of the runs at which the search for the smallest size of a profile starts
+	largestShare     = 0.25  // share of the runs at which this search ends
+	farOutside       = 3     // interquartile ranges above the upper quartile (Tukey 1977)
+	profileOfOutlier = 0     // id of the outlier group
 )
 
-// Fit finds the profiles of runs of one namespace, oldest first. previous is the set before, from
-// which profiles take their ids; nil without one. It returns nil if the runs are too few or all equal.
+// Fit finds the profiles of runs of one namespace, oldest first. Profiles take their ids from previous,
+// the set of the previous fit; nil without one. Fit returns nil if the runs are too few or all equal.
 func Fit(runs []Run, previous *Set) (*Set, error) {
 	runs = bounded(runs)
 	if len(runs) < MinRuns {
@@ -65,7 +65,7 @@ func Fit(runs []Run, previous *Set) (*Set, error) {
 	return s, nil
 }
 
-// bounded drops the oldest runs beyond MaxRuns, and runs of tasks beyond maxTasks.
+// bounded returns the newest MaxRuns runs, without the runs of tasks beyond the newest maxTasks.
 func bounded(runs []Run) []Run {
 	runs = runs[max(0, len(runs)-MaxRuns):]
 	tasks := map[Task]bool{}
@@ -82,11 +82,12 @@ func bounded(runs []Run) []Run {
 type Quality struct {
 	MinSize       int     // smallest number of runs of a profile; 0 if there is one profile only
 	Coverage      float64 // share of the runs with a profile
-	Silhouette    float64 // mean of the runs with a profile, −1 to 1
-	DaviesBouldin float64 // 0 is best
-	Hopkins       float64 // 0.5: no structure, 1: clusters; it is only reported
+	Silhouette    float64 // mean of the runs with a profile, −1 to 1; 1 is best
+	DaviesBouldin float64 // Davies–Bouldin index; 0 is best
+	Hopkins       float64 // Hopkins statistic, 0.5: no structure, 1: clusters; it decides nothing
 }
 
+// candidate is one clustering of the runs.
 type candidate struct {
 	Quality
 	clustering *density.Clustering
@@ -97,8 +98,9 @@ func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
 
-// choose compares smallest sizes from a two-hundredth to a quarter of the runs, each twice the one
-// before. If none shows substantial structure, all runs but those far outside are one profile.
+// choose compares clusterings whose smallest cluster has from a two-hundredth to a quarter of the runs. The
+// smallest size doubles from one clustering to the next. If none shows substantial structure, all runs
+// except those far outside are one profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = single(tree)
@@ -120,20 +122,20 @@ func choose(tree *density.Tree, points [][]float64) (best candidate, err error) 
 	return best, nil
 }
 
-// trim turns the runs into outliers that leave their cluster at a far larger distance than most of its
-// runs. The excess of mass alone includes the sparse surroundings of a cluster.
+// trim makes outliers of the runs that leave their cluster at a far larger distance than most runs of the
+// cluster. Clusters by excess of mass alone include their sparse surroundings.
 func trim(c *density.Clustering) {
 	for label := range c.Clusters {
 		var exits []float64
-		for i, of := range c.Labels {
-			if of == label {
+		for i, runLabel := range c.Labels {
+			if runLabel == label {
 				exits = append(exits, c.Exit[i])
 			}
 		}
 		cluster := &c.Clusters[label]
 		cluster.Reach = min(cluster.Reach, fence(exits))
-		for i, of := range c.Labels {
-			if of == label && c.Exit[i] > cluster.Reach {
+		for i, runLabel := range c.Labels {
+			if runLabel == label && c.Exit[i] > cluster.Reach {
 				c.Labels[i] = density.Noise
 				cluster.Size--
 			}
@@ -148,6 +150,7 @@ func fence(values []float64) float64 {
 	return high + farOutside*max(high-low, resolution)
 }
 
+// rate computes the quality of the clustering, except for Hopkins.
 func (c *candidate) rate(points [][]float64) {
 	covered := 0
 	var rated [][]float64
@@ -195,10 +198,10 @@ func single(tree *density.Tree) candidate {
 }
 
 // distance returns the Euclidean distance of a point to a stored point of a Set.
-func distance(p []float64, kept []float32) float64 {
+func distance(p []float64, stored []float32) float64 {
 	sum := 0.0
 	for i, v := range p {
-		d := v - float64(kept[i])
+		d := v - float64(stored[i])
 		sum += d * d
 	}
 	return math.Sqrt(sum)

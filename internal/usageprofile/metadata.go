@@ -12,32 +12,33 @@ import (
 // Predictability says how well facts that are known before the first run of a task predict its profile.
 // Every task is predicted from the other tasks, by naive Bayes (leave one task out).
 type Predictability struct {
-	Tasks    int     // that were predicted
+	Tasks    int     // number of predicted tasks
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
-	Accuracy float64 // with all fields
+	Accuracy float64 // share of the tasks whose profile is predicted from all fields
 	Fields   []Field // the most useful first
 }
 
-// Field is what one field contributes.
+// Field says what one field contributes.
 type Field struct {
-	Name    string // such as metadata.owner, dag_id or requested.memory
-	Tasks   int    // that have it
-	Alone   float64
+	Name    string  // such as metadata.owner, dag_id or requested.memory
+	Tasks   int     // number of tasks that have the field
+	Alone   float64 // accuracy with this field alone
 	Without float64 // accuracy with all other fields
 }
 
-// The bounds of the prediction: names and values come from callers.
+// The bounds of the prediction. Names and values come from callers, so their numbers are limited.
 const (
-	maxFields     = 24
-	maxValues     = 5  // of a list, such as tags
-	minTasks      = 20 // fewer show nothing
-	pseudoCount   = 0.5
+	maxFields     = 24  // number of fields; those of most tasks count
+	maxValues     = 5   // number of values of a list, such as tags
+	minTasks      = 20  // smallest number of tasks; fewer show nothing
+	pseudoCount   = 0.5 // added to each count
 	metadataField = "metadata."
 )
 
 // facts are the fields of one task, by name.
 type facts map[string][]string
 
+// factsOf returns the facts of a stored try. The requested memory counts as the nearest power of two.
 func factsOf(r *sizing.ContextRow) facts {
 	f := facts{"dag_id": {r.Task.DAG}, "task_id": {r.Task.Task}}
 	if r.Requested.Memory > 0 {
@@ -51,8 +52,8 @@ func factsOf(r *sizing.ContextRow) facts {
 	return f
 }
 
-// predict fills Predictability from the facts of the newest run of each task. The outlier group is a
-// profile, too.
+// predict sets Predictability from the facts of the newest run of each task. The outlier group counts as a
+// profile.
 func (s *Set) predict(runs []Run) {
 	tasks := make([]facts, len(s.Tasks))
 	for i := range runs {
@@ -60,7 +61,7 @@ func (s *Set) predict(runs []Run) {
 	}
 	classes := make([]int, len(tasks))
 	for task := range tasks {
-		most, counts := 0, s.sharesOf(int32(task))
+		most, counts := 0, s.countsOf(int32(task))
 		for class, n := range counts {
 			if n > counts[most] {
 				most = class
@@ -76,12 +77,13 @@ func (s *Set) predict(runs []Run) {
 // bayes holds the counts of a naive Bayes classifier.
 type bayes struct {
 	fields  []string
-	tasks   []float64             // by class
-	known   [][]float64           // tasks with a field, by field and class
-	values  []map[string]struct{} // by field
-	matches map[match]float64     // tasks with a value
+	tasks   []float64             // number of tasks, by class
+	known   [][]float64           // number of tasks with a field, by field and class
+	values  []map[string]struct{} // distinct values, by field
+	matches map[match]float64     // number of tasks with a value
 }
 
+// match is a value of a field in a class.
 type match struct {
 	field, class int
 	value        string
@@ -123,7 +125,8 @@ func frequentFields(tasks []facts) []string {
 	return names[:min(len(names), maxFields)]
 }
 
-// logPrior returns the log probability of a class for a task of class own, which does not count.
+// logPrior returns the log probability of a class, up to a constant, for a task of class own. The task
+// itself does not count.
 func (b *bayes) logPrior(class, own int) float64 {
 	n := b.tasks[class]
 	if class == own {
@@ -132,8 +135,8 @@ func (b *bayes) logPrior(class, own int) float64 {
 	return math.Log(n + pseudoCount)
 }
 
-// logLikelihood returns the log probability of the values of a field in a class, for a task of class
-// own, which does not count. Several values count as one.
+// logLikelihood returns the mean log probability of the values of a field in a class, for a task of class
+// own. The task itself does not count.
 func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	self := 0.0
 	if class == own {
@@ -147,7 +150,8 @@ func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// evaluate predicts every task from the others, with all fields, with each alone and without each.
+// evaluate predicts every task from the others: with all fields, with each field alone, and without each
+// field.
 func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
 	share := 1 / float64(len(tasks))
@@ -155,7 +159,7 @@ func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	for i := range scores {
 		scores[i] = make([]float64, len(b.tasks))
 	}
-	prior, total, other := make([]float64, len(b.tasks)), make([]float64, len(b.tasks)), make([]float64, len(b.tasks))
+	prior, total, buffer := make([]float64, len(b.tasks)), make([]float64, len(b.tasks)), make([]float64, len(b.tasks))
 	for i, f := range tasks {
 		own := classes[i]
 		for class := range prior {
@@ -176,16 +180,16 @@ func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 			if len(f[name]) > 0 {
 				p.Fields[field].Tasks++
 			}
-			for class := range other {
-				other[class] = prior[class] + scores[field][class]
+			for class := range buffer {
+				buffer[class] = prior[class] + scores[field][class]
 			}
-			if indexOfLargest(other) == own {
+			if indexOfLargest(buffer) == own {
 				p.Fields[field].Alone += share
 			}
-			for class := range other {
-				other[class] = total[class] - scores[field][class]
+			for class := range buffer {
+				buffer[class] = total[class] - scores[field][class]
 			}
-			if indexOfLargest(other) == own {
+			if indexOfLargest(buffer) == own {
 				p.Fields[field].Without += share
 			}
 		}

@@ -18,8 +18,8 @@ type Place struct {
 func (p *Place) IsOutlier() bool { return p.label == density.Noise }
 
 // Place returns the profile and the outlier score of a run. It does not change the set. The run gets
-// the profile of the run with the smallest mutual reachability distance, unless this distance exceeds
-// Profile.MaxReachability: then it is an outlier.
+// the profile of the run with the smallest mutual reachability distance. If this distance exceeds
+// Profile.MaxReachability, the run is an outlier.
 func (s *Set) Place(v *Vector) Place {
 	nearest, distance := s.nearest(v)
 	place := Place{label: int(s.Labels[nearest])}
@@ -38,7 +38,8 @@ func (s *Set) Place(v *Vector) Place {
 	return place
 }
 
-// nearest returns the run with the smallest mutual reachability distance, and that distance.
+// nearest returns the run of the set with the smallest mutual reachability distance to v, and this
+// distance: the largest of the distance of the two runs and their core distances.
 func (s *Set) nearest(v *Vector) (index int, reachability float64) {
 	p, columns := s.point(v), len(s.Quantities)
 	var closest [neighbours]float64 // the smallest distances, ascending

@@ -17,10 +17,11 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// kind is a way to use resources.
+// kind is a way to use resources: the memory peak in bytes, the run time, the CPU peak, and the share of
+// the request that the memory peak is.
 type kind struct{ memory, seconds, cores, ofRequest float64 }
 
-// stream makes runs of tasks. Run i belongs to task i of the given kinds, in turn.
+// stream makes runs with ascending sequence numbers.
 type stream struct {
 	r   *rand.Rand
 	seq int64
@@ -28,7 +29,7 @@ type stream struct {
 
 func newStream(seed uint64) *stream { return &stream{r: rand.New(rand.NewPCG(seed, 22))} }
 
-// run returns a run of a kind with a spread of 10 %.
+// run returns a run of a task. Its amounts deviate from the kind by about 10 %.
 func (s *stream) run(task string, k kind) usageprofile.Run {
 	s.seq++
 	around := func(v float64) float64 { return v * math.Exp(0.1*s.r.NormFloat64()) }
@@ -45,11 +46,14 @@ func (s *stream) run(task string, k kind) usageprofile.Run {
 	return run
 }
 
+// anything returns a random kind.
 func (s *stream) anything() kind {
 	within := func(low, high float64) float64 { return low * math.Pow(high/low, s.r.Float64()) }
 	return kind{within(1e7, 1e12), within(1, 1e5), within(0.05, 64), within(0.01, 1)}
 }
 
+// runs returns perTask runs of each of tasksOfKind tasks of each kind, in turn. labels holds the index of
+// the kind of each run.
 func (s *stream) runs(kinds []kind, tasksOfKind, perTask int) (runs []usageprofile.Run, labels []int) {
 	for range perTask {
 		for label, k := range kinds {
@@ -87,7 +91,7 @@ func TestProfilesAreFoundAmongOutliers(t *testing.T) {
 	assert.Equal(t, []usageprofile.Quantity{usageprofile.MemoryPeak, usageprofile.Duration, usageprofile.CPUPeak, usageprofile.PeakOverRequest}, set.Quantities)
 	assert.Greater(t, set.Silhouette, 0.5)
 	assert.Greater(t, set.Hopkins, 0.7)
-	assert.GreaterOrEqual(t, adjustedRand(labels, ids(set)), 0.9)
+	assert.GreaterOrEqual(t, adjustedRand(labels, labelsOf(set)), 0.9)
 	found := 0
 	for i, label := range labels {
 		if label < 0 && set.Labels[i] < 0 {
@@ -114,7 +118,8 @@ func TestProfilesAreFoundAmongOutliers(t *testing.T) {
 	assert.Nil(t, p)
 }
 
-func ids(set *usageprofile.Set) []int {
+// labelsOf returns the label of each run of the set.
+func labelsOf(set *usageprofile.Set) []int {
 	out := make([]int, len(set.Labels))
 	for i, label := range set.Labels {
 		out[i] = int(label)
@@ -146,14 +151,14 @@ func adjustedRand(a, b []int) float64 {
 	return (sum - expected) / ((rowSum+columnSum)/2 - expected)
 }
 
-// Two tasks that alternate, in more runs than the validity is estimated on.
+// Two tasks alternate, in more runs than the sample from which the silhouette is estimated.
 func TestProfilesAreFoundWhereTasksRunInACycle(t *testing.T) {
 	s := newStream(11)
 	runs, labels := s.runs(kinds[:2], 1, 1000)
 	set := fit(t, runs, nil)
 	require.Len(t, set.Profiles, 2)
 	assert.Greater(t, set.Silhouette, 0.7)
-	assert.Greater(t, adjustedRand(labels, ids(set)), 0.95)
+	assert.Greater(t, adjustedRand(labels, labelsOf(set)), 0.95)
 }
 
 func TestNewRunsArePlaced(t *testing.T) {
@@ -229,7 +234,7 @@ func TestProfilesAreFoundAgainOnlyWhenTheyNoLongerFit(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
 }
 
-// Where tasks hardly recur, profiles no longer fit when new tasks use resources like no known one.
+// If tasks hardly recur, profiles no longer fit once new tasks use resources like no known task.
 func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
 	s := newStream(9)
 	next := 0

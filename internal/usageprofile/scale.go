@@ -7,23 +7,23 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Scaler brings the quantities that a namespace reports to one scale.
+// Scaler brings the quantities that a namespace reports to one scale. All lists are by column.
 type Scaler struct {
-	Quantities []Quantity // of the columns
-	Median     []float64  // which also stands for an unknown amount
-	Scale      []float64
+	Quantities []Quantity
+	Median     []float64 // of the logarithms; an unknown amount counts as the median
+	Scale      []float64 // by which the distance to the median is divided
 }
 
 // The rules by which a quantity becomes a column.
 const (
-	minKnown       = 0.5    // share of the runs that report it
-	maxCorrelation = 0.9999 // with an earlier column: a copy adds no information
-	minScale       = 0.1    // logarithm: smaller differences are noise
+	minKnown       = 0.5    // smallest share of the runs that report the quantity
+	maxCorrelation = 0.9999 // largest correlation with an earlier column: a copy adds no information
+	minScale       = 0.1    // smallest scale of the logarithms: smaller differences are noise
 )
 
 // newScaler chooses the columns for some runs and scales them robustly, so that outliers do not
 // compress the rest: by the interquartile range, or by the standard deviation if half of the
-// runs are equal.
+// runs are almost equal.
 func newScaler(runs []Run) Scaler {
 	var s Scaler
 	var columns [][]float64
@@ -40,7 +40,7 @@ func newScaler(runs []Run) Scaler {
 		slices.Sort(known)
 		median, deviation := quantile(known, .5), stat.PopStdDev(known, nil)
 		if deviation < 1e-9 {
-			continue // it is the same for all runs
+			continue // the quantity is the same for all runs
 		}
 		const normal = 1.349 // interquartile range of the standard normal distribution
 		scale := (quantile(known, .75) - quantile(known, .25)) / normal
@@ -60,6 +60,7 @@ func newScaler(runs []Run) Scaler {
 	return s
 }
 
+// scaled returns a scaled logarithm; 0, the median, for NaN.
 func scaled(v, median, scale float64) float64 {
 	if math.IsNaN(v) {
 		return 0

@@ -16,14 +16,14 @@ type Set struct {
 	Profiles []Profile // by descending number of runs
 	Outliers Profile   // runs of no profile; its id is 0
 	Tasks    []Task
-	LastSeq  int64 // the newest run
+	LastSeq  int64 // Run.Seq of the newest run
 
 	Predictability *Predictability // nil with few tasks
 
-	// The runs, in order. A new run is placed beside its nearest one.
-	Points            []float32 // scaled, row by row
-	Core              []float32 // distance to the nearest neighbour of rank neighbours
-	MinBranchDistance []float32 `cbor:"Densest"` // smallest distance in the branch of the tree of HDBSCAN
+	// The runs, oldest first. A new run gets the profile of its nearest run.
+	Points            []float32 // scaled quantities, run by run
+	Core              []float32 // core distance: the distance to the neighbour with the rank neighbours
+	MinBranchDistance []float32 `cbor:"Densest"` // smallest distance in the run's branch of the tree of HDBSCAN
 	Scores            []float32 // outlier scores
 	Labels            []int16   // index of Profiles, or density.Noise
 	TaskOf            []int32   // index of Tasks
@@ -35,26 +35,25 @@ type Set struct {
 type Profile struct {
 	ID     int
 	Runs   int
-	Tasks  int // with a run in the profile
-	Killed int // runs that were OOM-killed
-	Share  float64
-	// PreviousShare is the share of the same profile in the set before; negative if it is new.
+	Tasks  int     // number of tasks with a run in the profile
+	Killed int     // number of OOM-killed runs
+	Share  float64 // share of the runs of the set
+	// PreviousShare is the share of the same profile in the previous set; negative if the profile is new.
 	PreviousShare   float64
-	Spreads         [quantities]Spread
-	MaxReachability float64 `cbor:"Reach"` // largest mutual reachability distance of a run of the profile
+	Spreads         [quantities]Spread // by Quantity
+	MaxReachability float64            `cbor:"Reach"` // largest mutual reachability distance of a run of the profile
 }
 
-// Spread is the distribution of a quantity in a profile, in its unit. Known is the number of runs
-// that report it; the other fields are 0 without any.
+// Spread is the distribution of a quantity in a profile.
 type Spread struct {
-	Known         int
-	P10, P50, P90 float64
+	Known         int     // number of runs that report the quantity
+	P10, P50, P90 float64 // quantiles in the unit of the quantity; 0 if no run reports it
 }
 
 // Runs returns the number of runs that the set was found in.
 func (s *Set) Runs() int { return len(s.Labels) }
 
-// keep takes over the runs and their clusters. The largest cluster becomes the first profile.
+// keep stores the runs and their clusters in s. The largest cluster becomes the first profile.
 func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
 	order := make([]int, len(c.Clusters))
 	for i := range order {
@@ -167,14 +166,14 @@ func (s *Set) Members(id int) []Member {
 	return members
 }
 
-// OfTask returns the profile of most runs of a task, the share of its runs in it, and the number of
-// its runs; nil if the set has no run of it.
+// OfTask returns the profile of most runs of a task, the share of the task's runs in this profile, and
+// the number of the task's runs. The profile is nil if the set has no run of the task.
 func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	index, known := s.byTask[task]
 	if !known {
 		return nil, 0, 0
 	}
-	counts := s.sharesOf(index)
+	counts := s.countsOf(index)
 	most := 0
 	for at, n := range counts {
 		if runs += n; n > counts[most] {
@@ -184,8 +183,8 @@ func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	return s.profile(most - 1), float64(counts[most]) / float64(runs), runs
 }
 
-// sharesOf counts the runs of a task by label + 1: the outlier group is first.
-func (s *Set) sharesOf(task int32) []int {
+// countsOf counts the runs of a task, by label + 1: the outlier group is first.
+func (s *Set) countsOf(task int32) []int {
 	counts := make([]int, len(s.Profiles)+1)
 	for i, of := range s.TaskOf {
 		if of == task {

@@ -3,11 +3,11 @@
 //
 //	stored tries ─▶ RunOf: Vector of logarithms ─▶ scaler: median and interquartile range
 //	Fit: HDBSCAN, smallest size by coverage and validity ─▶ Set: profiles and the outlier group
-//	Set.NeedsRefit: has the sample grown, do tasks move between profiles? ─▶ Fit with the set before
+//	Set.NeedsRefit: has the sample grown, did tasks change, do new tasks fit? ─▶ Fit with the previous set
 //	new run ─▶ Set.Place: profile and outlier score
 //
-// A set keeps a bounded sample of the runs of one namespace, and never sees another. The package has
-// no clock and no I/O. The same runs and the same set before give the same set.
+// A set holds a bounded sample of the runs of one namespace, and no run of another namespace. The
+// package reads no clock and does no I/O. The same runs and the same previous set give the same set.
 package usageprofile
 
 import (
@@ -25,26 +25,28 @@ const (
 	Duration                        // seconds
 	CPUPeak                         // cores
 	CPUMean                         // cores
-	PeakOverRequest                 // memory
-	MeanOverPeak                    // memory
+	PeakOverRequest                 // memory peak divided by the memory request
+	MeanOverPeak                    // mean memory divided by the memory peak
 	InputOutput                     // bytes read and written
 	GBHours                         // of memory: mean, or else peak, times duration
 
 	quantities = iota
 )
 
+// quantityNames are the names of the quantities in the API.
 var quantityNames = [quantities]string{
 	"memory_peak_bytes", "duration_seconds", "cpu_peak_cores", "cpu_mean_cores", "peak_over_request", "mean_over_peak", "io_bytes", "memory_gbh",
 }
 
+// String returns the name of the quantity.
 func (q Quantity) String() string { return quantityNames[q] }
 
 // floors are the smallest amounts; smaller ones count as these, because the logarithms of tiny amounts
 // would dominate the distances.
 var floors = [quantities]float64{1 << 20, 0.1, 0.01, 0.01, 0.001, 0.001, 1 << 20, 1e-6}
 
-// clustered is the number of quantities that profiles are found by. The logarithm of GB·h is the sum
-// of others, so that it only describes profiles.
+// clustered is the number of quantities that profiles are found by, the first ones. The logarithm of GB·h
+// is the sum of others, so GB·h only describes profiles.
 const clustered = int(GBHours)
 
 // Vector is the usage of one run: the natural logarithm of each quantity. NaN is unknown.
@@ -53,6 +55,7 @@ type Vector [quantities]float64
 // Amount returns a quantity in its unit; NaN if it is unknown.
 func (v *Vector) Amount(q Quantity) float64 { return math.Exp(v[q]) }
 
+// set sets a quantity, unless the amount is NaN, negative or infinite.
 func (v *Vector) set(q Quantity, amount float64) {
 	if amount >= 0 && !math.IsInf(amount, 1) {
 		v[q] = math.Log(max(amount, floors[q]))
@@ -71,7 +74,7 @@ type Run struct {
 // Task is a task of the namespace.
 type Task struct{ DAG, Task string }
 
-// RunOf returns the run of a stored try; ok is false if it reveals no peak.
+// RunOf returns the run of a stored try; ok is false if neither the peak nor a lower bound is known.
 func RunOf(r *sizing.ContextRow) (run Run, ok bool) {
 	peak, censoring := r.Peak()
 	if peak <= 0 || censoring == sizing.NoPeak || censoring == sizing.AtMost {

@@ -8,7 +8,8 @@ import (
 )
 
 // phasedPolicy sets one limit per step of ten minutes. The limit is the largest memory that earlier
-// runs used in the phase at the end of the previous step. The first step has the static grant.
+// runs used in the phase at the end of the previous step. The first step, and each run of a task
+// without a model of its phases, has the static grant.
 type phasedPolicy struct {
 	tasks map[sizing.TaskKey]*phasedTask
 }
@@ -21,18 +22,18 @@ type phasedTask struct {
 }
 
 const (
-	phaseStep    = 15 // seconds
-	phaseRuns    = 3  // number of runs before the first fit
-	phaseSeries  = 32 // number of newest runs that a fit reads
+	phaseStep    = 15  // seconds between two samples of a phase model
+	phaseRuns    = 3   // number of runs of the first fit
+	phaseSeries  = 32  // number of newest runs that a fit reads
+	minPhasedRun = 600 // seconds; shorter runs have only one step of ten minutes and are not learned
 	gibibyte     = float64(1 << 30)
-	minPhasedRun = 600 // seconds; shorter runs have only one step and are not learned
 )
 
 func newPhased() *phasedPolicy { return &phasedPolicy{map[sizing.TaskKey]*phasedTask{}} }
 
 func (*phasedPolicy) name() string { return "previous phase" }
 
-// phaseSeriesOf converts a run to steps of memory in GiB and cores.
+// phaseSeriesOf converts a run to a sample every phaseStep seconds, of memory in GiB and CPU in cores.
 func phaseSeriesOf(r *Run) phase.Series {
 	samples := make([]phase.Sample, len(r.Seconds))
 	for i, s := range r.Seconds {
@@ -73,7 +74,7 @@ func (p *phasedPolicy) learn(r *Run, _ grant) {
 	t.fitted = len(t.series)
 	newest := t.series[max(0, len(t.series)-phaseSeries):]
 	model, err := phase.Discover(newest, phase.Config{Windows: 1000, Training: phase.Training{Epochs: 100}})
-	if err == nil { // a series without samples cannot occur
+	if err == nil { // always, because every run has samples
 		t.model = model
 	}
 }

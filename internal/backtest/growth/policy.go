@@ -3,9 +3,9 @@ package growth
 // limiter sets the limits of one run. A limit may depend only on earlier samples, except in policies
 // with hindsight.
 type limiter interface {
-	// limits returns the limit in force at each sample.
+	// limits returns the limit in force at each sample, in bytes.
 	limits(r *Run) []float64
-	// lift returns the limiter of the next try, after the limit at the given sample was too small.
+	// lift returns the limiter of the next try, after the limit at sample at was too small.
 	lift(r *Run, limits []float64, at int) limiter
 }
 
@@ -18,7 +18,7 @@ type policy interface {
 	learn(r *Run, g grant)
 }
 
-// constant is a limit that does not change. After a kill it doubles.
+// constant is a limit in bytes that does not change during a try. After a kill it doubles.
 type constant float64
 
 func (c constant) limits(r *Run) []float64 {

@@ -10,7 +10,7 @@ import (
 
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
-	Timing  plan.Timing  // of resizes
+	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
 	Request sizing.Bytes // request of first runs, which then count; zero: the first run of a task is only learned
 	// Progress receives the number of newly replayed runs; it may be nil.
 	Progress func(runs int)
@@ -166,8 +166,8 @@ func kill(r *Run, limits []float64) int {
 	return -1
 }
 
-// static replays the run with the static grant and the lifts of loadaware. Their policy learns the
-// run.
+// static replays the run with the static grant and the lifts of loadaware. The policy of the static
+// grants learns each try.
 func (s *session) static(g grant) ([]try, error) {
 	var tries []try
 	limit := g.memory

@@ -22,12 +22,12 @@ type Report struct {
 	PerTask   []*TaskReport `json:"per_task"`
 }
 
-// Figures holds the costs of the limits of one policy.
+// Figures holds the costs of the limits of one policy. GB is 1e9 bytes.
 type Figures struct {
 	Policy        string  `json:"policy"`
 	Grows         bool    `json:"grows_only"` // false: limits may shrink, and a smaller limit may kill a pod
 	Hindsight     bool    `json:"hindsight"`  // the policy knows the run in advance
-	Runs          int     `json:"runs"`
+	Runs          int     `json:"runs"`       // without first runs that do not count
 	Tries         int     `json:"tries"`
 	Killed        int     `json:"killed"`          // number of killed tries
 	KilledPercent float64 `json:"killed_percent"`  // killed tries per 100 runs
@@ -73,10 +73,10 @@ type TaskReport struct {
 // PlanReport shows a plan. The steps are the limits of a run that always uses the largest memory of
 // the earlier runs at the same time.
 type PlanReport struct {
-	Rule        string  `json:"rule"`
-	StaticBytes int64   `json:"static_bytes"`
-	StartBytes  int64   `json:"start_bytes"`
-	Risk        float64 `json:"risk"`
+	Rule        string  `json:"rule"`         // description of the chosen rule
+	StaticBytes int64   `json:"static_bytes"` // the static grant
+	StartBytes  int64   `json:"start_bytes"`  // limit at the start of the run
+	Risk        float64 `json:"risk"`         // expected number of kills of the run
 	Steps       []Step  `json:"steps"`
 }
 
@@ -131,8 +131,8 @@ func (t *try) cost(run *Run) float64 {
 	return sum
 }
 
-// addRequests adds the memory requests of one run. With the plan, the request is its limit, but at most
-// the static limit.
+// addRequests adds the memory requests of the last try of one run. With the plan, the request is the
+// limit of the plan, but at most the static limit.
 func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 	limits, wanted := staticTries[len(staticTries)-1].limits, planned[len(planned)-1].limits
 	for i, limit := range limits {

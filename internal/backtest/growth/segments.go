@@ -68,7 +68,7 @@ func (s segments) ascending() segments {
 	return s
 }
 
-// at returns the segment at some time.
+// at returns the index of the segment at a time.
 func (s segments) at(seconds float64) int {
 	i := 0
 	for i < len(s.ends)-1 && s.ends[i] <= seconds {
@@ -95,8 +95,8 @@ func (s segments) lift(r *Run, _ []float64, at int) limiter {
 
 // ksPlus is the method KS+ (Bader et al. 2024) without inputs. It cuts each run where its running
 // maximum rises most. The segments of a plan have the mean ends times 0.85 and the mean peaks times
-// 1.1. A kill moves the end of the segment to its time, and later ends in proportion. In the last
-// segment it raises the limit by a fifth.
+// 1.1. A kill moves the end of its segment to the time of the kill, and later ends in proportion. A
+// kill in the last segment raises the limit by a fifth instead.
 type ksPlus struct{ history }
 
 func (ksPlus) name() string { return "ks+" }

@@ -24,15 +24,15 @@ var required = Columns[:5]
 
 // Run is the usage of one run over time.
 type Run struct {
-	Task    sizing.TaskKey
-	ID      string
-	Seconds []float64 // since the first sample, ascending
-	Memory  []float64 // bytes
-	CPU     []float64 // cores; NaN: unknown
+	Task    sizing.TaskKey // in the default namespace
+	ID      string         // run id
+	Seconds []float64      // since the first sample, ascending
+	Memory  []float64      // bytes
+	CPU     []float64      // cores; NaN: unknown
 }
 
-// width returns the duration of sample i in seconds. The last sample has the duration of the sample
-// before it.
+// width returns the duration of sample i in seconds: the time until the next sample. The last sample
+// has the duration of the sample before it, and a single sample takes one second.
 func (r *Run) width(i int) float64 {
 	switch n := len(r.Seconds); {
 	case n == 1:
@@ -49,6 +49,7 @@ func (r *Run) duration() float64 {
 	return r.Seconds[n-1] + r.width(n-1)
 }
 
+// peak returns the largest memory in bytes.
 func (r *Run) peak() float64 { return slices.Max(r.Memory) }
 
 // Read reads a CSV file of series, plain or gzip. The runs are in the order of their

@@ -11,22 +11,23 @@ import (
 type grant struct {
 	memory float64 // bytes
 	cpu    float64 // cores; 0: unknown
-	known  bool    // the task had runs before
+	known  bool    // the task has earlier runs
 }
 
 // staticGrants computes static grants with loadaware's own policy, like package backtest.
 type staticGrants struct {
 	policy  backtest.Policy
 	request sizing.Bytes           // request of a task without history
-	most    sizing.Bytes           // the largest grant
+	most    sizing.Bytes           // upper bound of the grants
 	seen    map[sizing.TaskKey]int // number of ended runs
 	clock   time.Time              // start of the next run; the series have no dates, so runs follow each other
 }
 
-// minNode is the smallest bound on grants, as in backtest.
+// minNode is the smallest upper bound of the grants in bytes: the memory of a common node.
 const minNode = 128e9
 
-// newStaticGrants returns the static grants before the first run. runs set the largest grant.
+// newStaticGrants returns the static grants before the first run. The largest peak of runs sets the
+// upper bound of the grants.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {
@@ -66,7 +67,7 @@ func (g *staticGrants) next(key sizing.TaskKey) grant {
 	return s.first()
 }
 
-// afterKill learns that a limit was too small and returns the next one.
+// afterKill learns that the run was killed at a limit after some seconds, and returns the next limit.
 func (s *session) afterKill(limit float64, seconds float64) (float64, error) {
 	err := s.policy.Learn(backtest.Outcome{
 		Question: s.question, Killed: true, Allocated: sizing.Bytes(limit), Duration: duration(seconds), ReportedAt: s.clock,

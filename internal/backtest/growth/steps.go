@@ -7,7 +7,7 @@ const stepSeconds = 600
 
 // stepwise sets the limit of each step of ten minutes by the usage of one step, as published for
 // deep-learning containers. The limit is the maximum, or the mean plus two standard deviations if
-// that is more. It may shrink.
+// that is more. From step to step the limit may shrink.
 type stepwise struct {
 	label   string
 	current bool // use the step itself, which needs hindsight; else the previous step

@@ -20,10 +20,10 @@ import (
 
 // Archive contains the archived runs of one or more DAGs.
 type Archive struct {
-	Runs  []campaign.ArchivedRun // one for each run id, or for each line of a list of runs
-	Rows  []sizing.Observation
-	RunOf []int // index in Runs of the run of each row
-	Lines []int // line of each row
+	Runs  []campaign.ArchivedRun // one for each DAG and run id, or for each line of a list of runs
+	Rows  []sizing.Observation   // tries of a history; none in a list of runs
+	RunOf []int                  // index in Runs of the run of each row
+	Lines []int                  // line of each row
 }
 
 // runLine is one line of a list of runs in JSON.
@@ -95,7 +95,7 @@ func (a *Archive) CheckDAG(dag string) error {
 	return nil
 }
 
-// OfDAG returns the part of the archive with the runs of a DAG, and an error if there is none. A list
+// OfDAG returns the part of the archive with the runs of a DAG, and an error if it has no such run. A list
 // of runs names no DAG and is returned unchanged.
 func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	if len(a.Rows) == 0 {
@@ -143,8 +143,8 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run, with the features of its tasks.
-// The conf and the execution date are the features of a run without rows.
+// Candidates returns one candidate for each run. A run of a history has the features of its tasks, and a
+// run of a list of runs has its conf and its execution date.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
 	if len(a.Rows) == 0 {
@@ -166,7 +166,8 @@ func (a *Archive) Candidates() []Candidate {
 	return candidates
 }
 
-// Split returns the part of the archive without the registered runs, and the features of these.
+// Split returns the part of the archive without the registered runs. known holds the features of the
+// registered runs.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
 		hash string

@@ -10,14 +10,14 @@ import (
 const noise = 1.0
 
 // squaredLength is the squared length scale of the kernel, relative to the median squared distance of
-// two rows. A kernel as wide as the median distance would take most rows for similar.
+// two rows. With a kernel as wide as the median distance, most rows would count as similar.
 const squaredLength = 0.1
 
 // process is a Gaussian process with a squared exponential kernel.
 type process struct {
 	covariance    [][]float64 // posterior covariance of all pairs of rows
-	weights       []float64
-	priorVariance float64 // weighted sum of the variances before any observation
+	weights       []float64   // of the rows in the sum of the variances
+	priorVariance float64     // weighted sum of the variances before any observation
 }
 
 // newProcess returns the process before any observation.
@@ -75,9 +75,9 @@ func (p *process) gain(row int) float64 {
 	return sum / (p.covariance[row][row] + noise)
 }
 
-// choose chooses count of the candidates of h, one after another. It alternates between two rules:
-// V-optimal design, which prefers rows that the others say little about, and kernel herding (Welling
-// 2009), which makes the chosen rows as frequent as all rows, because a model also learns how peaks are
+// choose chooses count of the candidates of h, one after another. It alternates between two rules.
+// V-optimal design prefers rows whose peaks the other rows do not predict. Kernel herding (Welling 2009)
+// gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
 // distributed.
 func (p *process) choose(h *herd, count int) []ScoredCandidate {
 	n := len(h.kernel)
@@ -114,11 +114,11 @@ type herd struct {
 	kernel [][]float64 // of each candidate with all rows
 	mean   []float64   // mean kernel of each candidate with all rows
 	sums   []float64   // summed kernel of each candidate with the chosen rows
-	chosen int
+	chosen int         // number of chosen rows, including known ones
 }
 
-// newHerd returns the state before any choice. The first n rows of the covariance matrix before any
-// observation are the candidates. It copies their rows.
+// newHerd returns the state before any choice. covariance is the matrix before any observation, and its
+// first n rows are the candidates. newHerd copies these rows.
 func newHerd(covariance [][]float64, n int) *herd {
 	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Candidate is an archived try that a campaign may reproduce.
+// Candidate is an archived run that a campaign may reproduce.
 type Candidate struct {
 	Features sizing.Features
 }
@@ -20,14 +20,16 @@ type ScoredCandidate struct {
 	Gain float64
 }
 
-// Rank chooses up to count candidates, best first. The odd choices follow a greedy V-optimal design
-// (transductive experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: each has the
-// largest reduction of the summed prediction variance over all candidates. Past peaks do not weight the
-// sum: such weights gave higher u scores on retail (docs/benchmarks.md). A choice reduces the gain of
-// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding, which
-// keeps frequent inputs frequent, known ones included. known are tries whose usage is known already.
+// Rank chooses up to count candidates, best first. known holds runs whose usage is known already.
 //
-// If there are more than maxCandidates, Rank uses an evenly spaced sample.
+// The first, third and every further odd choice follows a greedy V-optimal design (transductive
+// experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: it has the largest reduction of the
+// summed prediction variance over all candidates. All candidates have the same weight in this sum, because
+// weights by past peaks gave higher u scores on retail (docs/benchmarks.md). A choice reduces the gain of
+// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding: with
+// them, inputs are as frequent among the known and chosen runs as among all runs.
+//
+// If there are more than maxCandidates candidates or maxKnown known runs, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
 	if len(candidates) == 0 || count < 1 {
 		return nil
@@ -70,20 +72,20 @@ func evenly(n, limit int) []int {
 	return picked
 }
 
-// design is the design matrix of the candidates: numbers as standardised logarithms, and one indicator
-// for each frequent category value.
+// design is the design matrix of the candidates and known runs. Its columns are standardised numbers, in
+// logarithms, standardised dates and bools, and one indicator for each frequent category value.
 type design struct {
 	columns []column
 	rows    [][]float64
-	weights []float64
+	weights []float64 // of the rows in the sum of the variances: 1 for a candidate, 0 for a known run
 }
 
 // column encodes one number or one value of a category.
 type column struct {
-	name        string
-	category    string // value of an indicator
-	indicator   bool
-	mean, scale float64
+	name        string  // name of the feature
+	category    string  // value of an indicator
+	indicator   bool    // whether the column is an indicator
+	mean, scale float64 // of a number
 }
 
 // maxCategories bounds the indicators of one feature. Rarer values have no indicator.
@@ -140,8 +142,8 @@ func (d *design) row(c *Candidate) []float64 {
 	return row
 }
 
-// numberOf returns a value as a number, and numbers as their logarithm, because peaks grow with
-// powers of inputs. ok is false for a category.
+// numberOf returns a number, date or bool as a coordinate. A number becomes a logarithm, because peaks grow
+// with powers of inputs. ok is false for a category.
 func numberOf(v sizing.Value) (x float64, ok bool) {
 	switch v.Kind {
 	case sizing.Number:

@@ -16,11 +16,11 @@ import (
 // Result rates the shapes and quantiles that are predicted with and without the classifier.
 type Result struct {
 	Shapes     int
-	Bytes      int     // of the stored shapes
-	Classifier int     // bytes of these that are the classifier; 0: it was not kept
-	Newest     Paired  // share of the newest 20 % of the runs whose task has the right shape
-	Majority   float64 // share of the most frequent kind among the new tasks
-	New        []NewTasks
+	Bytes      int        // of the stored shapes
+	Classifier int        // bytes of the classifier, which are part of Bytes; 0: it was not kept
+	Newest     Paired     // share of the newest 20 % of the runs whose task has the right shape
+	Majority   float64    // share of the most frequent kind among the new tasks
+	New        []NewTasks // by number of own runs
 }
 
 // Paired holds one figure with and without the classifier.
@@ -28,7 +28,7 @@ type Paired struct{ With, Without float64 }
 
 // NewTasks rates tasks that the shapes have not seen, after some own runs.
 type NewTasks struct {
-	Runs     int
+	Runs     int               // number of own runs
 	Right    Paired            // share of the tasks with the right shape
 	P95, P99 map[string]Paired // coverage of the quantiles, by kind
 	Loss     Paired            // mean pinball loss of the 95 % quantile of the log seconds
@@ -86,6 +86,7 @@ func Evaluate(c Config) (*Result, error) {
 	return result, nil
 }
 
+// add adds v with a weight.
 func (p *Paired) add(v Paired, weight float64) {
 	p.With, p.Without = p.With+weight*v.With, p.Without+weight*v.Without
 }
@@ -151,6 +152,7 @@ func (e *evaluation) isRight(r *run, m *taskmodel.Model) (p Paired) {
 	return Paired{e.score(with.Best, r.task.kind), e.score(without.Best, r.task.kind)}
 }
 
+// score returns 1 if the most probable shape of a task has the kind of the task, else 0.
 func (e *evaluation) score(best, kind int) float64 {
 	if best != shape.None && e.kinds[best] == kind {
 		return 1
@@ -222,5 +224,5 @@ func (e *evaluation) predict(r *run, m *taskmodel.Model, own cohort.OwnRuns, cla
 	return d.P95.Seconds(), d.P99.Seconds()
 }
 
-// pinball returns the loss of a quantile at a level, for a value that exceeds it by an excess.
+// pinball returns the loss of a quantile at a level, for a value that exceeds the quantile by excess.
 func pinball(level, excess float64) float64 { return max(level*excess, (level-1)*excess) }

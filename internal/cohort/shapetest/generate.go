@@ -24,12 +24,13 @@ const (
 	retried
 )
 
-// The generator draws a fifth of the runs of a retried task with three more medians of waiting.
+// The parameters of the kinds. A fifth of the runs of a retried task take three typical run times more,
+// because they wait for a retry.
 const (
 	steadySpread = .05 // standard deviation of the log seconds
-	skewedSpread = .5
-	retryShare   = .2
-	retryFactor  = 3.
+	skewedSpread = .5  // standard deviation of the log seconds
+	retryShare   = .2  // share of the runs that wait
+	retryFactor  = 3.  // wait, in typical run times
 	strayShare   = .05 // tasks whose shape does not follow their metadata
 )
 
@@ -55,9 +56,9 @@ type Config struct {
 // task is one generated task.
 type task struct {
 	key      sizing.TaskKey
-	kind     int
+	kind     int     // index in Kinds
 	seconds  float64 // typical run time for an input of 100 rows
-	power    float64 // by which the run time grows with the input: 0 or 1
+	power    float64 // exponent of the run time as a power of the input: 0 or 1
 	metadata sizing.Metadata
 	node     string
 }
@@ -65,14 +66,14 @@ type task struct {
 // run is one generated run.
 type run struct {
 	task     *task
-	at       time.Duration
+	at       time.Duration // start, since the begin of the history
 	features sizing.Features
-	rows     float64
-	seconds  float64
+	rows     float64 // size of the input
+	seconds  float64 // run time
 }
 
-// newTask draws a task. An image leads to a kind, and a spot node to retries. The operator decides on the
-// typical run time. The team and the pool say nothing.
+// newTask draws the task number i. The image decides on the kind, except that a spot node leads to
+// retries. The operator decides on the typical run time. The team and the pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]
@@ -118,7 +119,7 @@ func history(c *Config, rng *rand.Rand) []run {
 	return runs
 }
 
-// facts returns what is known before a run. Every ask knows the node type.
+// facts returns what is known before a run. The node type is always known.
 func (r *run) facts() cohort.Facts {
 	return cohort.Facts{
 		Task: r.task.key, Metadata: r.task.metadata, Features: r.features, Requested: sizing.Resources{Memory: 4 * sizing.GiB},

@@ -15,7 +15,8 @@ type HistoryReader interface {
 	History(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits) (sizing.History, error)
 }
 
-// ReadHistory reads the histories of all tasks, without sampling of old rows.
+// ReadHistory reads the histories of all tasks, without sampling of old rows. location becomes the name of
+// the data.
 func ReadHistory(ctx context.Context, from HistoryReader, location string) (*experiment.Data, error) {
 	const page = 500
 	whole := store.HistoryLimits{Total: math.MaxInt32}

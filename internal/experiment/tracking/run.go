@@ -138,7 +138,8 @@ func (r *Run) rowTable() *render.Table {
 	return t
 }
 
-// newFigureTable returns a table with columns for a setting, the seeds and all figures.
+// newFigureTable returns a table with columns for a setting and all figures. seeds is the header of the
+// column between them.
 func newFigureTable(seeds string) *render.Table {
 	t := &render.Table{Header: append(settingHeader(), seeds), TextColumns: len(settingHeader())}
 	for _, f := range experiment.Figures() {

@@ -71,7 +71,8 @@ func (c *Change) isRelevant() bool {
 }
 
 // split returns the index at which the ranks before and after differ most. p is the probability of
-// such a difference without a change: 2·exp(−6K²/(n³+n²)).
+// such a difference without a change: 2·exp(−6K²/(n³+n²)), where K is the largest |U| and n the number
+// of values.
 func split(values []float64) (at int, p float64) {
 	ranks, n := ranksOf(values), float64(len(values))
 	sum, most := 0.0, 0.0

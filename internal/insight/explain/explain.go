@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Explanation explains one answer. Amounts are bytes; nil is not known.
+// Explanation explains one answer. A nil field is unknown or does not apply.
 type Explanation struct {
 	Try     sizing.TryKey
 	Chain   Chain
@@ -28,7 +28,7 @@ type Explanation struct {
 	Note    string     // the reason why the chain is incomplete; "" if it is complete
 	Text    string
 
-	warnings []sizing.FieldError // features of the ask that the model does not use as sent
+	warnings []sizing.FieldError // features of the request that the model does not use as sent
 }
 
 // Chain leads from a base to the grant: Base · Π Factor = Granted.
@@ -56,7 +56,7 @@ type Run struct {
 
 // KilledTry explains why a try was OOM-killed, and the amount that would have held.
 type KilledTry struct {
-	At        sizing.Bytes // the allocation
+	At        sizing.Bytes // the allocation of the killed try
 	Needed    sizing.Bytes // peak of a later try of the run; zero: no later try has ended with a measured peak
 	WouldHold sizing.Bytes // smallest whole number of MiB that holds for Needed; zero if unknown
 	Rung      int          // index of the first rung in Ladder that would have held; 0: unknown or none

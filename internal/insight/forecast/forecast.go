@@ -15,11 +15,12 @@ import (
 
 // Bounds of a simulation.
 const (
-	MaxTasks  = 2000
-	MaxEdges  = 20_000
-	maxDraws  = 1000
-	maxSteps  = 2_000_000 // largest product of draws and tasks
-	timeSteps = 60        // number of times in Result.Footprint
+	MaxTasks   = 2000
+	MaxEdges   = 20_000
+	usualDraws = 1000      // number of simulated runs unless the caller or maxSteps says otherwise
+	minDraws   = 50        // smallest number of simulated runs
+	maxSteps   = 2_000_000 // largest product of draws and tasks, while there are more than minDraws draws
+	timeSteps  = 60        // number of times in Result.Footprint
 )
 
 // Task is one task of a DAG.
@@ -37,8 +38,8 @@ type Result struct {
 	Tasks       []TaskTime
 	Footprint   []Footprint // at equally spaced times up to P95
 	Peak        Amounts     // largest memory at one time
-	Draws       int
-	ends        []float64 // end of each draw, ascending
+	Draws       int         // number of simulated runs
+	ends        []float64   // end of each draw, ascending
 }
 
 // TaskTime describes the times of a task, in seconds from the start of the run.
@@ -110,8 +111,8 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 	return order, nil
 }
 
-// Simulate simulates runs of a DAG. draws is the number of runs; zero means 1,000. A large DAG gets
-// fewer draws.
+// Simulate simulates runs of a DAG. draws is the number of runs; zero means usualDraws. A large DAG gets
+// fewer draws, and every DAG at least minDraws.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
 	if err != nil {
@@ -120,7 +121,7 @@ func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	if len(tasks) == 0 {
 		return &Result{}, nil
 	}
-	s := simulation{tasks: tasks, order: order, draws: max(50, min(cmp.Or(draws, maxDraws), maxSteps/len(tasks))), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
+	s := simulation{tasks: tasks, order: order, draws: max(minDraws, min(cmp.Or(draws, usualDraws), maxSteps/len(tasks))), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
 	return s.run(), nil
 }
 
@@ -166,7 +167,7 @@ func (s *simulation) draw() {
 		for _, from := range s.upstream[i] {
 			start = max(start, newest(times[from].ends))
 		}
-		// The longest of n independent instances has the quantile u^(1/n).
+		// The u quantile of the longest of n independent instances is the u^(1/n) quantile of one instance.
 		u := math.Pow(s.rng.Float64(), 1/float64(times[i].Instances))
 		times[i].starts = append(times[i].starts, start)
 		times[i].ends = append(times[i].ends, start+max(0, s.tasks[i].Quantile(u)))
@@ -261,7 +262,7 @@ func (s *simulation) summarise() *Result {
 	return r
 }
 
-// quantile returns the q quantile of ascending values.
+// quantile returns the q quantile of ascending values, one of the values; 0 without values.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -85,7 +85,7 @@ func positions(usage []sizing.Usage) []point {
 // three clusters are not empty and have different centres. Lloyd's algorithm finds a local optimum,
 // so it starts from several partitions of the points in the order of total usage: the size of the
 // heavy part doubles, and the size of the light part halves, because often a few tasks use most of the
-// memory. The result has the smallest sum of squares, and is the first of equal ones.
+// memory. cluster returns the result with the smallest sum of squares, the first among equals.
 func cluster(points []point) (label []int, distinct bool) {
 	order := make([]int, len(points))
 	for i := range order {

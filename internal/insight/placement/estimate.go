@@ -2,13 +2,14 @@ package placement
 
 import "math"
 
-// The priors. They matter for tasks with few runs. Their variances are in squared log units.
+// The priors, which matter for tasks with few runs, and the constants of the estimation. Variances are
+// in squared log units.
 const (
 	priorVariance       = 0.04 // of the residuals; it counts as priorRows rows
 	priorRows           = 3.0
 	nodeVariance        = 1.0  // of the effect of a node type on a typical task
-	minSensitivityVar   = 0.01 // of the sensitivities around 1; their variance is estimated
-	minOwnVar           = 1e-4 // of the own deviations; their variance is estimated
+	minSensitivityVar   = 0.01 // smallest estimated variance of the sensitivities around 1
+	minOwnVar           = 1e-4 // smallest estimated variance of the own deviations
 	slopeVariance       = 1.0  // of the slope of a scaled input
 	typicalLoadVariance = 4.0  // of the slope of the load of a typical task
 	loadVariance        = 0.25 // of the slope of the load around that of a typical task
@@ -16,7 +17,8 @@ const (
 	settled             = 1e-7 // change of the effects at which the estimation ends
 )
 
-// variances are estimated from the tasks.
+// variances holds the variances, estimated from all tasks, of the sensitivities around 1 and of the own
+// deviations around 0.
 type variances struct{ sensitivity, own float64 }
 
 // estimate alternates between the parts of the model until they settle.
@@ -41,7 +43,7 @@ func (e *Effects) estimate(tasks []*taskEffect) {
 	}
 }
 
-// effect returns the effect of the node of a row.
+// effect returns the effect of a node type; 0 for an unknown one (−1).
 func (t *taskEffect) effect(e *Effects, node int) float64 {
 	if node < 0 {
 		return 0
@@ -53,6 +55,7 @@ func (t *taskEffect) effect(e *Effects, node int) float64 {
 func (t *taskEffect) fitInputs(e *Effects) {
 	k := len(t.names)
 	width := k + 2 // inputs, load, level
+	// The normal equations a·solution = b.
 	a, b := make([][]float64, width), make([]float64, width)
 	for i := range a {
 		a[i] = make([]float64, width)
@@ -81,7 +84,8 @@ func (t *taskEffect) fitInputs(e *Effects) {
 	t.reweight(e)
 }
 
-// reweight sets the residual variance and the weights of the rows.
+// reweight sets the residual variance, and the weights of the rows, which are less than 1 for outlying
+// rows.
 func (t *taskEffect) reweight(e *Effects) {
 	sum, rows := priorRows*priorVariance, priorRows
 	for i := range t.rows {
@@ -109,9 +113,10 @@ func (t *taskEffect) rest(r *row) float64 {
 	return y
 }
 
-// cell sums the rows of a task on one node type.
+// cell holds the weight and the weighted sum of the rests of the rows of a task on one node type.
 type cell struct{ weight, sum float64 }
 
+// cells returns the cells of a task by node type.
 func (t *taskEffect) cells(nodes int) []cell {
 	cells := make([]cell, nodes)
 	for i := range t.rows {
@@ -126,7 +131,7 @@ func (t *taskEffect) cells(nodes int) []cell {
 // fitEffects fits the level, the sensitivity and the own deviations of the task.
 func (t *taskEffect) fitEffects(e *Effects, v variances) {
 	cells := t.cells(len(e.nodes))
-	// Level and sensitivity together, with the own deviations integrated out.
+	// The level and the sensitivity are fitted together, with the own deviations integrated out.
 	a := [][]float64{{1e-9, 0}, {0, 1 / v.sensitivity}}
 	b := []float64{0, 1 / v.sensitivity}
 	for n, c := range cells {
@@ -193,7 +198,8 @@ func (e *Effects) fitLoad(tasks []*taskEffect) {
 		if squares == 0 {
 			continue
 		}
-		// The shrunk slope has this weight relative to that of a typical task.
+		// t.load is the own slope, shrunk towards that of a typical task. share is the weight of the own
+		// slope in t.load.
 		share := squares / (squares + t.variance/loadVariance)
 		own := e.slope + (t.load-e.slope)/share
 		w := 1 / (t.variance/squares + loadVariance)
@@ -202,35 +208,35 @@ func (e *Effects) fitLoad(tasks []*taskEffect) {
 	e.slope = sum / weight
 }
 
-// estimateVariances updates the variances from the tasks with at least two node types, with a
-// few observations of the previous variances.
+// estimateVariances updates the variances from the tasks with at least three node types. The previous
+// variances count as four observations.
 func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 	const prior = 4.0
-	sensitivity, tasksSeen := prior*v.sensitivity, prior
-	own, cellsSeen := prior*v.own, prior
+	sensitivitySum, tasksSeen := prior*v.sensitivity, prior
+	ownSum, cellsSeen := prior*v.own, prior
 	for _, t := range tasks {
 		cells := t.cells(len(e.nodes))
-		seen, spread, noise := 0, 0.0, 0.0
+		seen, precision, uncertainty := 0, 0.0, 0.0
 		for n, c := range cells {
 			if c.weight > 0 {
 				seen++
-				spread += e.typical[n] * e.typical[n] / (t.variance/c.weight + v.own)
-				noise += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
+				precision += e.typical[n] * e.typical[n] / (t.variance/c.weight + v.own)
+				uncertainty += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
 			}
 		}
 		if seen < 3 { // the level and the sensitivity explain two
 			continue
 		}
 		d := t.sensitivity - 1
-		sensitivity, tasksSeen = sensitivity+d*d+1/(spread+1/v.sensitivity), tasksSeen+1
+		sensitivitySum, tasksSeen = sensitivitySum+d*d+1/(precision+1/v.sensitivity), tasksSeen+1
 		for n, c := range cells {
 			if c.weight > 0 {
-				own += t.own[n] * t.own[n]
+				ownSum += t.own[n] * t.own[n]
 			}
 		}
-		own, cellsSeen = own+noise, cellsSeen+float64(seen-2)
+		ownSum, cellsSeen = ownSum+uncertainty, cellsSeen+float64(seen-2)
 	}
-	return variances{max(minSensitivityVar, sensitivity/tasksSeen), max(minOwnVar, own/cellsSeen)}
+	return variances{max(minSensitivityVar, sensitivitySum/tasksSeen), max(minOwnVar, ownSum/cellsSeen)}
 }
 
 // solve solves a symmetric positive definite system by Gaussian elimination. It changes its

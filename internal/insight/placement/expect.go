@@ -9,9 +9,9 @@ import (
 
 // Change replaces what is known about the newest runs of a task. A zero field changes nothing.
 type Change struct {
-	Set  sizing.Features
-	From string // compares with runs on this node type instead of the node type of each run
-	To   sizing.Placement
+	Set  sizing.Features  // new values of features
+	From string           // compares with runs on this node type instead of the node type of each run
+	To   sizing.Placement // new node type and load of the cluster
 }
 
 // Validate returns an error for each invalid field.
@@ -27,7 +27,7 @@ func (c *Change) Validate() []sizing.FieldError {
 // Expectation is what the model expects of runs like the newest ones, before and after a change. It
 // is no causal effect: runs on another node type may differ in other ways, too.
 type Expectation struct {
-	Runs          int
+	Runs          int // number of runs that are compared
 	Before, After Quantiles
 }
 

@@ -28,41 +28,41 @@ type Run struct {
 
 // Bounds of Fit.
 const (
-	maxNodeTypes = 64 // the most frequent ones
-	maxInputs    = 8  // numeric features of a task
-	rounds       = 30
+	maxNodeTypes = 64 // largest number of node types; the most frequent ones count
+	maxInputs    = 8  // largest number of numeric features of a task
+	rounds       = 30 // largest number of rounds of the estimation
 )
 
 // Effects holds the estimates for a namespace. It is immutable.
 type Effects struct {
-	nodes   []string // ascending
-	typical []float64
-	slope   float64 // of the load, of a typical task
-	hasLoad bool    // some runs have a load
+	nodes   []string  // node types in alphabetical order
+	typical []float64 // effect of each node type on a typical task
+	slope   float64   // slope of the load for a typical task
+	hasLoad bool      // some runs have a load
 	tasks   map[sizing.TaskKey]*taskEffect
 }
 
 // taskEffect holds the estimates for one task. All effects are in log units.
 type taskEffect struct {
 	rows        []row
-	names       []string // inputs
-	offset      []float64
-	scale       []float64 // of the inputs
+	names       []string  // names of the inputs
+	offset      []float64 // mean of each input
+	scale       []float64 // standard deviation of each input
 	slopes      []float64 // of the scaled inputs
 	load        float64   // slope of the load
-	level       float64
-	sensitivity float64
+	level       float64   // log seconds
+	sensitivity float64   // factor on the effects of the node types on a typical task
 	own         []float64 // deviation by node type
 	variance    float64   // of the residuals
 }
 
 // row is one run of a task.
 type row struct {
-	y      float64 // log seconds
-	x      []float64
-	load   float64 // minus the mean load; 0 if unknown
-	node   int     // index of the node type; -1: unknown
-	weight float64
+	y      float64   // log seconds
+	x      []float64 // scaled inputs
+	load   float64   // minus the mean load; 0 if unknown
+	node   int       // index of the node type; -1: unknown
+	weight float64   // 1, or less for an outlying row
 }
 
 // minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
@@ -167,7 +167,7 @@ func (t *taskEffect) chooseInputs(runs []*Run) {
 	}
 }
 
-// inputs returns the scaled inputs. A missing one has the mean.
+// inputs returns the scaled inputs. A missing input counts as the mean.
 func (t *taskEffect) inputs(f sizing.Features) []float64 {
 	x := make([]float64, len(t.names))
 	for i, name := range t.names {

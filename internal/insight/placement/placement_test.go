@@ -87,7 +87,7 @@ func TestEffectOfTheLoad(t *testing.T) {
 	assert.Zero(t, placement.Fit(nil).Effect(key(0), sizing.Placement{NodeType: "x", ClusterLoad: &full}))
 }
 
-// The generated tasks are never shown on one of seven machine types.
+// The estimation does not see the runs of each generated task on one of the seven machine types.
 func TestExpectationsOnOtherMachines(t *testing.T) {
 	right, directed := 0, 0
 	var errors []float64

@@ -22,7 +22,9 @@ import (
 // Source reads the ledger and samples of peaks.
 type Source interface {
 	savings.Source
+	// PeakSample returns a sample of at most limit measured successes of a task.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
+	// Realised returns the promised risks and the kills of the newest limit first tries of a task.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 }
 
@@ -38,7 +40,8 @@ const (
 )
 
 // A task has the severity Warning if it uses less than minUsedShare of its grants and causes at least
-// noticeableShare of all waste: many small tasks use little of their grants, but cost nothing.
+// noticeableShare of all waste, because many small tasks use little of their grants but cost almost
+// nothing.
 const (
 	minUsedShare    = 0.5
 	noticeableShare = 0.01
@@ -75,7 +78,7 @@ type Task struct {
 	Static        *Static  `json:"static,omitempty"`
 }
 
-// Report contains the tasks of a window.
+// Report contains the tasks of a window. savings.Answer documents the days.
 type Report struct {
 	From     *savings.Day  `json:"from"`
 	To       *savings.Day  `json:"to"`
@@ -94,7 +97,7 @@ const realisedReceipts = 500
 type Options struct {
 	Filter store.SavingsFilter
 	Prices savings.Prices
-	Static bool
+	Static bool // whether the report suggests static requests
 }
 
 // Read returns the report of the tasks with the given profiles. The caller must pass only tasks of

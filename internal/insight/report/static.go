@@ -33,8 +33,9 @@ type StaticGroup struct {
 }
 
 // NewStatic chooses the smallest observed peak that the next run exceeds with at most the target
-// risk. It sorts sample. If n runs and the next run are exchangeable, the next one exceeds the k-th smallest peak
-// with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005).
+// risk, rounded up to whole MiB. If n runs and the next run are exchangeable, the next run exceeds the
+// k-th smallest peak with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005). NewStatic sorts
+// sample.
 func NewStatic(sample []store.PeakRow, t *Task) *Static {
 	n := len(sample)
 	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}

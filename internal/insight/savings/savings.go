@@ -1,8 +1,8 @@
 // Package savings turns the ledger of savings into numbers for the API, the command line and the
 // dashboard: the memory that tries requested, were granted, used and lost to kills, and the savings.
 //
-// It takes all sums from the store and computes only prices, so that all of them show the same numbers. A
-// nil number is unknown.
+// It takes all sums from the store and computes only prices, so that the API, the command line and the
+// dashboard show the same numbers. A nil number is unknown.
 package savings
 
 import (
@@ -29,7 +29,8 @@ type Prices struct {
 // Set reports whether a price is set.
 func (p Prices) Set() bool { return p.GBHour > 0 || p.CoreHour > 0 }
 
-// Row is the sum of one key: a day, a DAG, a task or an owner. GB are 1e9 bytes.
+// Row is the sum of one key: a day, a DAG, a task or an owner. GB is 1e9 bytes, and store.SavingsSum
+// defines the amounts.
 type Row struct {
 	Day       *Day    `json:"day,omitempty"`
 	Namespace *string `json:"namespace,omitempty"`
@@ -41,7 +42,7 @@ type Row struct {
 	Successes        int `json:"successes"`
 	Kills            int `json:"kills"`
 	UnaccountedTries int `json:"unaccounted_tries"` // successes and kills without a duration or an allocation; in no GB·h
-	UnmeasuredTries  int `json:"unmeasured_tries"`
+	UnmeasuredTries  int `json:"unmeasured_tries"`  // successes without a duration or a peak; not in used_gbh
 
 	SuccessHours *float64 `json:"success_hours"` // duration of the successes that have an allocation
 	RequestedGBH *float64 `json:"requested_gbh"`
@@ -111,13 +112,13 @@ type Answer struct {
 	To        *Day       `json:"to"`        // day after the last day of the window; nil for the whole history
 	FirstDay  *Day       `json:"first_day"` // first day with a report
 	LastDay   *Day       `json:"last_day"`  // last day with a report
-	By        string     `json:"by"`
+	By        string     `json:"by"`        // key of the rows
 	Rows      []Row      `json:"rows"`
 	Total     Row        `json:"total"`
 	Baselines []Baseline `json:"baselines,omitempty"` // only in an answer by task
 	Currency  *string    `json:"currency"`
-	PriceGBH  *float64   `json:"price_gb_hour"`
-	PriceCore *float64   `json:"price_core_hour"`
+	PriceGBH  *float64   `json:"price_gb_hour"`   // price of a GB·h
+	PriceCore *float64   `json:"price_core_hour"` // price of a core hour
 }
 
 // Read returns the savings of the tries that f selects, grouped by a key.

@@ -70,7 +70,7 @@ type Jobs struct {
 	slot chan struct{} // holds a token while a job runs
 
 	mu   sync.Mutex
-	jobs map[string]*Job
+	jobs map[string]*Job // by id
 }
 
 // NewJobs returns an empty list of jobs.
@@ -78,8 +78,8 @@ func NewJobs(svc *service.Service) *Jobs {
 	return &Jobs{svc: svc, slot: make(chan struct{}, 1), jobs: map[string]*Job{}}
 }
 
-// Start starts a question. The error is NotFound if the task is unknown, Invalid if no run of it has
-// a feature to replace, and Exhausted if too many questions wait.
+// Start starts a question. The error is NotFound if the task is unknown, Invalid if a field is invalid or
+// if no run of the task has a feature to replace, and Exhausted if maxJobs questions wait or run.
 func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	if bad := q.Validate(); len(bad) > 0 {
 		return nil, &sizing.Error{Kind: sizing.Invalid, Detail: "what if: some fields are invalid", Fields: bad}
@@ -149,7 +149,7 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	case <-ctx.Done():
 		return nil, stopped(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxTime) // it excludes the wait for the slot
+	ctx, cancel := context.WithTimeout(ctx, maxTime) // the wait for the slot does not count
 	defer cancel()
 	report, err = run(ctx, s.svc, q, j.advance)
 	if err != nil && ctx.Err() != nil {

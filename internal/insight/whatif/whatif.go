@@ -85,7 +85,7 @@ func (s *Settings) validate() []sizing.FieldError {
 // Report holds the replays of one question. GB is 1e9 bytes.
 type Report struct {
 	Rows    int // number of replayed runs
-	LeftOut int // number of tries without a measured peak or duration, which are not replayed
+	LeftOut int // number of tries that are not replayed: no success, or no measured peak or duration
 	Current Result
 	Results []Result // in the order of Question.Settings
 	Set     *Shift   // nil without Question.Set
@@ -111,7 +111,7 @@ type Shift struct {
 	Before, After Quantiles
 }
 
-// Quantiles of grants.
+// Quantiles holds quantiles of grants.
 type Quantiles struct{ P25, P50, P75, P95 sizing.Bytes }
 
 // Validate returns an error for each invalid field.

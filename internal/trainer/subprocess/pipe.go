@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Pipe is the end of the child process: it receives requests and sends results.
+// Pipe is the child's side of the connection: it receives requests and sends results.
 type Pipe struct {
 	requests *json.Decoder
 	mu       sync.Mutex // serializes results
@@ -23,7 +23,7 @@ func NewPipe(in io.Reader, out io.Writer) *Pipe {
 	return &Pipe{requests: json.NewDecoder(in), results: json.NewEncoder(out)}
 }
 
-// Ended sends the result of a training. Use it as trainer.Config.Ended.
+// Ended sends the result of a training or search. Use it as trainer.Config.Ended.
 func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }

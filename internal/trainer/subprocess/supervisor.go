@@ -20,7 +20,7 @@ const (
 	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
-// Supervisor is the end of the parent process: it runs a trainer in a child process, and restarts
+// Supervisor is the parent's side of the connection: it runs a trainer in a child process, and restarts
 // the child when it ends. Its methods are safe for concurrent use.
 type Supervisor struct {
 	command func(context.Context) *exec.Cmd

@@ -1,5 +1,5 @@
-// Package subprocess runs a trainer in a child process at a lower priority, so that trainings take
-// neither CPU nor memory from predictions, and failures of trainings do not affect predictions.
+// Package subprocess runs a trainer in a child process at a lower priority, so that trainings take little
+// CPU time from predictions, and failures of trainings do not affect predictions.
 //
 //	Supervisor (parent)                    Pipe (child)
 //	  TrainNow ── request ─── stdin ─────▶  trainer.TrainNow
@@ -28,10 +28,10 @@ type request struct {
 
 // result is the outcome of a request or, without an ID, of any training or search.
 type result struct {
-	ID     uint64
+	ID     uint64 // of the request; 0: none
 	Report trainer.Report
-	Failed *failure
-	Search bool
+	Failed *failure // nil: success
+	Search bool     // whether it was a search; only without an ID
 	Took   time.Duration
 }
 

@@ -18,14 +18,17 @@ type Outcome struct {
 	IsMemoryCovered bool    // the run needed at most the 95 % quantile of the memory
 }
 
-// Shares of the runs in order of time.
+// The parts of the runs, as shares in order of time.
 const (
 	forecastFrom = 0.25 // from here on, runs are forecast and correct later forecasts
-	rateFrom     = 0.7  // the newest 30 % are rated
-	draws        = 300
+	rateFrom     = 0.7  // from here on, the forecasts are rated
 )
 
-// Evaluate learns runs in order of time, and forecasts each of the newest 30 % before it is learned.
+// draws is the number of simulated runs of a forecast.
+const draws = 300
+
+// Evaluate learns runs in order of time. It forecasts each run from forecastFrom on before it learns the
+// run, and returns the outcomes of the newest 30 %.
 func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 	models := make([]*taskmodel.Model, len(w.Tasks))
 	for i := range models {
@@ -34,14 +37,14 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 	var outcomes []Outcome
 	var past forecast.Calibration
 	for i := range runs {
-		run, n := &runs[i], float64(i)/float64(len(runs))
+		run, position := &runs[i], float64(i)/float64(len(runs))
 		features := sizing.Features{"size": sizing.NumberValue(run.Size)}
-		if n >= forecastFrom {
+		if position >= forecastFrom {
 			r, err := w.forecast(models, features)
 			if err != nil {
 				return nil, fmt.Errorf("forecast run %d: %w", i+1, err)
 			}
-			if n >= rateFrom {
+			if position >= rateFrom {
 				outcomes = append(outcomes, Outcome{math.Abs(r.Median-run.End) / run.End, run.End <= past.P95(r), run.Memory <= r.Peak.P95})
 			}
 			past.Add(r, run.End)

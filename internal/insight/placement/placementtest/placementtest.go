@@ -26,7 +26,7 @@ type task struct {
 	key               sizing.TaskKey
 	cpu, disk, memory float64 // seconds of work for an input of size 1 on a typical machine
 	fixed             float64 // seconds
-	power             float64 // by which the work grows with the input
+	power             float64 // exponent of the work as a power of the input
 	noise             float64 // standard deviation of the log seconds
 }
 
@@ -109,8 +109,8 @@ func (o *Outcome) IsRight() bool { return o.Expected > 1 == (o.True > 1) }
 // Error returns the error of the expected factor, relative to the true one.
 func (o *Outcome) Error() float64 { return math.Abs(o.Expected/o.True - 1) }
 
-// Evaluate hides the runs of each task on one machine, learns all other runs, and asks for the change
-// from every other machine to the hidden one.
+// Evaluate hides the runs of each task on one machine, learns all other runs, and compares the expected
+// change from every other machine to the hidden one with the true change.
 func (p *Plan) Evaluate() (outcomes []Outcome) {
 	hidden := map[sizing.TaskKey]string{}
 	for i := range p.tasks {
