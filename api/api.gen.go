@@ -271,7 +271,7 @@ type CPUQuantity = string
 
 // Campaign defines model for Campaign.
 type Campaign struct {
-	// Budget The budget of a campaign. An omitted field is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
 	Budget    *CampaignBudget `json:"budget"`
 	Conf      json.RawMessage `json:"conf"`
 	CreatedAt time.Time       `json:"created_at"`
@@ -317,7 +317,7 @@ type CampaignArchivedRun struct {
 // CampaignBranch defines model for CampaignBranch.
 type CampaignBranch string
 
-// CampaignBudget The budget of a campaign. An omitted field is no bound.
+// CampaignBudget The budget of a campaign. An omitted field, or 0, is no bound.
 type CampaignBudget struct {
 	// Gbh Allocated GB times hours of the reproduced tries.
 	Gbh *float64 `json:"gbh,omitempty"`
@@ -388,7 +388,7 @@ type CampaignReleaseRequest struct {
 
 // CampaignRequest defines model for CampaignRequest.
 type CampaignRequest struct {
-	// Budget The budget of a campaign. An omitted field is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
 	Budget *CampaignBudget `json:"budget,omitempty"`
 
 	// Conf Sandbox settings, which override the conf of each archived run.
@@ -437,7 +437,7 @@ type CampaignResultRequest struct {
 
 // CampaignResumeRequest defines model for CampaignResumeRequest.
 type CampaignResumeRequest struct {
-	// Budget The budget of a campaign. An omitted field is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
 	Budget *CampaignBudget `json:"budget,omitempty"`
 }
 
@@ -666,7 +666,7 @@ type ExecutedResize struct {
 	// CPUMillicores New CPU request; null if unchanged.
 	CPUMillicores *int `json:"cpu_millicores,omitempty"`
 
-	// InForceSeconds Time since the start of the try at which it was in force.
+	// InForceSeconds Time since the start of the try at which the resize was in force; null if it never was or if this is unknown.
 	InForceSeconds *float64 `json:"in_force_seconds,omitempty"`
 
 	// MemoryBytes New memory limit; null if unchanged.
@@ -675,7 +675,7 @@ type ExecutedResize struct {
 	// Result Such as `applied`, `deferred`, `infeasible`, `refused` or `unsupported`.
 	Result string `json:"result"`
 
-	// Seconds Time since the start of the try at which it was asked for.
+	// Seconds Time since the start of the try at which the resize was requested.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -1077,6 +1077,7 @@ type Mode string
 
 // Model defines model for Model.
 type Model struct {
+	// Family Kind of the model, such as `experts`.
 	Family string `json:"family"`
 
 	// Observations Number of training runs.
@@ -1446,7 +1447,7 @@ type Plan struct {
 	// StaticBytes Bytes; at most 8Pi.
 	StaticBytes MemoryBytes `json:"static_bytes"`
 
-	// Steps The expected limits, in order of time. `POST /phase` adapts them to the usage of the run; without it, a caller that follows them ignores that the run may grow sooner.
+	// Steps The expected limits, in order of time. `POST /phase` adapts them to the usage of the run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.
 	Steps []PlanStep `json:"steps"`
 
 	// Version Version of what was learned about the runs of the task.
@@ -1520,7 +1521,7 @@ type PlannedLimit struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Policy defines model for Policy.
+// Policy The settings of a task in force, including defaults. The schema PolicyRequest describes them.
 type Policy struct {
 	BinEdgesBytes []int64 `json:"bin_edges_bytes"`
 	Cap           *string `json:"cap"`
@@ -1548,7 +1549,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, it is four times the largest of request, largest peak and floor. This default rises once after a kill at the cap. For inputs larger than all known ones it is at least their predicted need.
+	// CapBytes Maximum allocation. If omitted, it is four times the largest of request, largest peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to four times its value. For inputs larger than all known ones it is at least their predicted need.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged Returns the requested CPU unchanged.
@@ -1765,7 +1766,7 @@ type Quarantined struct {
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Models Number of models on this replica.
+	// Models Number of tasks with an active model that this replica knows.
 	Models int `json:"models"`
 
 	// Observe Whether the server can store reports.
@@ -2344,8 +2345,10 @@ type TaskProfile struct {
 	Namespace ID `json:"namespace"`
 
 	// Observations Number of reported tries.
-	Observations int    `json:"observations"`
-	Policy       Policy `json:"policy"`
+	Observations int `json:"observations"`
+
+	// Policy The settings of a task in force, including defaults. The schema PolicyRequest describes them.
+	Policy Policy `json:"policy"`
 
 	// Profile The usage profile of most runs of the task; absent before the namespace has profiles.
 	Profile *TaskUsageProfile `json:"profile,omitempty"`
@@ -2789,7 +2792,9 @@ type WhatIfRequest struct {
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
-	Set      Features          `json:"set,omitempty"`
+	Set Features `json:"set,omitempty"`
+
+	// Settings Settings to replay, besides those in force.
 	Settings []*WhatIfSettings `json:"settings,omitempty"`
 
 	// TaskID All tasks of the DAG if omitted.

@@ -29,7 +29,7 @@ class Campaign:
         pool (None | str):
         conf (CampaignConfType0 | None):
         version (None | str):
-        budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field is no bound.
+        budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field, or 0, is no bound.
         used (CampaignUsage):
         paused (bool):
         stopped (None | str): Why the budget ended the campaign.

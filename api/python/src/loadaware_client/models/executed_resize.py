@@ -14,11 +14,12 @@ T = TypeVar("T", bound="ExecutedResize")
 class ExecutedResize:
     """
     Attributes:
-        seconds (float): Time since the start of the try at which it was asked for.
+        seconds (float): Time since the start of the try at which the resize was requested.
         result (str): Such as `applied`, `deferred`, `infeasible`, `refused` or `unsupported`.
         memory_bytes (int | None | Unset): New memory limit; null if unchanged.
         cpu_millicores (int | None | Unset): New CPU request; null if unchanged.
-        in_force_seconds (float | None | Unset): Time since the start of the try at which it was in force.
+        in_force_seconds (float | None | Unset): Time since the start of the try at which the resize was in force; null
+            if it never was or if this is unknown.
     """
 
     seconds: float

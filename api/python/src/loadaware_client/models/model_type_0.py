@@ -15,7 +15,7 @@ class ModelType0:
     """
     Attributes:
         version (int):
-        family (str):
+        family (str): Kind of the model, such as `experts`.
         observations (int): Number of training runs.
         trained_at (datetime.datetime):
     """

@@ -32,7 +32,7 @@ class Plan:
                 it would start.
             static_bytes (int): Bytes; at most 8Pi.
             steps (list[PlanStep]): The expected limits, in order of time. `POST /phase` adapts them to the usage of the
-                run; without it, a caller that follows them ignores that the run may grow sooner.
+                run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.
             promised (float | None): Probability that the first try is killed if it follows the plan up to its end; null if
                 unknown.
             poll_seconds (float): Time between two reads of the usage that the plan assumes.

@@ -14,7 +14,8 @@ T = TypeVar("T", bound="Policy")
 
 @_attrs_define
 class Policy:
-    """
+    """The settings of a task in force, including defaults. The schema PolicyRequest describes them.
+
     Attributes:
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.

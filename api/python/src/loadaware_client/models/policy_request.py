@@ -24,8 +24,8 @@ class PolicyRequest:
         floor_bytes (int | None | Unset): Minimum allocation.
         floor (None | str | Unset):
         cap_bytes (int | None | Unset): Maximum allocation. If omitted, it is four times the largest of request, largest
-            peak and floor. This default rises once after a kill at the cap. For inputs larger than all known ones it is at
-            least their predicted need.
+            peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to
+            four times its value. For inputs larger than all known ones it is at least their predicted need.
         cap (None | str | Unset):
         risk_target (float | None | Unset): Accepted probability of an OOM kill of a first try; 0.015 if omitted.
         max_lifts (int | None | Unset): Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.

@@ -18,7 +18,7 @@ class Readiness:
     Attributes:
         status (ReadinessStatus):
         observe (ReadinessObserve): Whether the server can store reports.
-        models (int): Number of models on this replica.
+        models (int): Number of tasks with an active model that this replica knows.
         version (str | Unset): Version of the program. Example: 1.0.0.
         stale_seconds (float | Unset): Age of this replica's list of stored models and policies: the replica may have
             missed later changes. Below 2 while

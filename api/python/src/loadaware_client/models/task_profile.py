@@ -47,7 +47,7 @@ class TaskProfile:
         features (list[FeatureField]):
         ambiguous (bool): Runs with equal features differ so much that the features cannot explain the difference.
         ambiguity (None | str): Explanation of the ambiguity.
-        policy (Policy):
+        policy (Policy): The settings of a task in force, including defaults. The schema PolicyRequest describes them.
         exam (None | TaskProfileExamType0): Evaluation that selected the champion; free form.
         risk (RiskRecord): Promised and realised risk of first tries.
         bins_bytes (list[int] | None): Optimised upper edges of the bins of the task; null before the first training.

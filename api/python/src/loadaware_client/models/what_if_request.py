@@ -22,7 +22,7 @@ class WhatIfRequest:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
         task_id (None | str | Unset): All tasks of the DAG if omitted.
-        settings (list[WhatIfSettings] | None | Unset):
+        settings (list[WhatIfSettings] | None | Unset): Settings to replay, besides those in force.
         set_ (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters, at
             most 200 names). A value is a number, a
             boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null

@@ -65,11 +65,12 @@ def sync_detailed(
 
      For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
     state between two
-    calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
-    `memory_bytes` is never
-    below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant,
-    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
+    calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
+    call. `memory_bytes` is
+    never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
+    answer is no error: it
+    has the static grant, or `limit_bytes` if that is greater or if the grant is unknown, and `reason`
+    says why.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -102,11 +103,12 @@ def sync(
 
      For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
     state between two
-    calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
-    `memory_bytes` is never
-    below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant,
-    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
+    calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
+    call. `memory_bytes` is
+    never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
+    answer is no error: it
+    has the static grant, or `limit_bytes` if that is greater or if the grant is unknown, and `reason`
+    says why.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -134,11 +136,12 @@ async def asyncio_detailed(
 
      For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
     state between two
-    calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
-    `memory_bytes` is never
-    below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant,
-    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
+    calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
+    call. `memory_bytes` is
+    never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
+    answer is no error: it
+    has the static grant, or `limit_bytes` if that is greater or if the grant is unknown, and `reason`
+    says why.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.
@@ -169,11 +172,12 @@ async def asyncio(
 
      For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
     state between two
-    calls. The answer is the amounts that should be in force by `by_seconds`, and when to ask again.
-    `memory_bytes` is never
-    below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the answer
-    is the static grant,
-    or `limit_bytes` if that is greater or the grant is unknown, and its `reason`, never an error.
+    calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
+    call. `memory_bytes` is
+    never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
+    answer is no error: it
+    has the static grant, or `limit_bytes` if that is greater or if the grant is unknown, and `reason`
+    says why.
 
     Args:
         body (PhaseRequest): The usage of a running try so far.

@@ -63,9 +63,9 @@ def sync_detailed(
 
      A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
     says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In
-    shadow mode the
-    answer is the static request.
+    does not help. The request counts as a provisional report of the kill if there is no report. In the
+    modes `shadow` and
+    `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -98,9 +98,9 @@ def sync(
 
      A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
     says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In
-    shadow mode the
-    answer is the static request.
+    does not help. The request counts as a provisional report of the kill if there is no report. In the
+    modes `shadow` and
+    `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -128,9 +128,9 @@ async def asyncio_detailed(
 
      A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
     says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In
-    shadow mode the
-    answer is the static request.
+    does not help. The request counts as a provisional report of the kill if there is no report. In the
+    modes `shadow` and
+    `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -161,9 +161,9 @@ async def asyncio(
 
      A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
     says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In
-    shadow mode the
-    answer is the static request.
+    does not help. The request counts as a provisional report of the kill if there is no report. In the
+    modes `shadow` and
+    `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.

@@ -77,10 +77,10 @@ def sync_detailed(
 ) -> Response[AuditPage | Problem]:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
-    renames of tasks.
-    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
-    publications by
+     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
+    renames of tasks, and
+    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
+    deleted tasks; of the publications by
     trainings only the newest hundred of a task are stored.
 
     Args:
@@ -127,10 +127,10 @@ def sync(
 ) -> AuditPage | Problem | None:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
-    renames of tasks.
-    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
-    publications by
+     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
+    renames of tasks, and
+    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
+    deleted tasks; of the publications by
     trainings only the newest hundred of a task are stored.
 
     Args:
@@ -172,10 +172,10 @@ async def asyncio_detailed(
 ) -> Response[AuditPage | Problem]:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
-    renames of tasks.
-    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
-    publications by
+     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
+    renames of tasks, and
+    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
+    deleted tasks; of the publications by
     trainings only the newest hundred of a task are stored.
 
     Args:
@@ -220,10 +220,10 @@ async def asyncio(
 ) -> AuditPage | Problem | None:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
-    renames of tasks.
-    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
-    publications by
+     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
+    renames of tasks, and
+    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
+    deleted tasks; of the publications by
     trainings only the newest hundred of a task are stored.
 
     Args:
