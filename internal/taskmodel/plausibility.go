@@ -18,7 +18,7 @@ const (
 )
 
 // isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service granted, or
-// at or below minGranted. Then t is never quarantined, even if the amount is far from other peaks.
+// at or below minGranted. Then the amount is plausible, even if it is far from other peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }

@@ -20,8 +20,8 @@ import (
 //	       300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// * Only if no earlier residual is similar. If the allocation is unknown, 1/100 of the prediction alone
-// decides in all rows.
+// * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
+// of the prediction alone decides.
 //
 // An OOM kill at or below the amount that the service granted, or at or below minGranted, is never
 // quarantined, unless it is above 64Ti.
