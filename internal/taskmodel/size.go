@@ -33,14 +33,14 @@ type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // ascending; starts with Limit; empty if Limit is zero or no lift is left
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
-	Bins     *sizing.BinChoice // nil: unknown
+	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
 	CPU      sizing.Cores      // request; zero: unknown
 	Duration *sizing.Duration  // predicted run time; nil: unknown
 	Source   sizing.Source
 	Reason   string       // one line for people
 	Guard    sizing.Guard // state of the margins, for the receipt; empty if no model predicted
 
-	TooLittle  sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
+	TooLittle  sizing.Bytes // of a lift: the largest amount that runs with the same features are known to exceed; zero: unknown
 	HasMissing bool         // the question lacks an encoded feature; see AskWarnings
 }
 
