@@ -6,10 +6,10 @@ import (
 )
 
 // Ablation describes the parts that a Model lacks. Replays without a part show its contribution.
-// The zero value is a complete model, and the service uses no other.
+// The zero value is a complete model, and the service uses no other. A nil function changes nothing.
 type Ablation struct {
 	Config  func(*experts.Config)    // changes constants of the experts
-	Exclude func(expert string) bool // selects experts, by experts.Name, that never answer
+	Exclude func(expert string) bool // reports whether an expert, by its experts.Name, never answers
 	Adjust  func(*experts.Point)     // changes every prediction of the models
 
 	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
@@ -18,7 +18,7 @@ type Ablation struct {
 	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
 }
 
-// NewAblated returns a Model without history that lacks parts. Its blob does not contain the
+// NewAblated returns a Model without history that lacks the parts of a. Its blob does not contain the
 // ablation: a decoded model is complete.
 func NewAblated(a Ablation) *Model {
 	config := experts.Default(sizing.DefaultRiskTarget)

@@ -7,7 +7,7 @@ import (
 )
 
 // answer returns the experts' answer, corrected for facts that the residuals do not contain, such
-// as a static request that no run has exceeded.
+// as a static request that no run has exceeded. It sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
@@ -18,7 +18,9 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		a.Amount = min(a.Amount, float64(maxPossible))
 	}
 	m.raiseForUnseen(&a, p, b)
-	if b.extrapolation.jointMargin > 0 { // the factor 1/4 was measured with a peak that follows the product of two inputs
+	if b.extrapolation.jointMargin > 0 {
+		// The promise is at least a quarter of the risk at half of the joint margin. Both factors were
+		// measured with a peak that follows the product of two inputs.
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
@@ -26,8 +28,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Imputed {
-		// Among k donor rows and the new run, the new run is the largest with probability 1/(k+1).
-		// b.unseenProb is the part of this probability that the margin does not cover.
+		// The run may need more than any donor row predicts. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
@@ -40,13 +41,14 @@ func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) flo
 
 // Weight of a static request as evidence during a cold start.
 const (
-	requestFailFactor = 2.0  // a request that fails more often than this multiple of the risk target is no evidence
+	requestFailFactor = 2.0  // if more than this multiple of the risk target exceed their requests, a request is no evidence
 	requestMargin     = 1.25 // the prediction times this factor may be granted even above the request
 )
 
-// limitToRequest limits the answer for a new task to the static request, unless the request has
-// failed, requests of the DAG fail often, or the prediction is close to the request. The person who
-// chose the request knows more about the tail than a few residuals show.
+// limitToRequest limits the answer for a new task to the static request, or to requestMargin times
+// the prediction if that is more. It changes nothing if the task has exceeded the request, or if the
+// DAG's tasks often exceed their requests. The person who chose the request knows more about rare
+// large peaks than a few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {

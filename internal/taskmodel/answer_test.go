@@ -14,14 +14,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// questionAt returns a question with a static request and a cap far above it.
+// questionAt returns a question with a static request in GiB and a cap of four times this request.
 func questionAt(f sizing.Features, requested float64) taskmodel.Question {
 	q := question(f)
 	q.Requested.Memory, q.Cap = bytes(requested), bytes(4*requested)
 	return q
 }
 
-// reportSuccessAt reports a measured run with a static request.
+// reportSuccessAt reports a run with a peak and a static request, both in GiB.
 func (k *task) reportSuccessAt(f sizing.Features, gibs, requested float64) {
 	k.report(f, sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: time.Hour, Try: 1,
@@ -172,14 +172,14 @@ func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 200)
 	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
 	q.Above = 8 * gib
-	low, high := 1.0, 0.0
+	last, highest := 1.0, 0.0
 	for _, limit := range []float64{8, 9, 12, 16, 32} {
 		risk := *k.model.Risk(q, bytes(limit))
-		assert.LessOrEqual(t, risk, low, "the risk falls as the amount rises")
-		low, high = risk, math.Max(high, risk)
+		assert.LessOrEqual(t, risk, last, "the risk falls as the amount rises")
+		last, highest = risk, math.Max(highest, risk)
 	}
-	assert.InDelta(t, 1, high, 1e-3, "a retry with the killed amount is killed again")
-	assert.Greater(t, low, 0.004, "after a kill the margins are not reliable, so the power law counts too")
+	assert.InDelta(t, 1, highest, 1e-3, "a retry with the killed amount is killed again")
+	assert.Greater(t, last, 0.004, "after a kill the margins are not reliable, so the power law counts too")
 }
 
 // The request of a new mapped task is too small, so nearly all tries are killed.
@@ -200,7 +200,7 @@ func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	}
 }
 
-// A known kill still raises the grant if a training moves the models slightly above it.
+// A known kill still raises the grant if a training moves the models' amount slightly above the kill.
 func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 60)
 	f := sizing.Features{"rows": sizing.NumberValue(5000)}

@@ -17,12 +17,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// update rewrites testdata/answers.txt.
-var update = flag.Bool("update", false, "rewrite testdata/answers.txt")
+// update rewrites the reference files in testdata.
+var update = flag.Bool("update", false, "rewrite the reference files in testdata")
 
-// TestAnswersMatchTheReference compares a few hundred seeded answers with the reference file, which
+// TestAnswersMatchTheReference compares 600 answers to seeded questions with the reference file, which
 // contains a hash of the numbers and a hash of the reason of each answer. An optimisation must not
-// change any bit of them. After an intended change run
+// change any bit of these answers. After an intended change run
 //
 //	go test ./internal/taskmodel -run TestAnswersMatchTheReference -update
 func TestAnswersMatchTheReference(t *testing.T) {
@@ -92,7 +92,7 @@ func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, name 
 	fmt.Fprintf(out, "%016x %08x %s\n", digest(&sized, risk), crc32.ChecksumIEEE([]byte(sized.Reason)), name)
 }
 
-// digest returns a hash of an answer without its reason.
+// digest returns a hash of the numbers of an answer and of a risk, which may be nil.
 func digest(s *taskmodel.Answer, risk *float64) uint64 {
 	h := fnv.New64a()
 	bits := func(v *float64) string {
@@ -117,7 +117,7 @@ func digest(s *taskmodel.Answer, risk *float64) uint64 {
 	return h.Sum64()
 }
 
-func TestDigestCoversEveryBit(t *testing.T) {
+func TestDigestChangesWithTheLastBitOfANumber(t *testing.T) {
 	risk := 0.1
 	one := taskmodel.Answer{Promised: &risk, Guard: sizing.Guard{Params: []float64{1}}}
 	before := digest(&one, nil)

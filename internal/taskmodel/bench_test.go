@@ -12,7 +12,7 @@ import (
 )
 
 // wideHistory is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2 dates and
-// 2 bools. Five of the features drive the peak.
+// 2 bools. Four of the features drive the peak.
 func wideHistory() *task {
 	k, rng := newTask(nil), newRand(41)
 	for i := range 1460 {
@@ -38,7 +38,7 @@ func wideHistory() *task {
 	return k
 }
 
-// championBlob returns a champion of all but the newest 25 rows.
+// championBlob returns the blob of a champion that was trained on all but the newest 25 rows of k.
 func championBlob(b *testing.B, k *task) []byte {
 	older := k.history
 	older.Rows = older.Rows[:len(older.Rows)-25]
@@ -50,7 +50,7 @@ func championBlob(b *testing.B, k *task) []byte {
 	return blob
 }
 
-// BenchmarkRefit trains a champion on 1,460 rows. 25 of them are new.
+// BenchmarkRefit trains a champion on 1,460 rows, of which 25 are new.
 func BenchmarkRefit(b *testing.B) {
 	k := wideHistory()
 	blob := championBlob(b, k)

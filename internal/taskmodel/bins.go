@@ -29,21 +29,22 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0
-	left := 1.0
+	aboveLower := 1.0 // P(peak > the lower edge)
 	for i := range probs {
-		above := min(left, probs[i])
-		probs[i], left = left-above, above
+		above := min(aboveLower, probs[i])
+		probs[i], aboveLower = aboveLower-above, above
 	}
 }
 
 const (
-	binCount     = 4
+	binCount     = 4       // largest number of bins
 	binTopMargin = 0.1     // distance of the top edge from the largest peak, as a share of the peak
-	binStep      = 1 << 20 // edges are whole MiB
+	binStep      = 1 << 20 // edges are multiples of a MiB
 )
 
 // searchBins finds the edges that waste the least memory over time if each run gets the edge of its
-// bin, by exact search.
+// bin, by exact search. peaks are in bytes, and seconds are the durations of the same runs. It returns
+// nil without peaks.
 func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	if len(peaks) == 0 {
 		return nil, nil
@@ -62,7 +63,7 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	return bins, nil
 }
 
-// binsOf returns the task's bins, as log levels and as bytes.
+// binsOf returns the bins of some rows, as logarithms and as bytes.
 func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {

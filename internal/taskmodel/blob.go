@@ -16,13 +16,14 @@ import (
 )
 
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
-// or if a number in it changes its meaning: the encoding, the order of models, experts or risks.
+// or if a number in it changes its meaning, for example through another encoding of the features or
+// another order of models, experts or risks.
 const FormatVersion = 5
 
-// A model has the oldest version that can hold it, so that older releases read as many models as possible.
+// A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // all columns of the encoding are kept
-	screenedVersion   = 4 // some columns of the encoding were screened out
+	unscreenedVersion = 3 // the models use all columns of the encoding
+	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again;
@@ -48,8 +49,9 @@ func (m *Model) Format() int {
 	return unscreenedVersion
 }
 
-// decoding allows longer arrays than the library's limit of 131,072 elements, which is too small
-// for the co-moments of 508 columns. The length of the input bounds the allocated memory.
+// decoding allows longer arrays than the library's limit of 131,072 elements: models of releases
+// without screening may have more than 507 columns, whose co-moments exceed this limit. The length of
+// the input bounds the allocated memory.
 var decoding = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
 	if err != nil {
@@ -58,7 +60,7 @@ var decoding = func() cbor.DecMode {
 	return mode
 }()
 
-// Blob encodes the model.
+// Blob encodes the model. It ends the use of a pool (see SetPool), so no Size may run at the same time.
 func (m *Model) Blob() ([]byte, error) {
 	m.leavePool()
 	if m.Models != nil && m.Models.line != nil {
@@ -129,8 +131,8 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume rebuilds the line from its stored sums. It uses the stored solution if there is one, which
-// is older than the sums: storing a model must not change its answers.
+// resume rebuilds the line from its stored sums. A stored solution is older than the sums. If there is
+// one, resume uses it instead of a new solution, because storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {

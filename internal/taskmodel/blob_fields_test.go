@@ -14,7 +14,8 @@ import (
 )
 
 // storedFields lists the names under which CBOR stores the fields of a type, one per line. A
-// struct that is stored as an array has positions instead of names.
+// struct that is stored as an array has positions instead of names. parents holds the structs that
+// contain the type, so that a recursive type ends.
 func storedFields(path string, t reflect.Type, parents map[reflect.Type]bool, out *strings.Builder) {
 	if t == reflect.TypeFor[donorTable]() {
 		t = reflect.TypeFor[[][]sizing.Value]() // see donorTable.MarshalCBOR
@@ -95,7 +96,7 @@ func TestSnapshotHasEveryFieldOfTheModel(t *testing.T) {
 	}
 }
 
-// setNonZero gives a value another one than its zero value.
+// setNonZero sets a value to another value than its zero value.
 func setNonZero(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// unscreenedVersion is the format of a model that keeps all columns.
+// unscreenedVersion is the version of the blob of a model that uses all columns.
 const unscreenedVersion = 3
 
 // blobOf encodes a model.
@@ -108,6 +108,7 @@ func TestOpenRejectsAnotherVersion(t *testing.T) {
 	assert.Contains(t, err.Error(), "version")
 }
 
+// FuzzOpen checks that Open decodes or rejects any bytes, and that a decoded model answers.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("lawm"))
 	f.Add([]byte{})

@@ -7,19 +7,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// CapRule names the rule that set Question.Cap, for reasons.
+// CapRule is the rule that set Question.Cap. Reasons name it.
 type CapRule uint8
 
-// The cap rules, weakest first.
+// The cap rules.
 const (
-	CapDerived       CapRule = iota // four times the request or the largest peak
+	CapDerived       CapRule = iota // four times the request or the largest peak, whichever is larger
 	CapPolicy                       // the policy's cap
 	CapCaller                       // the caller's max_memory
 	CapRequest                      // the policy forbids more than the request
 	CapUnschedulable                // a larger request was unschedulable recently
 	CapFloor                        // four times the policy's floor
 	CapKill                         // raised once after a kill
-	CapOnlyKills                    // four times the largest kill: neither a request nor a peak is known
+	CapOnlyKills                    // four times the largest killed allocation, minimum grant or floor: neither a request nor a peak is known
 )
 
 // capRules describes the cap rules in reasons.
@@ -30,7 +30,7 @@ var capRules = [...]string{
 	"four times the largest OOM-killed allocation or minimum grant, as no request and no peak is known",
 }
 
-// Remedy names the rule and how to allow more.
+// Remedy describes the rule and, except for CapRequest, how to allow more.
 func (r CapRule) Remedy() string {
 	switch r {
 	case CapPolicy, CapCaller:
@@ -43,34 +43,35 @@ func (r CapRule) Remedy() string {
 	return capRules[r] + ": set max_memory or a policy cap to allow more"
 }
 
-// rule names the bound that decided the amount of a first try.
+// rule is the step of Model.bound that decided the amount of a first try.
 type rule uint8
 
 const (
-	byModel     rule = iota
-	byBins           // the policy's bins
-	byRequest        // the static request
-	byFollowing      // a limit that peaks followed
-	byStreak         // a streak of kills
-	byKill           // a known kill with the same features
-	byPeak           // a peak with the same features, measured after a kill
-	byFloor          // the policy's floor
-	byMinGrant       // the minimum grant
-	byCap            // the cap
+	byModel     rule = iota // none: the models and the guard
+	byBins                  // the policy's bins
+	byRequest               // the static request
+	byFollowing             // a limit that peaks followed
+	byStreak                // a streak of kills
+	byKill                  // a known kill with the same features
+	byPeak                  // a peak with the same features, measured after a kill
+	byFloor                 // the policy's floor
+	byMinGrant              // the minimum grant
+	byCap                   // the cap
 )
 
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
-	model  sizing.Bytes // by the models and the guard, before any bound
+	model  sizing.Bytes // amount by the models and the guard before any bound, in whole MiB
 	rule   rule
 	streak string // describes the streak of kills; only set if rule is byStreak
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor, the grid, the
-// static request, a limit that peaks follow, a streak of kills, the known kills, the floor, the minimum grant, the cap. It
-// calls onStep, which may be nil, after the grid and after each rule that changed the amount.
+// bound applies the rules to the models' answer in this order: the guard's factor, rounding to bins or
+// MiB, the static request, a limit that peaks follow, a streak of kills, the known kills, the floor,
+// the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
+// rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	step := func(limit sizing.Bytes, r rule) {
@@ -119,8 +120,8 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 
 // killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
 // Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
-// the next run. The ladder gives its power law the same weight. With 0.5, the delayed replay of
-// mgnify promised 4.3 % and had 2.6 % kills.
+// the next run. The ladder gives its power law the same weight. With 0.5, a replay of the trace
+// mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 
 // killSpread is the standard deviation of the log peaks of runs with identical features at which
@@ -128,7 +129,8 @@ const killWeight = 0.3
 const killSpread = 0.2
 
 // boundedRisk returns P(peak > limit) of a first try. A kill with the same features, at the
-// models' amount or above, raises the risk.
+// models' amount or above, raises the risk. If the limit was granted because the peaks follow the
+// limits, only the earlier successes with this limit count.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	if d.rule == byFollowing && d.limit >= m.Follower.Least {
 		return experts.Probability(m.Follower.risk())
@@ -145,7 +147,7 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
-// describe names the rule that decided; "" if the models did.
+// describe describes the rule that decided, with "; " at the end; "" if no rule changed the models' amount.
 func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {
@@ -176,8 +178,8 @@ func (d *boundedGrant) describe(q Question) string {
 	return text + "; "
 }
 
-// minGrant returns the minimum grant that applies to q. A policy's floor replaces it, whether
-// higher or lower, and so does a lower request that has sufficed.
+// minGrant returns the minimum grant that applies to q. A policy's floor, higher or lower, replaces
+// the minimum grant; then the result is zero. A lower request that has sufficed replaces it, too.
 func (m *Model) minGrant(q Question) sizing.Bytes {
 	requested := q.Requested.Memory
 	switch {
@@ -189,7 +191,7 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether runs succeeded with b and none was killed at it.
+// hasSufficed reports whether b is enough for all measured peaks and above all killed allocations.
 func (m *Model) hasSufficed(b sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && m.Largest <= b && m.Bound < b
 }

@@ -30,9 +30,10 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// hasCycle reports whether y depends on the phase of a cycle, by the F-test of a one-way analysis of
-// variance. Rows of the same period, such as a day, count as one value, because they resemble one another
-// whatever the phase is. phase returns the phase of a period.
+// hasCycle reports whether y depends on the phase of a cycle in the dates of field j, by the F-test of
+// a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such
+// as a day. The rows of one period count as one value, their mean, because they resemble one another in
+// any phase. phase maps a period to its phase, such as the day of the month.
 func hasCycle(j int, rows [][]sizing.Value, y []float64, period, phase func(days float64) float64) bool {
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
@@ -62,7 +63,7 @@ func hasCycle(j int, rows [][]sizing.Value, y []float64, period, phase func(days
 	return math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
 }
 
-// meanOf is the mean of the values that were added.
+// meanOf accumulates values for their mean: their number, sum and sum of squares.
 type meanOf struct{ n, sum, squares float64 }
 
 func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
@@ -77,8 +78,9 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 	groups[group].add(v)
 }
 
-// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length), and for the trees the
-// day of the month (1 … 31) and the hour, if these were chosen.
+// date appends the columns of a date. The line gets a weekend flag and the cosine of the month. The
+// trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
+// (1 … 31) and the hour if chooseCycles chose these.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	weekday, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
 	if v.Kind == sizing.Missing {

@@ -14,7 +14,7 @@ type categoryLevel struct {
 	OneHot int     `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels adds the levels of field j in rows. The most frequent ones get a column of their own.
+// readLevels sets the levels to those of field j in rows. The most frequent ones get a column of their own.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	c.Levels = map[string]*categoryLevel{}
 	for _, cells := range rows {
@@ -31,8 +31,8 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level returns the level of a value, and adds the level if it is new and there are fewer than
-// MaxLevels. A missing value is a level too.
+// level returns the level of a value. It adds a new level unless there are MaxLevels already; then it
+// returns a level that the column does not store. A missing value has a level, too.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -44,8 +44,8 @@ func (c *column) level(v sizing.Value) *categoryLevel {
 	return l
 }
 
-// keyOf returns the key of a category value in Levels: the value or, if it is long, its hash, so
-// that long values do not make a model large.
+// keyOf returns the key of a category value in Levels: the value, or a hash of a long value, so that
+// long values do not make a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -89,8 +89,8 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots gives each category an equal share of the one-hot columns, and its statistic in the
-// line if the trees have it.
+// limitOneHots gives each category an equal share of maxOneHotColumns. The line also gets the level
+// statistic of each category whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

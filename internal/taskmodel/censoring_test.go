@@ -27,8 +27,8 @@ var (
 	other = sizing.Features{"kind": sizing.TextValue("other")}
 )
 
-// Small runs need 1 GiB and are measured. Other runs are always killed at 3 GiB and not retried with
-// more.
+// Small runs need 1 GiB and are measured. One other run succeeded with 1 GiB. Then twelve other runs are
+// killed at 3 GiB and not retried.
 func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
@@ -72,7 +72,7 @@ func TestExplainedKillsAreNotFitted(t *testing.T) {
 	with.fit()
 	without.fit()
 	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
-	assert.Equal(t, fittedRows(t, without), fittedRows(t, with))
+	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the explained kills are not among the fitted rows")
 }
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the grants.
@@ -86,17 +86,17 @@ func TestUnmeasuredSuccessesNeverRaiseTheFit(t *testing.T) {
 		}
 		with.fit()
 		without.fit()
-		var a, b float64
+		var grantedWith, grantedWithout float64
 		for range 60 {
 			f, _ := draw(rng)
-			a, b = a+limit(with, f), b+limit(without, f)
+			grantedWith, grantedWithout = grantedWith+limit(with, f), grantedWithout+limit(without, f)
 		}
-		assert.LessOrEqual(t, a, 1.05*b, "%s: %.1f GiB with them, %.1f without", name, a/60, b/60)
+		assert.LessOrEqual(t, grantedWith, 1.05*grantedWithout, "%s: %.1f GiB with them, %.1f without", name, grantedWith/60, grantedWithout/60)
 	}
 }
 
 // Without any peak the static request applies.
-func TestOnlyUnmeasuredSuccesses(t *testing.T) {
+func TestOnlyUnmeasuredSuccessesKeepTheStaticRequest(t *testing.T) {
 	k := newTask(t)
 	for range 30 {
 		k.report(small, unmeasured(2))

@@ -10,8 +10,8 @@ import (
 )
 
 // Cold start: a new task has too few rows to learn a model and its margins separately. Instead,
-// Bayesian model averaging predicts it with a few simple structures: a constant, a line in each
-// number, and some of the point models.
+// Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
+// constant, a line in each number, and some of the point models.
 
 // coldStartNumbers is the number of numeric features with a line of their own, in the order of
 // the schema.
@@ -20,10 +20,10 @@ const coldStartNumbers = 12
 // coldStartPoints are the point models among the structures.
 var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, experts.Stack}
 
-// Prior of a cold start: the peak of a batch task does not depend on its input, or it grows with a
-// power of the input, rarely faster than linearly.
+// Prior of a cold start: the peak of a batch task either does not depend on its input, or grows with
+// a power of the input, rarely faster than linearly.
 const (
-	coldStartRows   = 4    // weight of the DAG's standard deviation, in rows
+	coldStartRows   = 4    // weight of the pool's standard deviation, in rows
 	coldStartSlope  = 0.7  // mean slope of the log peak over the logarithm of an input, if the DAG has no other task
 	coldStartSpread = 0.25 // standard deviation of this slope
 )
@@ -60,7 +60,7 @@ func (m *Model) shareSlopes() {
 	}
 }
 
-// coldStartHashes yields the hash of the name of every input of the cold-start lines, in order.
+// coldStartHashes yields the hash of the name of every input of the cold-start lines, in the order of the schema.
 func (m *Model) coldStartHashes(yield func(uint64) bool) {
 	n := 0
 	for j := range m.Schema.Fields {
@@ -99,8 +99,8 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	p.ColdStart = &b.coldStart
 }
 
-// coldStartFor returns the average that predicts a row. The prediction for a lift excludes the
-// known kills: it is conditioned on the kill of its own run, which must not count twice.
+// coldStartFor returns the average that predicts a row. The average for a lift excludes all killed
+// runs: the ladder already takes account of the kill of its own run, which must not count twice.
 func (m *Model) coldStartFor(b *buffers) *bayes.Average {
 	if b.isLift {
 		return &m.ColdStart
@@ -121,7 +121,8 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	}
 }
 
-// coldStartInputs appends the logarithms of a row's numbers to dst; NaN if one is missing.
+// coldStartInputs appends the logarithms of the first coldStartNumbers numbers of a row to dst; NaN
+// for a missing number.
 func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	for j := range m.Schema.Fields {
 		if m.Schema.Fields[j].Kind != sizing.Number {
@@ -150,9 +151,9 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
-// learnColdStart learns a later row; p and b come from its prediction. It does nothing for a model
-// of a release without cold-start rule, because the model lacks the earlier rows, and for a row with
-// imputed features.
+// learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed
+// features. It also does nothing for a model of a release without the cold-start rule, because the
+// average lacks the earlier rows of this model.
 func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	if p.ColdStart == nil || p.Imputed {
 		return
@@ -167,8 +168,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	m.shareSlopes()
 }
 
-// learnColdStartKill adds a killed try. It influences the predictions of other runs until its run
-// succeeds.
+// learnColdStartKill adds a killed try. The kill influences the predictions for other runs until its
+// run succeeds.
 func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
 		return

@@ -17,28 +17,28 @@ const (
 )
 
 const (
-	cpuQuantile     = 0.99
+	cpuQuantile     = 0.99  // quantile of the use that is requested
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
 	cpuStep         = 0.25  // cores; requests are multiples of it
 	minCPURows      = 5     // measured tries from which there is an answer
 	minCPULineRows  = 12    // measured rows of a fit from which the line predicts
 	minCPURuleRows  = 30    // residuals of the line from which a rule with features may answer
 	maxCPUResiduals = 500   // newest residuals of each rule
-	cpuRuleGain     = 0.95  // a rule with features must have less than this share of the loss of anyCores
+	cpuRuleGain     = 0.95  // a rule with features answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // discount of losses per row
 	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
 )
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
-// The rule with the smallest loss answers with the 99th percentile of its own residuals, because
-// throttling costs more than a quarter of a core.
+// The rule with the smallest loss answers. It adds the 99th percentile of its own residuals to its
+// prediction, because too few cores cost more than a quarter of a core too many.
 type CPUModel struct {
 	Residuals [coreRules]experts.Window `cbor:"Spread"` // out-of-sample residuals of log cores
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
 }
 
-// learn records the use of a try. levels are the rules' predictions before the try, in log cores;
-// NaN means that a rule has too few rows. The losses count only rows that every rule predicted.
+// learn records the use of a try in cores. levels are the rules' predictions before the try, in log
+// cores; NaN means that a rule has too few rows. The losses count only rows that every rule predicted.
 func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {
@@ -62,7 +62,8 @@ func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	return len(c.Residuals[lineCores].Sorted)
 }
 
-// request returns the rule's quantile for a try, in cores; level is the rule's prediction.
+// request returns the quantile cpuQuantile of a rule for a try, in cores; level is the rule's
+// prediction in log cores. The rule must have residuals.
 func (c *CPUModel) request(rule int, level float64) float64 {
 	sorted := c.Residuals[rule].Sorted
 	n := len(sorted)
@@ -115,7 +116,7 @@ func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules
 	return levels
 }
 
-// groupOf returns the group of a row; nil if there is none. Mostly predictGroup has just looked it up.
+// groupOf returns the group of a row; nil if there is none. Usually predictGroup has just looked it up.
 func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
 	if len(cells) > 0 && len(b.groupOf) == len(cells) && &b.groupOf[0] == &cells[0] {
 		return b.group

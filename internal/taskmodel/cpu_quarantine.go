@@ -10,15 +10,15 @@ import (
 
 // A CPU measurement in the wrong unit (millicores, percent) would lead to a request that no node
 // can satisfy. Therefore a measurement far above the task's history, request and allocation waits
-// in quarantine, like an implausible peak, until a second one confirms it. The given CPU is the
-// larger of request and allocation.
+// in quarantine, like an implausible peak, until a second measurement confirms it. In the table, the
+// given CPU is the larger of request and allocation.
 //
 //	measured before   quarantined if above
-//	0                 8 × the given CPU; 128 cores if it is unknown
-//	1-7               8 × the given CPU and 4 × the largest use; 100 × the largest use if it is unknown
+//	0                 8 × the given CPU; if that is unknown, 128 cores
+//	1-7               8 × the given CPU and 4 × the largest use; if the given CPU is unknown, 100 × the largest use
 //	8-                4 × the largest use, 4 × the prediction, and the given CPU
 //
-// Up to one core, a measurement is never quarantined.
+// A measurement of at most one core is never quarantined.
 const (
 	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
 	maxUnknownCPU      = 128.0 // cores; larger nodes are rare
@@ -27,10 +27,10 @@ const (
 	minCPUCeiling      = 4     // cores that any node offers
 )
 
-// quarantinedCores is a CPU measurement that waits for confirmation by another.
+// quarantinedCores is a CPU measurement that waits until another one confirms it.
 type quarantinedCores struct {
 	Seq    int64
-	Used   float64
+	Used   float64            // cores
 	Levels [coreRules]float64 // predictions at the time of the report, in log cores
 }
 
@@ -59,7 +59,8 @@ func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// learnCores learns the CPU measurement of t, or quarantines it and reports false.
+// learnCores learns the CPU measurement of t and reports true. It reports false if there is none, or if
+// it quarantined an implausible one.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -128,8 +129,8 @@ func (m *Model) releaseCores(i int) {
 	m.CPU.learn(&c.Levels, c.Used)
 }
 
-// fittedCores returns the CPU measurement of a history row that the models may learn; zero if
-// there is none.
+// fittedCores returns the CPU measurement of a history row in cores; zero if there is none that the
+// models may learn. quarantinedRows holds the Seq of each row whose measurement is in quarantine.
 func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
 	if quarantinedRows[r.Seq] || !hasCores(&t) {
@@ -150,8 +151,8 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request, or to a multiple of it if measurements
-// repeatedly exceed the request.
+// boundByRequest limits a CPU answer to the static request or, if measurements repeatedly exceed the
+// request, to a multiple of the request or minCPUCeiling. A request of zero is unknown and sets no limit.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

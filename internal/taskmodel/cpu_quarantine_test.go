@@ -78,7 +78,7 @@ func TestSecondCPUReportConfirmsTheFirst(t *testing.T) {
 	assert.GreaterOrEqual(t, k.model.Size(question(nil)).CPU, sizing.Cores(36))
 }
 
-func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
+func TestOnlyImplausibleCPUUseIsQuarantined(t *testing.T) {
 	for name, c := range map[string]struct {
 		before      int
 		usual       sizing.Cores

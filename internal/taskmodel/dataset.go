@@ -21,7 +21,8 @@ type Dataset struct {
 	rows   []sizing.HistoryRow
 }
 
-// NewDataset selects the rows of h whose peak was measured or sampled. It raises sampled peaks.
+// NewDataset selects the rows of h whose peak was measured or sampled. It raises sampled peaks to
+// estimates of the true peaks; see sampling.
 func NewDataset(h *sizing.History) *Dataset {
 	sampled := samplingOf(h.Task, h.Pairs)
 	h = sampled.raiseHistory(h)
@@ -49,8 +50,9 @@ func (d *Dataset) Peak(i int) float64 {
 // Seconds returns the duration of a row; a minute if it is unknown.
 func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
-// Raw returns rows as numbers before encoding, for oversampling: a category is the code of its
-// value, a date its day, NaN is missing. Targets are log peaks.
+// Raw returns rows as numbers before encoding, and the kind of each column, for oversampling. The number
+// of a category is the code of its value, that of a date is its day, and NaN is a missing value. Targets
+// are log peaks.
 func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
 	kinds := make([]resample.Kind, len(d.schema.Fields))
@@ -71,7 +73,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Integer {
-				v = math.Floor(v) // the encoding ignores the time of day, see the function date
+				v = math.Floor(v) // without the time of day, an Encoding has no column of the hour; see hasCycle
 			}
 			t.X = append(t.X, v)
 		}
@@ -88,8 +90,8 @@ type Encoding struct {
 	enc      *encoder
 }
 
-// Encode freezes an encoding on rows, oldest first, without the other rows. An encoded row has the
-// inputs of the line, then the inputs of the trees.
+// Encode freezes an encoding on the given rows only, oldest first. An encoded row has the inputs of the
+// line (the ridge regression), then the inputs of the trees.
 func (d *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
 	raw, _ := d.Raw(rows)
@@ -139,8 +141,8 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	return &ServedModel{Model: m, dataset: d}, nil
 }
 
-// Probabilities writes to p the probability that the peak of a row is in each bin. edges are the
-// ascending upper edges of the bins in bytes, and len(p) = len(edges). The last bin includes
+// Probabilities writes to p the probability that the peak of a row of the Dataset is in each bin. edges
+// are the ascending upper edges of the bins in bytes, and len(p) = len(edges). The last bin includes
 // everything above its edge.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
@@ -150,8 +152,7 @@ func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	s.Model.binProbabilities(&point, edges, p, b)
 }
 
-// Size returns the answer of the production model for a row. q contains the other parts of the
-// question.
+// Size returns the answer of the production model to q with the features of a row of the Dataset.
 func (s *ServedModel) Size(row int, q Question) Answer {
 	q.Features = s.dataset.schema.Features(s.dataset.rows[row].Features)
 	return s.Model.Size(q)

@@ -15,8 +15,8 @@ const (
 	minDriverShare   = 0.02 // smallest share of a driver in all contributions
 )
 
-// describe computes the parts of an answer that do not affect the amount: bins, drivers, and a
-// warning if the features cannot distinguish the runs.
+// describe sets Bins, Drivers and Ambiguity, which describe the task in answers and do not affect the
+// granted amounts, except Bins if the policy rounds to them. A model with a FitCache gets only Bins.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
 	quarantinedRows := m.quarantinedSeqs()
@@ -52,7 +52,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
-	for pass := range 2 { // first the rows' mean, then contributions relative to it
+	for pass := range 2 { // first the mean of the rows, then the contributions relative to this mean
 		for i := range rows {
 			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
 			for j, c := range coefficients {
@@ -101,11 +101,11 @@ func (e *encoder) columnNames() (line, tree []string) {
 }
 
 const (
-	minAmbiguousRows   = 20  // rows in groups with identical features
-	minAmbiguousSpread = 0.7 // standard deviation within the groups, in log units: a factor of two
+	minAmbiguousRows   = 20  // rows in groups of at least three runs with identical features
+	minAmbiguousSpread = 0.7 // standard deviation within these groups, in log units: a factor of two
 )
 
-// ambiguity returns a warning if runs with identical features differ widely.
+// ambiguity returns a warning if the peaks of runs with identical features differ widely, else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// donorTable holds rows of values in a third of the memory of [][]sizing.Value, because only
-// predictions for incomplete rows read them. A blob stores [][]sizing.Value.
+// donorTable holds rows of values in a third of the memory of [][]sizing.Value. Reading them is slower,
+// but only predictions for rows with missing features read them. A blob stores [][]sizing.Value.
 type donorTable struct {
 	kinds      []uint8   // kinds of all cells, row by row, with hasText if the cell has a text
 	nums       []float64 // numbers of all cells, row by row
@@ -17,7 +17,7 @@ type donorTable struct {
 	texts      []string  // texts of the cells with hasText, in order; equal texts share their memory
 	firstTexts []int32   // index of the first text of each row
 
-	textBytes int64 // length of the distinct texts
+	textBytes int64 // total length of the distinct texts
 }
 
 // hasText marks the kind of a cell that has a text.

@@ -9,32 +9,32 @@ import (
 
 // Limits of the encoding.
 const (
-	maxOneHot     = 24  // levels of a category with a column of their own; the others share the level statistic
+	maxOneHot     = 24  // levels of a category with a column of their own; only the level statistic distinguishes the others
 	minOneHotRows = 2   // rows that a level needs for a column of its own, if there are more than maxOneHot levels
 	smoothingRows = 1.0 // weight of the task's mean in the statistic of a level, in rows
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees:
+// (the ridge regression) and one for the trees. column says which of these columns a feature gets:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
-//	its numbers raw, log1p                              raw
+//	 + numbers  raw, log1p of each number in its text   raw
 //	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference
 //	number pair difference, raw and log                 difference
 //
 // A level is a value of a category. Its statistic is the mean log peak of earlier rows with this
 // value (ordered target statistics, Prokhorenkova et al. 2018). Every row updates the statistics,
-// but only a fit changes the columns. A value without a level gets the task's mean.
+// but only a fit changes the columns. The statistic of a value without a level is the task's mean.
 type encoder struct {
 	Columns   []column
 	DonorRows donorTable `cbor:"Donors"` // rows whose values impute missing features
 	Mean      float64    // mean log peak of the fitted rows
-	LineWidth int        // columns of the line
-	TreeWidth int        // columns of the trees
+	LineWidth int        // number of columns of the line, after screening
+	TreeWidth int        // number of columns of the trees, after screening
 
 	Pairs    [][2]int // pairs of dates or numbers whose difference is encoded, as indices in the schema
 	KeepLine []int    `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
@@ -112,8 +112,9 @@ func (e *encoder) datePairsOf() (pairs [][2]int) {
 	return pairs
 }
 
-// readColumn decides how to encode one feature. A feature that every row lacks, or that is
-// constant, carries no information and gets no column.
+// readColumn decides how to encode field j. A feature that every row lacks gets no column. A constant
+// feature that no row lacks gets none either, unless it is a date, whose differences to other dates may
+// vary.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -164,8 +165,9 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// isRare reports whether n rows with a property are too few to learn its effect: few of all rows,
-// or some that are all recent.
+// isRare reports whether the n rows with a property are too few to learn its effect: there are none,
+// they are few and a small share, or they are fewer than minNewRows and all in the newer half. has
+// reports whether a row has the property.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
@@ -263,13 +265,14 @@ func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]flo
 			line, tree = append(line, 0, 0), append(tree, math.NaN())
 			continue
 		}
-		days := to.Num - from.Num
-		line = append(line, days, math.Copysign(math.Log1p(math.Abs(days)), days))
-		tree = append(tree, days)
+		difference := to.Num - from.Num
+		line = append(line, difference, signedLog(difference))
+		tree = append(tree, difference)
 	}
 	return line, tree
 }
 
+// indicator returns 1 for true and 0 for false.
 func indicator(b bool) float64 { return float64(boolToInt(b)) }
 
 func boolToInt(b bool) int {

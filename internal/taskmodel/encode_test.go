@@ -160,7 +160,7 @@ func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 	}
 	low, high := encodings(10), encodings(30)
 	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 do not depend on the peak of row 3")
-	assert.NotEqual(t, low[4], high[4], "row 4 does")
+	assert.NotEqual(t, low[4], high[4], "row 4 depends on the peak of row 3")
 }
 
 func TestEncodingWidthsAreFrozen(t *testing.T) {
@@ -202,7 +202,7 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
 
-// anyCells draws one cell of each kind; some are missing or extreme.
+// anyCells draws one cell for each of kinds; some are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {
@@ -225,6 +225,7 @@ func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	return cells
 }
 
+// FuzzEncoding checks that the widths of any encoding stay the same and that the line gets finite numbers.
 func FuzzEncoding(f *testing.F) {
 	f.Add(uint64(1), uint8(3), uint8(10))
 	f.Add(uint64(2), uint8(0), uint8(1))

@@ -15,12 +15,13 @@ import (
 
 // Evaluation compares a challenger with other candidates on a holdout of the newest rows, by the
 // waste and the kills of their allocations. The other candidates are the champion's own
-// out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant.
+// out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant. In the
+// evaluation of a Search they are the trees in use and the champion's own answers.
 type Evaluation struct {
 	Rows       int      `json:"rows"`       // number of rows in the holdout
 	FittedOn   int      `json:"fitted_on"`  // number of rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
-	Passed     bool     `json:"passed"`
+	Passed     bool     `json:"passed"`     // the challenger may replace the champion
 	Reason     string   `json:"reason"`
 }
 
@@ -83,8 +84,8 @@ func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// ladderOf returns a function that returns what the task's experts grant a row from the predictions
-// of fitted, as a ladder of one rung.
+// ladderOf returns a function from a row to a ladder of one rung: the amount that the task's experts
+// grant for the predictions of fitted.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
@@ -95,8 +96,8 @@ func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	}
 }
 
-// championLadder returns the out-of-sample answer for a row as a ladder of one rung; nil if the
-// answer is unknown.
+// championLadder returns the answer that was computed before the row was learned, as a ladder of one
+// rung; nil if it is unknown.
 func championLadder(r *row) []float64 {
 	if r.Granted <= 0 {
 		return nil
@@ -104,13 +105,13 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// addCandidate replays one candidate on rows. rungs returns its ladder for a row, or nil to skip the
-// row; after the last rung the allocation doubles.
-func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []float64) {
+// addCandidate replays one candidate on rows and adds its result, if there is one. ladderFor returns the
+// ladder of the candidate for a row, or nil to skip the row. After the last rung the allocation doubles.
+func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
 		r := &rows[i]
-		ladder := rungs(r)
+		ladder := ladderFor(r)
 		if len(ladder) == 0 {
 			continue
 		}
@@ -127,8 +128,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []fl
 	}
 }
 
-// bestConstant returns the constant allocation with the least waste among those that kill at most
-// 2 · DefaultRiskTarget of the rows.
+// bestConstant returns the constant allocation in bytes with the least waste among those that kill about
+// 2 · DefaultRiskTarget of the rows or fewer.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -186,8 +187,8 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: the inputs of the ridge regression, then the inputs of the trees.
-// The returned function encodes a further row.
+// tableOf encodes rows for the classifiers: the inputs of the line, then the inputs of the trees. The
+// returned function encodes a further row.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -206,8 +207,8 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, encode
 }
 
-// judge sets Passed and Reason: the challenger passes unless another candidate wastes clearly less
-// without clearly more kills, which sizing.DefaultRiskTarget bounds.
+// judge sets Passed and Reason. The challenger fails if another candidate wastes clearly less (see
+// evaluationTolerance) and its share of kills is higher by at most sizing.DefaultRiskTarget.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true

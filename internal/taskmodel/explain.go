@@ -17,7 +17,8 @@ func (m *Model) Explain(q Question) Explanation {
 	return e
 }
 
-// RecordedAnswer is the grant of a recorded answer and the state of the margins from its receipt.
+// RecordedAnswer is what the receipt of an answer records: the granted memory, and the state of the
+// margins.
 type RecordedAnswer struct {
 	Granted sizing.Bytes
 	Guard   sizing.Guard
@@ -30,8 +31,9 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 }
 
 // ExplainReceipt splits a recorded answer with its receipt alone. The base is the peak that the
-// model of the answering expert expected; the effects of the features are unknown. ok is false if
-// the receipt records no amount, for example for a static request.
+// model of the answering expert expected, or for the cold-start rule the amount before guard and
+// bounds; the effects of the features are unknown. ok is false if the receipt records no amount, for
+// example for a static request.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
 	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {
@@ -49,7 +51,7 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	return c.finish(recorded.Granted), true
 }
 
-// explain implements Explain and ExplainRecorded.
+// explain implements Explain and, unless recorded is nil, ExplainRecorded.
 func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	q.MinGrant = m.minGrant(q)
 	if m.Models == nil {
@@ -100,8 +102,9 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 		slices.Equal(g.Params[guardLevels+len(p.Level):n-1], p.Scale[:])
 }
 
-// explainPoint returns a chain that ends at the level of p. Its terms are the features, and the
-// corrections for missing features and for inputs outside the range.
+// explainPoint returns a chain that ends at the level of p, averaged over the models. Its terms are the
+// features, and the corrections for missing features and for inputs outside the range. cells is the row
+// without implausible inputs; target is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
 	weights := blend.Model
@@ -121,15 +124,15 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	}
 	a := m.explainLevel(atEdge, &edge, &weights, scratch)
 	lines := 0.0 // contribution of the cold-start lines to the level
-	fixed := a.base
+	withoutLines := a.base
 	for _, v := range a.phi {
-		fixed += v
+		withoutLines += v
 	}
 	m.explainMixture(p, &a, blend.ColdStart, b)
 	for _, v := range a.phi {
 		lines += v
 	}
-	lines += a.base - fixed
+	lines += a.base - withoutLines
 	levelOf := func(p *experts.Point) float64 {
 		sum := lines
 		for k, weight := range weights {
@@ -158,7 +161,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	return c
 }
 
-// describeIdentical counts the runs with the same features.
+// describeIdentical describes the number of runs with the same features.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells), &found); g != nil {
@@ -170,7 +173,7 @@ func (m *Model) describeIdentical(cells []sizing.Value) string {
 	return "none"
 }
 
-// describeOutside lists the inputs outside the range.
+// describeOutside lists the inputs outside their range, with values and ranges.
 func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 	var text strings.Builder
 	for i, j := range b.extrapolation.outside {
@@ -204,10 +207,10 @@ func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts
 	}
 }
 
-// explainGuard adds the guard's factor.
-func (c *chain) explainGuard(widen float64) {
-	if widen > 1 {
-		c.add(TermGuard, "more open tries were killed than promised", "", math.Log(widen))
+// explainGuard adds the guard's factor, if it is above 1.
+func (c *chain) explainGuard(factor float64) {
+	if factor > 1 {
+		c.add(TermGuard, "more open tries were killed than promised", "", math.Log(factor))
 	}
 }
 
@@ -231,7 +234,7 @@ var ruleTerms = map[rule]TermKind{
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 
-// explainLift adds the term from the level to the grant of a killed run's retry.
+// explainLift adds the term from the level to the grant of a killed run's retry, and returns this grant.
 func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) sizing.Bytes {
 	known := m.evidence(b.cells)
 	killed := q.Above
@@ -252,11 +255,11 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 // recorded, so the term shows only whether a bound raised, lowered or rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
-	now := math.Exp(c.logAmount)
+	amount := math.Exp(c.logAmount)
 	switch {
-	case float64(granted) < now*(1-1e-9):
+	case float64(granted) < amount*(1-1e-9):
 		kind, name = TermCap, "an upper bound at the time of the answer"
-	case granted == sizing.Bytes(math.Ceil(now-0.5)).RoundUp(sizing.MiB):
+	case granted == sizing.Bytes(math.Ceil(amount-0.5)).RoundUp(sizing.MiB):
 		kind, name = TermRounding, "whole MiB"
 	}
 	c.moveTo(kind, name, float64(granted))
@@ -296,7 +299,8 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Expla
 	return c.finish(granted), true
 }
 
-// WithTerm returns e with one more term, so that the product becomes granted.
+// WithTerm returns e with one more term, so that the product becomes granted. It returns e unchanged if
+// granted is the product already, or if one of the two is not positive.
 func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
 	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
 		return e

@@ -27,7 +27,7 @@ const (
 // Term is one factor between the base and the grant.
 type Term struct {
 	Kind   TermKind
-	Name   string
+	Name   string       // the feature or the rule, for people
 	Value  string       // value of a feature; "" for other kinds
 	Factor float64      // positive
 	After  sizing.Bytes // Base times all factors up to this one, rounded; at most sizing.MaxBytes
@@ -37,7 +37,7 @@ type Term struct {
 // rounding in the sixteenth digit.
 type Explanation struct {
 	Granted  sizing.Bytes
-	Base     sizing.Bytes
+	Base     sizing.Bytes // the amount without any term
 	BaseName string       // description of Base
 	Expected sizing.Bytes // the expected peak, before margins; zero if no model predicts
 	Terms    []Term
@@ -45,8 +45,8 @@ type Explanation struct {
 
 // chain collects terms as differences of log bytes.
 type chain struct {
-	base      float64
-	name      string
+	base      float64 // log bytes
+	name      string  // description of the base
 	logAmount float64 // the log of the amount after the terms so far
 
 	expected float64 // the log of the expected peak; zero: no model predicts
@@ -55,15 +55,15 @@ type chain struct {
 	terms []Term
 }
 
-// startChain starts at base, in log bytes.
+// startChain returns a chain that starts at base, in log bytes.
 func startChain(name string, base float64) *chain {
 	return &chain{base: base, name: name, logAmount: base}
 }
 
-// negligibleLog is the smallest difference worth a term; it is far below one byte of a GiB.
+// negligibleLog is the log factor below which a term is omitted: it changes a GiB by far less than a byte.
 const negligibleLog = 1e-12
 
-// add appends a term.
+// add appends a term with a log factor, unless the factor is negligible or NaN.
 func (c *chain) add(kind TermKind, name, value string, log float64) {
 	if math.Abs(log) < negligibleLog || math.IsNaN(log) {
 		return
@@ -73,7 +73,7 @@ func (c *chain) add(kind TermKind, name, value string, log float64) {
 	c.terms = append(c.terms, Term{Kind: kind, Name: name, Value: value})
 }
 
-// moveTo appends the term after which the chain is at an amount in bytes.
+// moveTo appends the term that takes the chain to an amount in bytes; none if the amount is not positive.
 func (c *chain) moveTo(kind TermKind, name string, amount float64) {
 	if amount > 0 {
 		c.add(kind, name, "", math.Log(amount)-c.logAmount)

@@ -14,8 +14,9 @@ type CohortStep struct {
 	Log   float64 // log factor
 }
 
-// ExplainCohort splits an answer of a cohort. base and expected are in log bytes. A difference
-// between the product of the steps and the granted amount is the effect of bounds.
+// ExplainCohort splits an answer of a cohort. base and the expected peak are in log bytes; an expected
+// peak of zero is unknown. A difference between the product of the steps and the granted amount is the
+// effect of bounds.
 func ExplainCohort(baseName string, base float64, steps []CohortStep, expected float64, granted sizing.Bytes) Explanation {
 	c := startChain(baseName, base)
 	c.expected = expected

@@ -14,14 +14,16 @@ import (
 )
 
 // attribution splits the level of an answer into a base and the Shapley values of the features. The
-// level is the mean of the models' predicted log peaks, weighted by the experts that answer:
+// level is the mean of the models' predicted log peaks. The weight of a model is that of its experts in
+// the answer. The values of each model are:
 //
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
-//	line              exact; an unknown column has its mean; see explainLine
+//	line              exact; the column of an unknown player has its mean; see explainLine
 //	line on the peak  exact over all subsets of up to maxExactPlayers players; see explainPlain
 //	identical runs    one term, because their mean depends on all features together
 //
-// A player is a feature or a date pair, with all of its columns.
+// A player is a feature, or a pair of dates or numbers (encoder.Pairs), with all of its columns. All
+// values are in log bytes.
 type attribution struct {
 	base      float64
 	phi       []float64 // by player: first the fields of the schema, then the pairs
@@ -30,8 +32,8 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the median
 }
 
-// explainLevel splits the level of a row. edge holds the models' predictions for exactly these
-// cells; weights are the weights of the models.
+// explainLevel splits the level of a row, whose inputs are within their ranges. edge holds the models'
+// predictions for exactly these cells; weights are the weights of the models.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -52,7 +54,7 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 
 	line, trees, lineTrees := weights[experts.Line], weights[experts.Trees], weights[experts.LineTrees]+weights[experts.Same]+weights[experts.Fresh]
 	stack := weights[experts.Stack]
-	if edge.Imputed { // no run has identical features, and the stack has corrected each donor
+	if edge.Imputed { // no run has identical features, and the stack has corrected the prediction for each donor row
 		lineTrees += stack
 	} else {
 		beta, level := o.Stack.Beta, edge.Level[experts.LineTrees]
@@ -87,9 +89,9 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	return a
 }
 
-// explainLine writes the Shapley values of the line to phi, and returns the level at the means. If
-// lineLevel clips the level, the values shrink in proportion: an unusual input would otherwise get
-// an implausible factor.
+// explainLine writes the Shapley values of the line for the encoded row x to phi, and returns the level
+// at the means of the columns. If lineLevel clips the level, the values shrink in proportion: an unusual
+// input would otherwise get an implausible factor.
 func (m *models) explainLine(x []float64, players []int, phi []float64) (expected float64) {
 	clear(phi)
 	expected = m.ridges[logPeak].Explain(x, players, phi)
@@ -106,8 +108,9 @@ func (m *models) explainLine(x []float64, players []int, phi []float64) (expecte
 	return expected
 }
 
-// columnPlayers returns the player of each column that encode writes; −1 for a rarely missing
-// feature that the row lacks, because the models have not learned the effect of its absence.
+// columnPlayers returns the player of each column that encode writes, for the line and for the trees. It
+// is −1 for a rarely missing feature that the row lacks, because the models have not learned the effect
+// of its absence.
 func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	e := m.Models.Enc
 	known := func(j int) bool { return !e.lacksFeature(j, cells) }
@@ -134,7 +137,7 @@ func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 const maxExactPlayers = 12
 
 // explainPlain writes the Shapley values of the line on the peak itself to phi, in log bytes, and
-// returns the level at the means. The Shapley values of the logarithm of a sum have no closed form,
+// returns the level at the means of the columns. The Shapley values of the logarithm of a sum have no closed form,
 // so it enumerates the subsets of the players. If there are more than maxExactPlayers, the players
 // with the smallest contributions form one player, whose value is then divided in proportion to
 // their contributions.
@@ -179,8 +182,8 @@ func (m *models) explainPlain(x []float64, players []int, phi []float64) (expect
 	return level(at)
 }
 
-// subsetShapley returns the Shapley values of the game value(Σ of the players in the subset) by
-// their definition.
+// subsetShapley returns the Shapley values of the players by their definition. The worth of a subset of
+// players is value(sum of their sums).
 func subsetShapley(sums []float64, value func(sum float64) float64) []float64 {
 	n := len(sums)
 	phi := make([]float64, n)
@@ -195,12 +198,12 @@ func subsetShapley(sums []float64, value func(sum float64) float64) []float64 {
 	total, size, values := make([]float64, 1<<n), make([]int, 1<<n), make([]float64, 1<<n)
 	values[0] = value(0)
 	for set := 1; set < 1<<n; set++ {
-		last := set & -set
+		lowest := set & -set
 		i := 0
-		for last>>i > 1 {
+		for lowest>>i > 1 {
 			i++
 		}
-		total[set], size[set] = total[set^last]+sums[i], size[set^last]+1
+		total[set], size[set] = total[set^lowest]+sums[i], size[set^lowest]+1
 		values[set] = value(total[set])
 	}
 	for i := range sums {
@@ -213,8 +216,8 @@ func subsetShapley(sums []float64, value func(sum float64) float64) []float64 {
 	return phi
 }
 
-// explainMixture adds the effects of the lines in the cold-start mixture to a. weight is the weight
-// of the mixture.
+// explainMixture adds to a the effects of the lines in the cold-start mixture. weight is the weight of
+// the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {
@@ -245,8 +248,8 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	}
 }
 
-// addFeatures appends the terms of the players, the largest first. atEdge are the cells with the
-// inputs outside the range moved to its edge.
+// addFeatures appends the terms of the players, the largest first. atEdge are the cells in which each
+// input outside its range is moved to the edge.
 func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Value) {
 	order := make([]int, len(a.phi))
 	for i := range order {

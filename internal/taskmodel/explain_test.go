@@ -85,7 +85,7 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng, k := rand.New(rand.NewPCG(3, 1)), newTask(t)
 			k.reportSuccess(sizing.Features{}, 1)
-			k.model = taskmodel.New()
+			k.model = taskmodel.New() // only the history has a measured run, so the first answers are without peaks
 			kinds := map[taskmodel.TermKind]int{}
 			for n := range 150 {
 				f, gibs := draw(rng)

@@ -1,6 +1,6 @@
 package taskmodel
 
-// Rows returns the total weight of the rows in the line.
+// Rows returns the total weight of the rows in the line, the ridge regression.
 func (m *models) Rows() float64 { return m.line.Rows() }
 
 // SameTrees reports whether two models share the memory of their trees.

@@ -10,21 +10,22 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// extrapolation describes the inputs of one row that are outside the range.
+// extrapolation describes the inputs of one row that are outside their range, the range of the values in
+// learned rows.
 type extrapolation struct {
-	outside       []int   // relevant inputs outside the range, by their index in the trend
+	outside       []int   // inputs that a reason names: far outside and relevant, or implausible; by their index in the trend
 	noRisk        bool    // an input is so far outside that no probability is stated
 	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
-	capped        float64 // limit that the extrapolation exceeded, in bytes; 0: none
+	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	aboveRange    int     // number of relevant inputs above the range
-	jointMargin   float64 // log margin for several such inputs at once
-	jointDistance float64 // sum of the distances of these inputs, in log units
+	aboveRange    int     // number of relevant inputs above their range
+	jointMargin   float64 // log margin for several inputs above their range at once
+	jointDistance float64 // sum of the distances of the inputs above their range, in log units
 }
 
-// extrapolate corrects p, the prediction from the raw inputs, if inputs are outside the range. It
-// raises the prediction at the edge of the range along the trend, if the data support one, and adds
-// a margin that grows with the distance.
+// extrapolate corrects p, the prediction from the raw inputs, if inputs are outside their range. If the
+// data support a trend, it raises the prediction at the edge of the range along this trend, and adds a
+// margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	p.Duration = m.extrapolateRunTime(cells, b)
@@ -37,7 +38,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
 	if b.extrapolation.aboveRange > 1 {
-		// In no run were several of these inputs so large, so their joint effect is unknown.
+		// No run had several of these inputs above the range, so their joint effect is unknown.
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
 	}
 	if rise == 0 {
@@ -51,7 +52,8 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// findOutside fills found and reports whether the prediction for cells needs extrapolate.
+// findOutside records the inputs outside their range in found, and reports whether the prediction for
+// cells needs extrapolate.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -85,8 +87,8 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 }
 
 // rise returns by how much the trend rises from edge to cells, in log units, and the margin per
-// unit of this rise. edge are the cells with their inputs moved into the range. The rise is never
-// negative.
+// unit of this rise. edge are the cells with their inputs moved into the range. Both results are zero
+// if the trend does not rise.
 func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 	margin = trendMargin
 	for _, s := range m.PeakTrend.Slopes {
@@ -112,7 +114,7 @@ func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// capLevels bounds the levels and reports whether one was above the bound.
+// capLevels bounds the levels by a log peak, and reports whether one was above it.
 func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > limit
@@ -131,8 +133,8 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level to its value at the edge plus rise. If exact is false, it keeps a
-// level that is already higher.
+// raiseLevels sets each level to its value at the edge plus rise, in log units. If exact is false, it
+// keeps a level that is already higher.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -143,8 +145,8 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, with the inputs outside the range moved to its edge, except those
-// in free.
+// clampToRange appends cells to dst, and moves the inputs outside their range to the edge, except those
+// in free, which lists inputs by their index in the trend.
 func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distance(j, cells) != 0 && !slices.Contains(free, j) {
@@ -162,8 +164,8 @@ func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Val
 	return dst
 }
 
-// Extrapolated returns the peak that the trend predicts; zero if all inputs are within the range,
-// or if no trend applies.
+// Extrapolated returns the peak that the trend predicts for f; zero if all inputs of the trend are within
+// their range, or if no trend applies.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0
@@ -184,8 +186,8 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// describeExtrapolation writes to a reason the inputs that are outside the range, and the
-// consequence.
+// describeExtrapolation writes to a reason the inputs that are outside their range, and the
+// consequences.
 func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
@@ -216,8 +218,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	}
 }
 
-// describeInput writes an input, its value and its range. For dates in descending order it writes
-// the positive difference.
+// describeInput writes an input, its value and its range. If a pair has only negative differences, it
+// writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

@@ -8,18 +8,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The largest standard errors of the slope of the log run time over a log input, within which the line
-// may follow the input outside its range. One of the two suffices: a small absolute error bounds the
-// harm of a wrong slope, and a small relative error shows that the run time depends on the input. The
-// bound for the peak is stricter, because an excessive grant costs more than a wrong run time.
+// The line follows an input outside its range only if the slope of the log run time over the log input
+// has a small standard error. One of the two bounds suffices: a small absolute error limits the harm of
+// a wrong slope, and a small relative error shows that the run time depends on the input. The bound for
+// the peak (maxSlopeError) is stricter, because an excessive grant costs more than a wrong run time.
 const (
 	maxRunTimeSlopeError         = 0.3
 	maxRunTimeSlopeRelativeError = 0.4
 )
 
-// runTimeInputs returns the inputs in which the slope of the log run time is reliable. In the others
-// the slope is mostly noise, such as in a date difference that varied by a few days, and the run time
-// would diverge outside their range.
+// runTimeInputs returns the inputs over which the slope of the log run time is reliable. The slope over
+// another input, such as a date difference that varied by a few days, is mostly noise, and the predicted
+// run time would diverge outside the range of this input.
 func (t *trend) runTimeInputs(rows []row) []int {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Untimed })
 	if len(rows) < minTrendRows {
@@ -29,7 +29,7 @@ func (t *trend) runTimeInputs(rows []row) []int {
 	for i := range rows {
 		y[i] = math.Log1p(rows[i].Seconds)
 	}
-	// The ranges are copied, because strongestInputs writes their shares, which are those of the peak.
+	// The ranges are copied, because strongestInputs would replace their shares of the variance of the peak.
 	power := trend{Ranges: slices.Clone(t.Ranges), Pairs: slices.Clone(t.Pairs)}
 	if _, ok := power.solve(power.strongestInputs(rows, y), rows, y); !ok {
 		return nil
@@ -44,7 +44,8 @@ func (t *trend) runTimeInputs(rows []row) []int {
 }
 
 // extrapolateRunTime returns the point prediction of the log run time for a row outside the range. It
-// follows the line in the inputs with a reliable slope; the others count as at the edge of their range.
+// follows the line in the inputs with a reliable slope. Each other input counts as if it were at the
+// edge of its range.
 func (m *models) extrapolateRunTime(cells []sizing.Value, b *buffers) float64 {
 	b.atEdge = m.clampToRange(cells, m.RunTimeInputs, b.atEdge[:0])
 	var p experts.Point

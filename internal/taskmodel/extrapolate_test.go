@@ -127,7 +127,7 @@ func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	return s
 }
 
-// saleOf returns the dates of a sale of some days.
+// saleOf returns the first and the last day of a sale; start is in days since 1970.
 func saleOf(start, days float64) sizing.Features {
 	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
 }
@@ -191,6 +191,7 @@ func TestNegativeInputsAreExtrapolated(t *testing.T) {
 	}
 }
 
+// The peak is unit · (12 + slope · x) GiB for inputs x up to 1,000. The questions are about the input at.
 func TestExtrapolationIsBounded(t *testing.T) {
 	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e5, 100}, {-.01, -1e5, 100}, {.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
 		k := newTask(t)

@@ -11,8 +11,8 @@ import (
 
 // Outcome reports what a Fit did.
 type Outcome struct {
-	Trained    bool
-	Reason     string     // number of learned runs, or the reason why there is no new model
+	Trained    bool       // a model was fitted, even if it lost its evaluation; false: no run has a measured peak
+	Reason     string     // number of learned runs and the result of an evaluation, or why no model was fitted
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
@@ -23,20 +23,20 @@ type Outcome struct {
 // or if the challenger fails its evaluation and the champion stays in use; Outcome.Reason says
 // which. The caller must not use champion afterwards.
 //
-// Fit learns the rows that the champion has not learned yet in order of arrival, so that their
-// residuals are out of sample. Meanwhile it refits the models at scheduled row counts; in a long
-// history, whenever the number of rows has grown by half.
+// Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
+// their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
+// long backlog of such rows whenever the number of rows has grown by half; see nextFit and bulkGrowth.
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, true)
 }
 
-// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only. Its
-// model depends on the history, and not on the times of earlier calls.
+// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only. Its model
+// depends on the history, and not on the times of earlier calls.
 func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, false)
 }
 
-// train implements Fit and Update.
+// train implements Fit (fitsAll is true) and Update.
 func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, error) {
 	m := champion
 	learnedSampling := samplingOf(h.Task, h.Pairs)
@@ -49,7 +49,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
-		champion = nil // margins learned from a voided report, or from an outdated peak, cannot be unlearned
+		champion = nil // the margins learned from a voided report or with outdated factors cannot be unlearned
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
@@ -57,7 +57,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err := m.learnNewRows(h, 0); err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // the champion had learned all rows
+	if !fitsAll && m.IsFitDue() { // no new row led to this fit: the champion had learned all rows one by one
 		fitsAll = true
 	}
 	m.releaseGranted(h)
@@ -70,7 +70,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	return m.evaluateAndFit(h, champion != nil)
 }
 
-// finishUpdate completes an Update. fitted is true if it has refitted the models.
+// finishUpdate completes an Update. fitted reports whether the Update has refitted the models.
 func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	if fitted {
@@ -83,11 +83,11 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Mode
 	return m.complete(h, out)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet. later is the number
-// of rows that the caller learns afterwards.
+// learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models at
+// the scheduled row counts. later is the number of rows that the caller learns afterwards.
 func (m *Model) learnNewRows(h *sizing.History, later int) error {
 	m.Schema = h.Schema.Shape()
-	for i := range m.EarlyRows { // the schema may have gained fields since
+	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
 	lastSeq := m.LastSeq
@@ -130,8 +130,8 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Out
 	return m.complete(h, out)
 }
 
-// evaluateIfDue runs the evaluation if it is due, and reports whether the challenger lost and a
-// champion stays in use. It adds the result to out.
+// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. lost is true if the
+// challenger lost and a champion stays in use.
 func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, out *Outcome) (lost bool, err error) {
 	exact := withoutImputed(rows)
 	if !m.isEvaluationDue(len(exact)) {
@@ -167,9 +167,9 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 	return m, out, nil
 }
 
-// learnedVoided reports whether the model has learned a report that was voided later. The effect of
-// such a report on the margins cannot be undone. In a thinned history only the newest rows can be
-// checked.
+// learnedVoided reports whether the model has learned a report that was voided later, so that h lacks
+// its row. The effect of such a report on the margins cannot be undone. A thinned history lacks other
+// old rows, too, so only its newest rows can be checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -192,11 +192,11 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 
 const (
 	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
-	neverThinned    = 4000 // newest rows that the store never thins out
+	neverThinned    = 4000 // newest rows that a thinned history contains completely: at most store.HistoryLimits.Recent
 )
 
-// learnRange learns an old row of a long history without a residual: it updates only the counts and
-// the range of peaks.
+// learnRange learns an old row of a long history. It records no residual of the peak, and updates only
+// the range of peaks and what countTry counts.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -214,7 +214,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fit := m.winsorise(withoutIsolated(rows)) // a raised peak would hide an isolated number
+	fit := m.winsorise(withoutIsolated(rows)) // in this order, because a raised peak would hide an isolated number
 	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
@@ -267,7 +267,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 }
 
 // impute replaces a censored peak by the prediction of the current models, within the censored
-// bound. It returns false if the row cannot be used: an upper bound needs models.
+// bound. It returns false if the row cannot be used: without models an upper bound says too little, and
+// a bound in the wrong unit is wrong.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor
@@ -277,26 +278,26 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
-	level := math.Exp(p.Level[experts.LineTrees])
+	predicted := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
-		r.Peak = max(r.Peak*killedPeakFactor, level)
+		r.Peak = max(r.Peak*killedPeakFactor, predicted)
 	} else {
-		if r.Peak*missFactor < level {
-			return false // an allocation that far below the prediction is in the wrong unit
+		if r.Peak*missFactor < predicted {
+			return false // an allocation so far below the prediction is in the wrong unit
 		}
-		r.Peak = min(r.Peak, level)
+		r.Peak = min(r.Peak, predicted)
 		r.Weight *= atMostWeight
 	}
 	return true
 }
 
 const (
-	killedPeakFactor = 1.2 // assumed ratio of the peak of a killed try to its allocation
-	staleWeight      = 0.2 // weight of a row from before the task changed
-	atMostWeight     = 0.5 // weight of a row with only an upper bound
+	killedPeakFactor = 1.2 // smallest assumed ratio of the peak of a killed try to its allocation
+	staleWeight      = 0.2 // factor on the weight of a row from before the task changed
+	atMostWeight     = 0.5 // factor on the weight of a row with only an upper bound
 )
 
-// run identifies one mapped instance of a run.
+// run identifies a run, or one mapped instance of it.
 type run struct {
 	id       string
 	mapIndex int
@@ -316,8 +317,8 @@ func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run
 	return ended
 }
 
-// cellsOf decodes the codes of a stored row, in the order of the schema. If the row is older than a
-// field, the value comes from the previous field of the same name. previous is
+// cellsOf decodes the codes of a stored row to values in the order of the schema. If the row is older
+// than a field, the value comes from the previous field of the same name. previous is
 // schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))

@@ -97,7 +97,8 @@ func TestBulkTrainingMatchesSingleReports(t *testing.T) {
 	assert.InEpsilon(t, a, b, 0.1)
 }
 
-// The thinned history contains every tenth of the small runs, with weight 10.
+// The thinned history contains the newest hundred runs. Of the older small runs it contains every tenth,
+// with weight 10.
 func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
 	for i := range 600 {

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// WaitIdle waits until a channel is closed. Others may use the caller's worker meanwhile.
+// WaitIdle waits until a channel is closed. The caller holds one of workers; meanwhile others may use it.
 func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	select {
 	case <-closed:
@@ -26,14 +26,14 @@ func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	_ = workers.Acquire(context.Background(), 1) // only a cancelled context is an error
 }
 
-// FitCache makes the trainings of replays cheaper. It uses idle workers, and models with equal rows
-// share one fit, such as the models of one task in replays with different settings. The key of a
-// fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit. Models
-// with a FitCache have no drivers and no ambiguity, which only the text of an answer shows. A
-// FitCache is safe for concurrent use. The service uses none.
+// FitCache makes the trainings of replays cheaper. A fit uses an idle worker, if there is one. Models
+// with equal rows, such as the models of one task in replays with different settings, share one fit. The
+// key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit. Models
+// with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
+// concurrent use. The service uses none.
 type FitCache struct {
 	workers  *semaphore.Weighted // the caller of a training holds one
-	capacity int                 // largest number of fits
+	capacity int                 // largest number of cached fits; 0: no cache
 	seeds    [2]maphash.Seed
 
 	mu    sync.Mutex
@@ -46,7 +46,7 @@ func NewFitCache(workers *semaphore.Weighted, capacity int) *FitCache {
 	return &FitCache{workers: workers, capacity: capacity, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, fits: map[fitHash]*cachedFit{}}
 }
 
-// SetFitCache makes the trainings of a model use fits.
+// SetFitCache makes the trainings of a model use a cache; nil means none.
 func (m *Model) SetFitCache(fits *FitCache) { m.fits = fits }
 
 // fitHash identifies the input of a fit by 128 bits.
@@ -81,7 +81,8 @@ type cachedFit struct {
 
 var errPanic = errors.New("a fit panicked, please report this")
 
-// fitOnce returns the cached result of a fit with the same hash, or runs fit. f may be nil.
+// fitOnce returns the cached result of a fit with the same hash, or else runs fit and caches its result.
+// If f is nil or without capacity, it only runs fit.
 func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T, error) {
 	if f == nil || f.capacity == 0 {
 		return fit()
@@ -99,7 +100,7 @@ func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T,
 	return result, err
 }
 
-// findOrAdd returns the fit of a hash. If the fit is new, the caller must run it.
+// findOrAdd returns the fit of a hash. If isNew is true, the caller must run this fit.
 func (f *FitCache) findOrAdd(hash fitHash) (cached *cachedFit, isNew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,7 +151,7 @@ type ensembleInput struct {
 	table   *table.Table // with the log peaks and the weights
 	base    []float64    // the line's predictions
 	spreads []float64    // targets of the spread
-	known   []int        // rows with such a target; none: no spread is fitted
+	known   []int        // indices of the rows with such a target; none: no spread is fitted
 	config  gbt.Config
 }
 

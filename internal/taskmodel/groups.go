@@ -13,7 +13,7 @@ type group struct {
 	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
 	Rows     float64              // number of rows, at most groupMemory
 	Squares  float64              // sum of the squared deviations from Mean
-	Seconds  float64              // mean log seconds
+	Seconds  float64              // mean log1p of the seconds
 	Cores    float64              // mean log cores of the rows with a measurement
 	CoreRows float64              // number of these rows, at most groupMemory
 	Seen     int                  // Clock of the newest row
@@ -21,7 +21,7 @@ type group struct {
 }
 
 // groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers,
-// so most groups have one row, and such a group is stored in less than half the memory. A blob
+// so most groups have one row. The compact form of such a group takes less than half the memory. A blob
 // stores map[uint64]group.
 type groups struct {
 	keys    []uint64    // ascending
@@ -33,15 +33,15 @@ type groups struct {
 // isSingle marks an index in groups.singles.
 const isSingle = 1 << 31
 
-// singleRow is a group of one row.
+// singleRow is the compact form of a group of one row.
 type singleRow struct {
-	mean, seconds float64
-	cores         float64 // NaN: no measurement
+	mean, seconds float64 // as in group
+	cores         float64 // log cores; NaN: no measurement
 	peak          float64
 	seen          uint32
 }
 
-// newSingleRow returns the compact form of a group, if there is one with the same values.
+// newSingleRow returns the compact form of a group. ok is false if this form cannot hold all values.
 func newSingleRow(g *group) (s singleRow, ok bool) {
 	s = singleRow{mean: g.Mean, seconds: g.Seconds, cores: g.Cores, peak: g.Newest[0], seen: uint32(g.Seen)}
 	if g.CoreRows == 0 {
@@ -53,7 +53,7 @@ func newSingleRow(g *group) (s singleRow, ok bool) {
 // group returns the group that s was compacted from.
 func (s *singleRow) group() group {
 	g := group{Mean: s.mean, Recent: s.mean, Rows: 1, Seconds: s.seconds, Seen: int(s.seen), Newest: [newestPeaks]float64{s.peak}}
-	if s.cores == s.cores {
+	if !math.IsNaN(s.cores) {
 		g.Cores, g.CoreRows = s.cores, 1
 	}
 	return g
@@ -107,7 +107,8 @@ func (gs *groups) add(g *group) uint32 {
 	return uint32(len(gs.full) - 1)
 }
 
-// removeSingle removes a group of one row and moves the last such group to its place.
+// removeSingle removes the compact group with the index at, an element of gs.at, and moves the last
+// compact group to its place.
 func (gs *groups) removeSingle(at uint32) {
 	last := uint32(len(gs.singles) - 1)
 	if moved := slices.Index(gs.at, last|isSingle); moved >= 0 {
@@ -117,7 +118,7 @@ func (gs *groups) removeSingle(at uint32) {
 	gs.singles = gs.singles[:last]
 }
 
-// newGroups returns groups without unused capacity.
+// newGroups converts the form that a blob stores, without unused capacity.
 func newGroups(stored map[uint64]group) *groups {
 	gs := &groups{keys: make([]uint64, 0, len(stored)), at: make([]uint32, 0, len(stored))}
 	singles := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomGroup returns a group of one row in two of three cases.
+// randomGroup returns a group that has a compact form (singleRow) in two of three cases.
 func randomGroup(rng *rand.Rand) *group {
 	level := math.Log(float64(1 + rng.IntN(1000)))
 	g := &group{Mean: level, Recent: level, Rows: 1, Seconds: rng.Float64(), Seen: rng.IntN(1000), Newest: [newestPeaks]float64{math.Exp(level)}}

@@ -12,27 +12,27 @@ import (
 )
 
 // Hot-deck imputation (Andridge & Little 2010) fills in the rarely missing features that a question
-// lacks: the models learned from few such rows, so they cannot predict them. The values come from
-// similar runs, the donor rows. The prediction is the mean of the predictions with the values of each
-// donor. The differences between donor rows add to the margin as an independent error. So a missing
-// feature without influence does not change the amount.
+// lacks: the models have learned few or no rows without them, so they cannot predict such a row. The
+// values come from similar runs, the donor rows. The prediction is the mean of the predictions with the
+// values of each donor row. The differences between these predictions add to the margin as an
+// independent error. A missing feature without influence therefore does not change the amount.
 const (
 	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
-	minMissingShare = 16     // with fewer such rows, at least one row in 16 must lack the feature
-	minNewRows      = 32     // replaces minMissingRows if all these rows are in the newer half, because few residuals are from such rows
-	maxDonorRows    = 128    // number of stored rows, evenly spaced by peak
-	maxDonorCells   = 24_000 // number of values in the stored rows
+	minMissingShare = 16     // with fewer such rows, the models learn the effect if one row in 16 lacks the feature
+	minNewRows      = 32     // number that replaces both if all these rows are in the newer half, because few residuals are from such rows
+	maxDonorRows    = 128    // largest number of stored rows
+	maxDonorCells   = 24_000 // largest number of values in the stored rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
 	minNeighbours   = 8      // smallest number of donor rows for a prediction
-	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the donor rows
+	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the stored rows
 
 	// donorDeviations is the number of standard deviations that a normal distribution exceeds with
-	// probability sizing.DefaultRiskTarget: the largest of a few donor rows underestimates a tail.
+	// probability sizing.DefaultRiskTarget: the largest prediction of a few donor rows underestimates a tail.
 	donorDeviations = 2.17
 )
 
-// chooseDonorRows stores rows, evenly spaced by peak, as donor rows, and measures the relevance of each
-// feature.
+// chooseDonorRows stores some of rows, evenly spaced by peak, as donor rows, and measures the relevance
+// of each feature.
 func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))
 	for i := range order {
@@ -52,8 +52,8 @@ func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf returns the values of a row that the encoding uses. If the schema has grown since the
-// fit, the encoding has no column for the last cells.
+// donorOf returns the values of a row that the encoding uses. It omits the last cells if the schema has
+// grown since the fit, because the encoding has no column for them.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {
@@ -110,7 +110,7 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// scaled returns a number, or its logarithm if it has a column for that, for distances.
+// scaled returns a number or, if the encoding has a column for its logarithm, this logarithm, for distances.
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
@@ -144,9 +144,9 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
-// fillFrom appends a row's values to dst, with the donor's values for missing features. It shifts
-// an imputed date by the difference between a known date of the row and the donor's date, so that
-// date differences do not mix two runs. It drops a rarely present feature that the donor lacks,
+// fillFrom appends a row's values to dst, with the donor's values for rarely missing features that the
+// row lacks. It shifts an imputed date by the difference between a known date of the row and the donor's
+// value of this date, so that date differences do not mix two runs. It drops a rarely present feature that the donor lacks,
 // because no model has learned the feature together with the donor's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
@@ -171,15 +171,15 @@ func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// neighbour is a donor's index and its distance to a row.
+// neighbour is the index of a donor row and its distance from a row.
 type neighbour struct {
 	donor    int
 	distance float64
 }
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
-// 1971, each feature weighted by its relevance). It selects donor rows at equal distance evenly spaced
-// by peak. The result is in the memory of b.
+// 1971, each feature weighted by its relevance). Of donor rows at equal distance it selects some that are
+// evenly spaced by peak. The result is in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
@@ -196,8 +196,8 @@ func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour
 // missingDonorDistance is added for a donor that lacks a feature to impute, so that it comes last.
 const missingDonorDistance = 1e6
 
-// distance returns the Gower distance between a row and a donor. It adds bothMissing for each rarely
-// missing feature that both lack.
+// distance returns the Gower distance between a row and a donor row, as a sum over the features. It adds
+// bothMissing for each rarely missing feature that both lack.
 func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (sum float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -223,7 +223,9 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 
 // imputeFromDonorRows fills p with the mean of the predictions for a row with the values of similar
 // donor rows. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
-// tail of a normal distribution if that is larger.
+// tail of a normal distribution if that is larger, but at most slightly above the largest prediction. It
+// sets b.unseenProb to the probability that the run needs more than this margin covers: among k donor
+// rows and the run itself, the run is the largest with probability 1/(k+1).
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
@@ -252,7 +254,7 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 		}
 		mean.Duration += share * p.Duration
 	}
-	widening := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the true value may exceed the largest of a few draws, but not by much
+	widening := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the peak may exceed the largest prediction of a few donor rows, but not by much
 	for k := range b.donorMargin {
 		largest, tail := most[k]-mean.Level[k], donorDeviations*math.Sqrt(max(0, squares[k])*share)
 		b.donorMargin[k] = min(max(largest, tail), widening*largest)
@@ -268,7 +270,8 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// describeMissing names the missing features of a question and the amount that they add.
+// describeMissing names the rarely missing features that a question lacks, and the part of the amount in
+// bytes that their absence adds; "" if it lacks none.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

@@ -64,8 +64,8 @@ func (m *models) addToGroup(r *row, y float64) {
 	m.Groups.set(key, g)
 }
 
-// minGrant returns the smallest amount to grant to a run with the group's features: the largest of
-// the newest peaks plus Headroom; zero for a nil group.
+// minGrant returns the smallest amount in bytes to grant to a run with the group's features: the largest
+// of the newest peaks plus Headroom; zero for a nil group.
 func (g *group) minGrant() float64 {
 	if g == nil {
 		return 0
@@ -74,10 +74,10 @@ func (g *group) minGrant() float64 {
 }
 
 const (
-	newestPeaks = 3 // number of stored peaks; few, so that the minimum soon follows a change
+	newestPeaks = 3 // number of stored peaks of a group; few, so that minGrant soon follows a change
 
-	// Headroom is granted above identical runs, as a share of the largest of their peaks: the next
-	// peak may be slightly larger than equal peaks so far.
+	// Headroom is the share of the largest peak of identical runs that is granted above this peak: even
+	// after equal peaks, the next one may be slightly larger.
 	Headroom = 0.02
 )
 

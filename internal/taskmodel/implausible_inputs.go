@@ -6,18 +6,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An input so far outside its range that no extrapolation is meaningful, such as the sentinel
-// date 9999-12-31 or 1e308, is treated as missing.
+// An input is treated as missing if it is so far outside its range that no extrapolation is meaningful,
+// such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
-	implausibleFactor    = 10.0   // factor to the edge of the range from which an input is implausible
-	maxImplausibleFactor = 1000.0 // largest such factor, for values that span many magnitudes
+	implausibleFactor    = 10.0   // ratio to the edge of the range above which an input is implausible
+	maxImplausibleFactor = 1000.0 // largest such ratio, for inputs whose range spans many magnitudes
 )
 
-// isImplausible reports whether an input is too far outside its range. If all values were positive,
-// an input between zero and the smallest value is plausible, because its effect is bounded.
+// isImplausible reports whether an input is too far outside its range. If no value was negative, an
+// input between zero and the smallest value is plausible, because its effect is bounded.
 func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	distance := t.distance(j, cells)
-	if distance == 0 { // within the range, or a field that no fit has used
+	if distance == 0 { // within the range, or the range is unknown
 		return false
 	}
 	s := t.rangeOf(j)
@@ -37,9 +37,9 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	return x < 0
 }
 
-// withoutImplausible returns cells without the implausible inputs, and records them in
-// b.extrapolation. From an implausible date pair it drops the date that is part of more implausible
-// pairs, or both dates if the numbers of pairs are equal.
+// withoutImplausible returns cells without the implausible inputs, and records these in b.extrapolation.
+// Of the two values of an implausible pair it drops the one that is part of more implausible pairs, or
+// both if the numbers of pairs are equal.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -70,10 +70,10 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 	return cells
 }
 
-// implausiblePairs counts the implausible date pairs that contain a date.
-func (t *trend) implausiblePairs(date int, cells []sizing.Value) (n int) {
+// implausiblePairs counts the implausible pairs that contain a field of the schema.
+func (t *trend) implausiblePairs(field int, cells []sizing.Value) (n int) {
 	for k := range t.Pairs {
-		if pair := &t.Pairs[k]; (pair.From == date || pair.To == date) && t.isImplausible(^k, cells) {
+		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells) {
 			n++
 		}
 	}

@@ -105,6 +105,8 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 				}
 				alone.fit()
 				with.fit()
+				// Sums of grants without the lost feature, the same with the new one, with all features,
+				// and the same with the new one.
 				var missing, both, whole, beside float64
 				for _, r := range later[reported : reported+questions] {
 					f, gibs := r.features, r.gibs

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	minIsolatedRows = 32  // rows with a number from which one of them may be isolated
-	isolatedShare   = 64  // for so many rows one more number may be isolated
-	maxIsolated     = 8   // numbers of a feature that may be isolated
-	nextRows        = 5   // rows with the next largest numbers
-	smallerFactor   = 0.8 // of their median peak, up to which a peak is clearly smaller
+	minIsolatedRows = 32  // rows with a feature from which on one of its numbers may be isolated
+	isolatedShare   = 64  // per so many rows, one more number may be isolated
+	maxIsolated     = 8   // largest number of isolated numbers of a feature
+	nextRows        = 5   // rows with the next largest numbers, whose peaks are compared
+	smallerFactor   = 0.8 // share of their median peak up to which a peak is clearly smaller
 )
 
-// withoutIsolated returns rows without the numbers that are more than ten times all others, although
-// the peak is smaller than that of the next largest numbers: a typo or another unit. They would widen
-// the range of the input, within which nothing is extrapolated, and tilt the line. It does not modify
-// rows.
+// withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated
+// number is more than ten times all other numbers of its feature, although the peak of its row is
+// smaller than the peaks of the next largest numbers: a typo or another unit. Such numbers would widen
+// the range of the input, within which nothing is extrapolated, and distort the line. withoutIsolated
+// does not modify rows.
 func withoutIsolated(rows []row) []row {
 	copied := false
 	for j := range rows[0].Cells {
@@ -34,7 +35,7 @@ func withoutIsolated(rows []row) []row {
 	return rows
 }
 
-// isolatedNumbers returns the rows with an isolated number in field j.
+// isolatedNumbers returns the indices of the rows with an isolated number in field j.
 func isolatedNumbers(rows []row, j int) []int {
 	var order []int // by value, largest first
 	for i := range rows {
@@ -55,8 +56,8 @@ func isolatedNumbers(rows []row, j int) []int {
 	return nil
 }
 
-// areSmaller reports whether the peaks of some rows are all clearly below the median of the next rows. If
-// the peak saturates, they are not.
+// areSmaller reports whether the peaks of some rows are all clearly below the median peak of the next
+// rows. They are not if the peak stays the same for large inputs; then the large inputs may be right.
 func areSmaller(rows []row, some, next []int) bool {
 	var peaks []float64
 	for _, i := range next {

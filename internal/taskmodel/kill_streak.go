@@ -9,14 +9,15 @@ import (
 )
 
 // If all runs of a task are killed and none is retried, the task never reports a larger peak, so
-// neither models nor margins learn that the amounts are too small. Therefore a streak of kills
-// without a success raises the amounts until a run succeeds. Kills with the same features count
-// once, because the known kills cover them. The amounts are bounded by the largest killed
-// allocation, so that a leak at its cap does not raise them with every kill.
+// neither models nor margins learn that the amounts are too small. Therefore a streak, which is a
+// number of kills without a success, raises the amounts until a run succeeds. Kills with the same
+// features count once, because a known kill raises the amounts of runs with these features. A multiple
+// of the largest killed allocation bounds the raised amounts, so that a leak at its cap does not raise
+// them with every kill.
 
 const (
-	streakChance = 4   // killed runs in a row that may be chance: a large stage reports its kills before its first success
-	streakGrowth = 1.5 // factor per further kill, like the step between two rungs
+	streakChance = 4   // killed runs in a row that may be chance: of runs that start together, the killed ones end first
+	streakGrowth = 1.5 // factor on amounts per further killed run
 	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )
 
@@ -30,8 +31,8 @@ func (m *Model) extendStreak(t *TrainingRow) {
 	}
 }
 
-// excess returns the number of runs in the streak beyond streakChance; zero while the guard widens,
-// because the guard already raises the amounts.
+// excess returns the number of runs in the streak beyond streakChance. It is zero while the guard raises
+// the amounts, because then the guard decides.
 func (u *unresolvedKills) excess(q Question) int {
 	if q.GuardFactor > 1 {
 		return 0
@@ -39,7 +40,7 @@ func (u *unresolvedKills) excess(q Question) int {
 	return max(0, u.Streak-streakChance)
 }
 
-// raiseAmount returns an amount raised by a streak of kills; 0 without a streak.
+// raiseAmount returns an amount in bytes, raised by a streak of kills; 0 if excess is zero.
 func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 	excess := u.excess(q)
 	if excess == 0 {
@@ -48,8 +49,9 @@ func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 	return max(amount, min(amount*math.Pow(streakGrowth, float64(excess)), streakReach*u.StreakBound))
 }
 
-// streakRisk returns P(peak > amount) during a streak: above the killed allocations it decreases
-// by the square of the ratio.
+// streakRisk returns P(peak > amount) during a streak, else 0. Up to the largest killed allocation it is
+// the share of the runs that were killed in spite of a raised amount (excess−1) among the streak and
+// unresolvedPrior assumed successes. Above this allocation it decreases by the square of the ratio.
 func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
 	excess := float64(u.excess(q))
 	if excess == 0 {

@@ -25,16 +25,16 @@ func TestKillsWithoutASuccessRaiseTheAmounts(t *testing.T) {
 	}
 	k.fit()
 	const needed = 5.0
-	loop := 0
-	for ; loop < 15; loop++ {
-		f := withRows(1000.5 + float64(loop))
+	kills := 0
+	for ; kills < 15; kills++ {
+		f := withRows(1000.5 + float64(kills))
 		limit := k.model.Size(question(f)).Limit
 		if limit >= bytes(needed) {
 			break
 		}
 		k.report(f, killed(float64(limit)/float64(gib)))
 	}
-	assert.Less(t, loop, 12, "fewer than twelve runs are killed")
+	assert.Less(t, kills, 12, "fewer than twelve runs are killed")
 	k.requireForAll(withRows(1040.25), "a streak of kills", func(s taskmodel.Answer) bool { return s.Limit >= bytes(needed) })
 
 	k.reportSuccess(withRows(1041.25), 1.02)
@@ -62,7 +62,7 @@ func TestStreakRaisesAmountsToTwiceTheKill(t *testing.T) {
 	}), e)
 }
 
-// Four kills in a row may be chance: a large stage reports them before its first success.
+// Four kills in a row may be chance: of runs that start together, the killed ones end first.
 func TestFewKillsAreNoStreak(t *testing.T) {
 	k := newTask(t)
 	for i := range 60 {

@@ -9,17 +9,17 @@ import (
 )
 
 // chooseKinds chooses the kind of a feature whose values are of several kinds: the most frequent
-// kind, and the earlier one of two equally frequent kinds. The schema has a field for each kind.
-// Fields of the other kinds get no column, so their values count as missing. The texts of numbers stay a category
-// beside the number if they recur, because they may be codes, such as 1012 and A17. So does a text such as ALL
-// among numbers or bools.
+// kind, and of two equally frequent kinds the earlier one. The schema has a field for each kind.
+// Fields of the other kinds get no column, so their values count as missing. There is one exception: if
+// the feature is a number or a bool and its texts recur, the texts stay a category beside it. Texts of
+// numbers may be codes, such as 1012 and A17, and a text such as ALL among numbers has a meaning of its own.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()
 	if previous == nil {
 		return
 	}
-	first := make([]int, len(previous))  // first field of the same name
-	counts := make([]int, len(previous)) // rows whose value is of the field's kind
+	first := make([]int, len(previous))  // by field: the first field of the same name
+	counts := make([]int, len(previous)) // by field: number of rows whose value is of this kind
 	for j, previousField := range previous {
 		if first[j] = j; previousField >= 0 {
 			first[j] = first[previousField]
@@ -40,7 +40,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 			}
 		}
 	}
-	chosen := make([]int, len(previous)) // by first
+	chosen := make([]int, len(previous)) // by first: the field of the chosen kind
 	for j, at := range first {
 		if chosen[at] = max(chosen[at], at); counts[j] > counts[chosen[at]] {
 			chosen[at] = j
@@ -56,7 +56,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	}
 }
 
-// rowsPerCode is the number of rows of a level, in the mean, from which a category stays beside a number.
+// rowsPerCode is the mean number of rows per level from which the levels of a category recur.
 const rowsPerCode = 3
 
 // recurs reports whether the levels of a category recur. It needs the number of rows of each level.
@@ -71,7 +71,7 @@ func (c *column) recurs() bool {
 }
 
 // isMoreSpecific reports whether kind a takes precedence over b for a value that can be read as
-// both: a date or an amount can also be read as a category, and a bool as a number.
+// both: a date or an amount can also be read as a category, and the numbers 0 and 1 as bools.
 func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
@@ -104,7 +104,7 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 	return warnings
 }
 
-// isUnreadable reports whether no column of a feature can read a value.
+// isUnreadable reports whether no encoded field of a feature can read a value.
 func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	for j := range m.Models.Enc.Columns {
 		if c := &m.Models.Enc.Columns[j]; c.Name == name && !c.IsOtherKind && m.Schema.Fields[j].Read(v).Kind != sizing.Missing {
@@ -115,8 +115,8 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 }
 
 // AskWarnings lists the features of a question that the model does not use as sent: a value of another
-// kind, a feature that is not encoded, or a name that no learned run has. The caller asks only if a
-// feature is missing, which a misspelled name causes.
+// kind, a feature that is not encoded, or a name that no learned run has. Callers need these warnings
+// only if Answer.HasMissing is true: a misspelled name leaves another feature missing.
 func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.unusedFeatures(f)
 	if m.Models == nil {
@@ -165,8 +165,8 @@ func (m *Model) missingFeatures(f sizing.Features) string {
 	return strings.Join(names, ", ")
 }
 
-// UnreadableFeatures describes the features of a question whose value is of another kind, for the
-// reason; "" if there are none. It does not quote values, because receipts store each new text of a reason.
+// UnreadableFeatures describes, for the reason of an answer, the features whose value is of another
+// kind; "" if there are none. It does not quote values, because receipts store each new text of a reason.
 func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	if m.Models == nil {
 		return ""

@@ -9,20 +9,20 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A kill is strong evidence about runs with identical features: they need more than the killed
-// allocation. The experts learn this only from a measured peak. Therefore a model stores the kills
-// as lower bounds until a newer run with the same features has a peak below the bound.
+// A kill is strong evidence about runs with the same features: they need more than the killed
+// allocation. The experts learn this only from a measured peak. Therefore a model stores a kill as a
+// lower bound of later peaks, until a newer run with the same features has a peak below this bound.
 
 const (
-	maxKnownKills = 256 // newest kills of a task
-	maxKnownPeaks = 3   // newest measured peaks with the features of a kill
+	maxKnownKills = 256 // number of stored kills of a task
+	maxKnownPeaks = 3   // number of stored peaks with the features of a kill
 )
 
 // knownKill is one OOM-killed try whose bound no later run contradicts.
 type knownKill struct {
 	_      struct{} `cbor:",toarray"` // a model stores hundreds
-	Key    uint64   // of its features
-	Run    uint64
+	Key    uint64   // featureKey of its features
+	Run    uint64   // sizing.RunHash of its run
 	Try    int
 	Seq    int64
 	Killed sizing.Bytes                // allocation that was too small
@@ -70,7 +70,8 @@ func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-// withKill adds a killed try and drops the oldest kill if there are too many.
+// withKill adds a killed try. It replaces an earlier kill of the same try, and drops the oldest kill if
+// there are maxKnownKills.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= maxKnownKills {
@@ -86,14 +87,14 @@ func (m *Model) learnPeak(t *TrainingRow) {
 	}
 }
 
-// withPeak updates kills with a measured run. If a retry of a killed run is measured, the peak
-// replaces the bound of the kill. Another run with the same features removes the kills above its
-// peak, and adds its peak to the other kills.
+// withPeak updates kills with a measured run. The peak of a retry of a killed run is added to the kill,
+// and lowers a bound that it contradicts. Another run with the same features removes the older kills
+// above its peak, and adds its peak to the other older kills.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {
 		switch {
-		case k.Run == t.Run: // the peak of a run is better evidence than its kill
+		case k.Run == t.Run: // the measured peak of the run is better evidence than its kill
 			k.Killed = min(k.Killed, t.Peak-1)
 			k.addPeak(t.Peak)
 		case k.Key != key || k.Seq >= t.Seq:
@@ -108,7 +109,7 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return remaining
 }
 
-// addPeak adds a measured peak and drops the oldest one.
+// addPeak adds a measured peak and drops the oldest of maxKnownPeaks.
 func (k *knownKill) addPeak(peak sizing.Bytes) {
 	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
@@ -119,22 +120,23 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a run was killed again with more memory. Then the amount is not in the
-// wrong unit, however large it is, and the kill counts for the same features even in quarantine.
+// escalates reports whether a run that was killed at the amount killed had been killed with less before.
+// Then the amount is not in the wrong unit, however large it is. Such a kill counts for runs with the
+// same features even while its report is in quarantine.
 func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
 }
 
-// Void removes the lower bounds from the report of a try. The next training removes the other
-// effects of the report.
+// Void removes the lower bounds that the report of a try has set; run is its sizing.RunHash. The next
+// training removes the other effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
 	m.resolveColdStartKill(run)
 }
 
-// rebuildKills derives the known kills from a history, in order of arrival, with the complete
-// schema.
+// rebuildKills derives the known kills from a history, in the order of arrival, with the schema of the
+// whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	order := make([]*sizing.HistoryRow, len(h.Rows))
 	for i := range h.Rows {
@@ -163,10 +165,10 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	}
 }
 
-// killEvidence is the evidence of the known kills about a row. Zero means no evidence.
+// killEvidence is what the known kills say about a row. Zero means no evidence.
 type killEvidence struct {
-	killed sizing.Bytes // largest kill with the same features and without a later measured peak
-	needed sizing.Bytes // largest peak with the same features that was measured after a kill
+	killed sizing.Bytes // largest killed allocation with the same features and without a later measured peak
+	needed sizing.Bytes // largest peak with the same features that was measured after a kill; above that kill
 }
 
 // tooLittle returns the largest amount that does not suffice; zero if none is known.
@@ -192,9 +194,9 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	return e
 }
 
-// raiseAboveKills returns amount, or more if the evidence requires it: the first rung of the ladder
+// raiseAboveKills returns amount, or more if the evidence requires more: the first rung of the ladder
 // above the kill, or the needed peak. It also raises an amount that is only slightly above the
-// kill, because a training may have changed the models by a few MiB.
+// kill, because a training may change the amounts of the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)

@@ -5,11 +5,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the number of lifts that the experts plan at once. For more lifts, longLadder
-// plans again at each rung, so that the ladder equals the grants of repeated calls of sizeLift.
+// maxPlannedLifts is the largest number of lifts for which one plan of the experts is the ladder. For
+// more lifts, longLadder plans again at each rung, so that the ladder equals the grants of repeated calls
+// of sizeLift.
 const maxPlannedLifts = 3
 
-// longLadder appends, for each lift, the first rung of a plan for the remaining lifts.
+// longLadder appends, for each lift, the first rung of a plan for the remaining lifts. The rungs are above
+// from; the last rung of each plan is upperBound.
 func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0; lifts-- {
@@ -24,8 +26,9 @@ func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing
 	return ladder
 }
 
-// ladder appends the allocations after further OOM kills to ladder: at most one rung for each lift
-// that is left, all above from. The last rung is the cap or, without a cap, four times max(from, Largest).
+// ladder appends the allocations after further OOM kills to ladder: at most one rung for each lift in
+// q.Lifts, all above from, in ascending order. The last rung is the cap or, without a cap, four times the
+// larger of from and the largest peak.
 func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	upperBound := q.Cap
 	if upperBound == 0 {
@@ -45,8 +48,8 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// clamp returns the limit within its bounds: at least the floor or the minimum grant, at most the
-// cap.
+// clamp returns a limit within the bounds of q: at least the floor and the minimum grant, at most the
+// cap, which wins.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {

@@ -15,7 +15,7 @@ func (m *Model) Learn(t TrainingRow) {
 	m.leavePool()
 	m.Sampling.raise(&t)
 	if t.Amends {
-		t.CPUMax = 0 // the next training learns everything but the peak
+		t.CPUMax = 0 // the row was learned before, except for its peak
 	} else {
 		m.countTry(&t)
 	}
@@ -73,7 +73,7 @@ func (m *Model) learnBound(t *TrainingRow) {
 	m.learnColdStartKill(t)
 }
 
-// raiseBound records that a try was killed with b.
+// raiseBound records that a try was killed with an allocation of b.
 func (m *Model) raiseBound(b sizing.Bytes) {
 	m.Bound = max(m.Bound, b)
 	if m.Experts.LearnedRows > 0 {
@@ -102,12 +102,12 @@ func (m *Model) countTry(t *TrainingRow) {
 		m.Requested.CPU = t.Requested.CPU
 	}
 	if !m.learnCores(t) {
-		t.CPUMax = 0 // a refit by Learn must not use it
+		t.CPUMax = 0 // a refit by Learn must not use a measurement that was not learned
 	}
 	m.comparePromise(t)
 }
 
-// comparePromise records in the pool a promised risk and whether the try was killed.
+// comparePromise records a promised risk and whether the try was killed in the task's share of the pool.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -115,8 +115,8 @@ func (m *Model) comparePromise(t *TrainingRow) {
 	}
 }
 
-// learnRow learns a measured row: first the experts, from the models' prediction before the row,
-// then the models. at is the end of the row in Unix seconds.
+// learnRow learns a measured row. First the experts learn, from the prediction that the models make
+// without knowing the row; then the models learn. at is the end of the row in Unix seconds.
 func (m *Model) learnRow(r *row, seq, at int64) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
@@ -134,7 +134,7 @@ func (m *Model) learnRow(r *row, seq, at int64) {
 	if p.ColdStart == nil && !p.Imputed { // the cold-start rule learns even when it does not answer
 		m.predictColdStart(r.Cells, &p, b)
 	}
-	if p.Imputed { // an imputed prediction says nothing about the models
+	if p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
 		m.addPending(r, &b.donorMean, seq)
 	} else {
 		m.recordResidual(r, &p, b, seq)
@@ -159,8 +159,8 @@ func (m *Model) widenRange(peak sizing.Bytes) {
 	}
 }
 
-// recordResidual records the residual of a row, and the amount that would have been granted, before
-// the model learns the row.
+// recordResidual records the residual of a row and the amount in bytes that would have been granted. It
+// runs before the model learns the row.
 func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
 	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
@@ -176,13 +176,14 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 }
 
 // earlyFitRows are the numbers of measured rows at which Learn refits the models. The first rows
-// change a model the most, and such fits are cheap.
+// change a model the most, and fits of so few rows are cheap.
 var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
 // isEarly reports whether Learn still refits the models: the task has few measured rows.
 func (m *Model) isEarly() bool { return m.Experts.LearnedRows < earlyFitRows[len(earlyFitRows)-1] }
 
-// refitEarly stores one of the first rows and refits the models when a fit is due.
+// refitEarly stores one of the first rows, and refits the models when a fit is due. It deletes the stored
+// rows when no further such fit follows.
 func (m *Model) refitEarly(r row) {
 	if m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] {
 		m.EarlyRows = nil
@@ -201,7 +202,7 @@ func (m *Model) refitEarly(r row) {
 // seedOf returns a seed that makes each fit reproducible and the fits of one task differ.
 func seedOf(rows int) uint64 { return uint64(rows) }
 
-// extendSchema adds the new features of a report to the schema, and to the early rows.
+// extendSchema adds the new features of a report to the schema, and as missing values to the early rows.
 func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
@@ -235,7 +236,7 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// compareRequest records in the pool whether the static request would have sufficed.
+// compareRequest records whether a try exceeded its static request in the task's share of the pool.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

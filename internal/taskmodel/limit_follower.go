@@ -6,11 +6,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// limitFollower detects a program that uses a share of whatever it gets: a heap sized from the limit,
-// or a page cache that counts as used. Each grant above such a peak raises the next peak, although
-// the smallest limit so far was enough. It compares successive successes of first tries with the same
-// features whose allocations differ clearly. If instead grants follow the peaks, they do so one run later.
-// A kill forgets everything.
+// limitFollower detects a program whose peak follows its limit, because it uses a share of whatever it
+// gets: a heap sized from the limit, or a page cache that counts as used. Each grant above such a peak
+// raises the next peak, although the smallest limit so far was enough. limitFollower compares pairs of
+// successive successes with the same features. It uses first tries only, and pairs whose allocations
+// differ clearly. A grant that follows the peaks does not count, because it follows them one run later.
+// A kill deletes all pairs.
 type limitFollower struct {
 	Pairs      int     // compared pairs; negative after a kill, which needs more evidence
 	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
@@ -19,18 +20,18 @@ type limitFollower struct {
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
 	Least     sizing.Bytes // smallest allocation of the successes with these features
-	Proven    int          // successes with it
+	Proven    int          // number of successes with about this allocation; see provenTolerance
 }
 
 const (
-	minFollowed     = 3    // pairs from which a program is known to follow its limit
-	minLimitRatio   = 1.2  // ratio of two allocations that differ clearly
-	minFollowSlope  = 0.8  // slope of the log peak over the log allocation
-	minFollowShare  = 0.95 // squared correlation of both
+	minFollowed     = 3    // number of pairs from which the peaks may be known to follow the limits
+	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
+	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
+	minFollowShare  = 0.95 // smallest squared correlation of both
 	provenTolerance = 1.02 // ratio up to which an allocation counts as Least
 )
 
-// learn adds a try that ended.
+// learn adds a try that ended. features is the featureKey of its features; a kill needs none.
 func (f *limitFollower) learn(t *TrainingRow, features uint64) {
 	switch {
 	case t.Outcome.OOM():
@@ -48,7 +49,7 @@ func (f *limitFollower) learn(t *TrainingRow, features uint64) {
 	}
 }
 
-// compare compares a success with the last one.
+// compare adds the pair of a success and the last one, if it counts.
 func (f *limitFollower) compare(t *TrainingRow, features uint64) {
 	if f.Allocated == 0 || f.Features != features {
 		return
@@ -61,6 +62,7 @@ func (f *limitFollower) compare(t *TrainingRow, features uint64) {
 	f.AA, f.AP, f.PP = f.AA+a*a, f.AP+a*p, f.PP+p*p
 }
 
+// logRatio returns log(a/b).
 func logRatio(a, b sizing.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
 
 // isFollowing reports whether the peaks follow the limits.

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runProgram grants and reports n runs of a program whose peak depends on its limit, both in GiB, after
-// a first run with the static request. A larger peak than the limit is a kill; the retry gets four
-// times the limit. It returns the grants.
+// runProgram grants and reports n runs of a program whose peak depends on its limit, both in GiB. The
+// first run gets the static request. If the peak is larger than the limit, the run is killed, and its
+// retry gets four times the limit. runProgram returns the grants for the next runs.
 func (k *task) runProgram(n int, request float64, peak func(limit float64) float64) (grants []float64) {
 	limit := request
 	for range n {
@@ -53,15 +53,16 @@ func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
 	}
 }
 
-// Peaks that grow are followed one run later, so that they do not look as if they followed the limit.
+// Grants follow growing peaks one run later, so these peaks do not look as if they followed the limit.
 func TestAGrowingPeakIsGranted(t *testing.T) {
 	k, rng, level := newTask(t), rand.New(rand.NewPCG(3, 34)), 2.0
 	grants := k.runProgram(120, 4, func(float64) float64 { level *= 1.03; return level * noise(rng, 0.02) })
-	assert.Greater(t, grants[len(grants)-1], level)
-	assert.Less(t, k.model.Kills, 6)
+	assert.Greater(t, grants[len(grants)-1], level, "the last grant is enough for the last peak")
+	assert.Less(t, k.model.Kills, 6, "few runs are killed")
 }
 
-func TestAKillEndsTheBelief(t *testing.T) {
+// First the peak follows the limit. Then it is constant and above the smallest limit.
+func TestAfterAKillThePeaksNoLongerFollowTheLimit(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 35))
 	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })
 	grants := k.runProgram(20, 16, func(float64) float64 { return 20 * noise(rng, 0.02) })

@@ -9,15 +9,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Memo caches recent answers of all models of a process (memoization): mapped tries, a repeated
+// Memo caches recent answers of all models of a process (memoization), because mapped tries, a repeated
 // try and a report page ask the same question many times. A cached answer equals the answer of
-// Model.Size bit for bit, because its key includes the model's state, which changes with every
-// learned row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
+// Model.Size bit for bit, because its key includes the number of the model's state, which every learned
+// row changes. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	lastHash [memoSlots]atomic.Uint64 // hash of the last question of a slot, because only repeated questions are stored
+	lastHash [memoSlots]atomic.Uint64 // hash of the last question of a slot: only a question that repeats it is stored
 	slots    [memoSlots]atomic.Pointer[cachedAnswer]
 }
 
+// memoSlots is the number of slots. Each question has two of them, by its hash.
 const memoSlots = 4096
 
 // cachedAnswer is one answer with everything that it depends on.
@@ -81,7 +82,8 @@ func (c *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) 
 		slices.Equal(c.q.Edges, q.Edges) && slices.Equal(c.cells, cells)
 }
 
-// hashOf hashes a question. It may leave out fields, because matches compares all of them.
+// hashOf hashes a model state and a question with its cells. It may leave out fields of the question,
+// because matches compares all of them.
 func hashOf(state uint64, q *Question, cells []sizing.Value) uint64 {
 	h := state
 	mix := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/bayes"
 )
 
-// perEntry is the overhead of an entry of a Go map at the average load, in bytes.
+// perEntry is the overhead of an entry of a Go map at its average load, in bytes.
 const perEntry = 16
 
 // MemoryBytes returns the approximate memory of the model, so that a cache of models can be

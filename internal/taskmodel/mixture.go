@@ -8,8 +8,8 @@ import (
 )
 
 // A row that lacks features gets a conservative amount: the mean prediction over donor rows plus a
-// margin for the differences between donor rows. Its probabilities are a mixture over the donor rows: the
-// mean of the experts' probabilities with the values of each donor.
+// margin for the differences between these predictions. Its probabilities are a mixture over the donor
+// rows: the mean of the experts' probabilities with the values of each donor row.
 
 const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture
 
@@ -23,8 +23,8 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// shiftDonorRows shifts the levels of each donor by the same amounts by which an extrapolation has
-// changed their mean to p.
+// shiftDonorRows shifts the levels predicted for each donor row by the same amounts by which an
+// extrapolation has changed their mean to p.
 func (b *buffers) shiftDonorRows(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
@@ -49,7 +49,8 @@ func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) 
 	return sum / float64(len(b.donorPoints))
 }
 
-// mixtureExceedances writes mixtureExceedance of each edge to probs.
+// mixtureExceedances writes P(peak > edge) for each edge in bytes to probs. In contrast to
+// mixtureExceedance it uses probabilities that are calibrated in the middle of the distribution.
 func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *buffers) {
 	switch {
 	case p.Imputed && b.noFeatures:
@@ -71,8 +72,8 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures sets the answer for a row without any feature: the quantile of all recent
-// peaks if it is below the amount of a.
+// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile
+// of all recent peaks at the risk target, unless this is above the amount of a.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
 		a.Amount = max(all, p.MinAmount)

@@ -20,17 +20,17 @@ import (
 
 // TrainingRow is one ended try as a Model learns it. A zero field means unknown.
 type TrainingRow struct {
-	Seq        int64
+	Seq        int64 // order of arrival, unique in a store
 	At         int64 `cbor:",omitzero"` // the end of the try in Unix seconds, see sizing.HistoryRow
 	Features   sizing.Features
 	Outcome    sizing.Outcome
-	Peak       sizing.Bytes
-	Censoring  sizing.Censoring
-	CPUMax     sizing.Cores
+	Peak       sizing.Bytes     // see Censoring
+	Censoring  sizing.Censoring // whether the true peak is equal to Peak, above or below
+	CPUMax     sizing.Cores     // largest use
 	Duration   time.Duration
 	Requested  sizing.Resources
 	Allocated  sizing.Resources
-	Granted    sizing.Bytes `cbor:",omitzero"` // memory that the service granted; zero: unknown, or the try was not OOM-killed
+	Granted    sizing.Bytes `cbor:",omitzero"` // largest memory that the service granted; zero: unknown, or the try was not OOM-killed
 	FirstTry   bool
 	Promised   *float64 // promised risk; nil if there was none
 	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
@@ -39,7 +39,7 @@ type TrainingRow struct {
 	Amends     bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
 }
 
-// NewTrainingRow converts a row of a history with the schema of the history.
+// NewTrainingRow converts a row of a history. schema is the schema of the history.
 func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
 	return TrainingRow{
@@ -51,9 +51,9 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 }
 
 // Model is what the service knows of one task: point predictors, experts over their out-of-sample
-// residuals, and other facts that an answer needs. Learn adds one row; Fit refits the predictors
-// from time to time. Concurrent calls of Size are safe while none of Learn, Fit and SetPool runs.
-// A snapshot stores the exported fields.
+// residuals, and other facts that an answer needs. Learn adds one row; Fit and Update refit the
+// predictors. Concurrent calls of Size are safe while no other method changes the model. A snapshot
+// stores the exported fields.
 type Model struct {
 	Schema          sizing.Schema
 	Models          *models // nil before the first measured peak
@@ -65,31 +65,31 @@ type Model struct {
 	OutOfSample     []outOfSample       // newest last
 	Pending         []pendingRow        // newest last
 	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
-	LastSeq         int64
-	Changed         int64 // Seq of the first row after the last change point of the task; 0: none was found
-	Tries           int   // number of learned tries of any outcome
-	Kills           int
-	Fitted          int              // number of measured rows at the last fit
-	Reproduced      int              // measured rows of reproduced runs since the last fit
-	FitKey          uint64           // identifies the rows of the last fit; zero if Learn fitted
-	Largest         sizing.Bytes     // largest measured peak
-	Smallest        sizing.Bytes     // smallest measured peak; zero in models stored before this field existed
-	Bound           sizing.Bytes     // largest allocation that was killed
-	Started         sizing.Bytes     // largest allocation that a pod started with
-	Requested       sizing.Resources // the static request that was reported last
-	Unresolved      unresolvedKills  // kills whose run has not succeeded
+	LastSeq         int64               // Seq of the newest learned row
+	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
+	Tries           int                 // number of learned tries of any outcome
+	Kills           int                 // number of OOM kills among them
+	Fitted          int                 // number of learned measured rows at the last fit
+	Reproduced      int                 // measured rows of reproduced runs since the last fit
+	FitKey          uint64              // identifies the rows of the last fit; zero if Learn fitted
+	Largest         sizing.Bytes        // largest measured peak
+	Smallest        sizing.Bytes        // smallest measured peak; zero in models stored before this field existed
+	Bound           sizing.Bytes        // largest allocation that was killed
+	Started         sizing.Bytes        // largest allocation that a pod started with
+	Requested       sizing.Resources    // the static request that was reported last
+	Unresolved      unresolvedKills     // kills whose run has not succeeded
 	CPU             CPUModel
 	QuarantineCores []quarantinedCores // implausible CPU measurements that no other measurement has confirmed yet, oldest first
 	Overrun         experts.Window     // out-of-sample residuals of the log run time
-	Bins            sizing.Bins
-	Drivers         []string // features that drive usage, strongest first
-	Ambiguity       string
+	Bins            sizing.Bins        // edges that waste the least memory; see searchBins
+	Drivers         []string           // features that drive usage, strongest first
+	Ambiguity       string             // warning if the features cannot distinguish the runs, else ""
 	LastEvaluation  Evaluation
 
 	KnownKills []knownKill // oldest first
 	Unmeasured unmeasuredSuccesses
 
-	Follower limitFollower
+	Follower limitFollower // detects peaks that follow their limit
 
 	DurationLevels durationLevels // zero in models stored before this field existed
 
@@ -107,22 +107,22 @@ type Model struct {
 	fits    *FitCache // nil in the service
 }
 
-// outOfSample is an out-of-sample (prequential) residual: the prediction for a row before the
-// model learned it.
+// outOfSample is the out-of-sample (prequential) result for a row: the residual and the grant of the
+// prediction that was made before the model learned the row.
 type outOfSample struct {
 	_        struct{} `cbor:",toarray"` // a model stores thousands
 	Seq      int64
 	Residual float64 // of experts.LineTrees, in log units
-	Granted  float64 // what would have been granted
+	Granted  float64 // amount in bytes that would have been granted; zero: unknown
 }
 
 const (
-	maxOutOfSample = 2000
-	maxOverruns    = 500
+	maxOutOfSample = 2000 // number of rows in Model.OutOfSample, which may exceed it by a quarter
+	maxOverruns    = 500  // number of residuals in Model.Overrun
 )
 
-// expertConfig configures the experts for the default risk target. experts.Answer scales to the
-// risk target of a policy.
+// expertConfig configures the experts for the default risk target. Experts.Answer gets the risk target of
+// each question.
 var expertConfig = experts.Default(sizing.DefaultRiskTarget)
 
 // New returns a Model without any history.
@@ -137,7 +137,7 @@ func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 // LargestKilled returns the largest allocation that was killed; zero if there is none.
 func (m *Model) LargestKilled() sizing.Bytes { return m.Bound }
 
-// LargestStarted returns the largest allocation that a pod started with.
+// LargestStarted returns the largest allocation that a pod started with; zero if there is none.
 func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
 
 // Ambiguous returns a warning if the features cannot distinguish the runs, else "".
@@ -157,8 +157,9 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Pool is the shared state of the tasks of one DAG: the average cost of a row, and the calibration
-// of the promises.
+// Pool is what the tasks of one DAG learned together: the mean cost of a row, the calibration of the
+// promises, the typical size of residuals, the slopes of the peak in inputs, and how often static
+// requests fail. The contribution of one task is also a Pool.
 type Pool = experts.Pool
 
 // Guard counts the kills of the open tries of a task and computes Question.GuardFactor. The caller
@@ -168,7 +169,7 @@ type Guard = experts.Guard
 // OpenKills counts killed open runs; see Question.Open.
 type OpenKills = experts.OpenKills
 
-// Limits of a Guard.
+// Limits of a Guard; see package experts.
 const (
 	GuardRuns = experts.GuardRuns
 	GuardFor  = experts.GuardFor

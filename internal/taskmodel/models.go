@@ -21,28 +21,29 @@ const (
 )
 
 // models are the point predictors of one task. The line is a ridge regression. A fit replaces the
-// encoding and the trees; every row updates the line, the groups and the smoothed errors.
+// encoding, the line and the trees. Every row updates the line, the groups, the stack and the smoothed
+// errors.
 type models struct {
 	Enc      *encoder
-	Line     linear.State // sums of the ridge; only set while a blob is encoded or decoded, see line
-	Trees    *gbt.Regressor
-	Resid    *gbt.Regressor // of the line's residuals
-	Spread   *gbt.Regressor // of log |out-of-sample residual|; nil while there are few
-	Groups   *groups        // by groupKey
-	Recent   experts.Window // newest log peaks
-	Stack    *linear.Corrector
-	Base     float64 // log |out-of-sample residual| if there is no Spread
-	Drift    float64 // error of LineTrees, smoothed exponentially at driftRate
-	Trend    float64 // the same error, smoothed at trendRate
-	Unit     float64 // mean peak of the fitted rows
-	Low      float64 // smallest log peak of the line's rows
-	High     float64 // largest log peak of the line's rows
-	LogSec   float64 // mean log seconds of the fitted rows
-	LogCores float64 // mean log cores of the fitted rows with a measurement
-	CoreRows int     // number of these rows
-	CoreLow  float64 // their smallest log cores
-	CoreHigh float64 // their largest log cores
-	Clock    int     // number of learned rows
+	Line     linear.State      // sums of the line; only set while a blob is encoded or decoded, see line
+	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows
+	Resid    *gbt.Regressor    // of the line's residuals; nil if Trees is
+	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
+	Groups   *groups           // by groupKey
+	Recent   experts.Window    // newest log peaks
+	Stack    *linear.Corrector // corrects LineTrees by the other models and the recent errors
+	Base     float64           // mean of log |out-of-sample residual|; the spread if Spread is nil
+	Drift    float64           // error of LineTrees, smoothed exponentially at driftRate
+	Trend    float64           // the same error, smoothed at trendRate
+	Unit     float64           // mean peak of the fitted rows in bytes
+	Low      float64           // smallest log peak of the line's rows
+	High     float64           // largest log peak of the line's rows
+	LogSec   float64           // mean log1p of the seconds of the fitted rows
+	LogCores float64           // mean log cores of the fitted rows with a measurement
+	CoreRows int               // number of these rows
+	CoreLow  float64           // their smallest log cores
+	CoreHigh float64           // their largest log cores
+	Clock    int               // number of learned rows
 
 	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
@@ -52,8 +53,8 @@ type models struct {
 
 	Unsolved int // rows added to the line since it was last solved
 
-	// Solved is ridges. It is only set while a blob is encoded or decoded, and only if rows were
-	// added to the line since it was last solved.
+	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
+	// only if rows were added to the line since it was last solved.
 	Solved []*linear.Ridge `cbor:",omitempty"`
 
 	line   *linear.Online
@@ -61,19 +62,19 @@ type models struct {
 }
 
 const (
-	maxRecentRows = 2000
-	ridgeSlack    = 0.7  // log units by which the line may leave the range of the fitted peaks
+	maxRecentRows = 2000 // number of log peaks in Recent
+	ridgeSlack    = 0.7  // log units by which the line may leave the range of its rows' peaks
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
-	spreadFloor   = 0.01 // added to a spread, in log units
+	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
-	groupShrink   = 0.5  // weight of LineTrees in a group's mean, in rows
-	groupMemory   = 20   // rows that the means of a group cover
-	maxGroups     = 4000
-	stackReach    = 6.0 // largest distance of the stack from the median, in log units
-	driftRate     = 0.3
-	trendRate     = 0.05
-	signalCount   = 6 // inputs of the stack
+	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows
+	groupMemory   = 20   // number of rows that the means of a group cover
+	maxGroups     = 4000 // number of groups after a fit
+	stackReach    = 6.0  // largest distance of the stack from the median, in log units
+	driftRate     = 0.3  // weight of the newest error in Drift
+	trendRate     = 0.05 // weight of the newest error in Trend
+	signalCount   = 6    // inputs of the stack
 )
 
 // row is one row to learn from, with a measured or imputed peak.
@@ -82,16 +83,16 @@ type row struct {
 	Peak     float64 // bytes
 	Seconds  float64
 	Cores    float64 // largest use; 0: unknown
-	Weight   float64
+	Weight   float64 // in a fit, in rows
 	Residual float64 // out-of-sample residual of LineTrees; NaN: unknown
-	Granted  float64 `cbor:"Answered"` // what would have been granted before the row was learned; 0: unknown
+	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the peak is censored, and Peak is imputed
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
-	Isolated bool    `cbor:"-"`         // see withoutIsolated
+	Isolated bool    `cbor:"-"`         // withoutIsolated removed an isolated number
 }
 
-// fitModels fits the point predictors on rows of withoutIsolated, oldest first. It takes the parts that survive a fit
-// (groups, stack, drift) from prev unless prev is nil. fits may be nil.
+// fitModels fits the point predictors on rows without isolated numbers, oldest first. It takes the parts
+// that survive a fit, such as groups, stack and drift, from prev; nil means none. fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
@@ -127,7 +128,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	return m, m.fitTrees(t, rows, trees.config(len(rows), seed), fits)
 }
 
-// fitTrend fits the trend on the rows without an isolated number.
+// fitTrend fits the trend on the rows that had no isolated number.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -180,8 +181,8 @@ func (m *models) targets(r *row) []float64 {
 }
 
 // treeConfig returns the default tree parameters: a low learning rate, and half of the rows and
-// columns in each round. They did best on traces of a few dozen to ten thousand rows, including
-// cold starts.
+// columns in each round. These parameters did best on traces of a few dozen to ten thousand rows,
+// including cold starts.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
 		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
@@ -239,10 +240,10 @@ func (m *models) isSolveDue() bool {
 	return true
 }
 
-const solveShare = 100
+const solveShare = 100 // see isSolveDue
 
-// learn updates with one row the parts that no fit is needed for. p and b come from predict of the
-// same row. A residual below lowest is learned as lowest (winsorising).
+// learn updates the parts that need no fit with one row. p and b come from the prediction for this
+// row. A residual below lowest, which is in log units, is learned as lowest (winsorising).
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -255,14 +256,14 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	}
 	m.Recent.Add(y, maxRecentRows)
 	if b.isCleaned && y <= m.High {
-		m.PeakTrend.observe(b.cleaned) // see withoutIsolated
+		m.PeakTrend.observe(b.cleaned) // like an isolated number, an implausible one must not widen the range
 	} else {
 		m.PeakTrend.observe(r.Cells)
 	}
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	if !p.Imputed { // the next fit adds a column for the missing feature
+	if !p.Imputed { // only the next fit can learn the effect of a missing feature
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)

@@ -10,12 +10,13 @@ import (
 // Neighbour is a past run with its distance to a question.
 type Neighbour struct {
 	Row      *sizing.HistoryRow
-	Distance float64 // Gower's distance in the features of the question, weighted by relevance: 0 is identical, 1 is one standard deviation in every relevant feature
+	Distance float64 // Gower's distance in the features of the question: 0 is identical, 1 is one standard deviation in every feature
 }
 
 // Nearest returns the n runs of a history that are most similar to f and have a measured peak or
-// an OOM kill. At equal distance the newer run comes first. The weight of a feature is the share of
-// the peak's variance that it explains. Before the first fit all distances are zero.
+// an OOM kill. At equal distance the newer run comes first. The weight of a feature in the distance is
+// the share of the variance of the log peak that it explains alone. All distances are zero before the
+// first fit, or if no feature explains any variance.
 func (m *Model) Nearest(f sizing.Features, h *sizing.History, n int) []Neighbour {
 	cells := m.cells(f, nil)
 	var e *encoder

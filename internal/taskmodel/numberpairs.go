@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	maxPairedNumbers   = 64   // number features whose differences are considered
-	maxNumberPairs     = 8    // of them, those with the smallest variance relative to the numbers
-	minPairRows        = 16   // rows with both numbers
-	maxDifferenceShare = 0.25 // variance of a difference, relative to the smaller variance of the two numbers
+	maxPairedNumbers   = 64   // largest number of features whose differences are considered
+	maxNumberPairs     = 8    // largest number of pairs, those with the smallest relative variance of the difference
+	minPairRows        = 16   // smallest number of rows with both numbers
+	maxDifferenceShare = 0.25 // largest variance of a difference, relative to the smaller variance of the two numbers
 )
 
-// numberPairs returns the pairs of numbers that differ little compared with how much they vary, such as
-// the first and the last id of a partition: the linear models find so small a difference only after many
-// runs, and the trees not at all.
+// numberPairs returns the pairs of numbers whose difference varies little compared with the numbers, such
+// as the first and the last id of a partition. Each pair has the smaller number first. The linear models
+// need many runs to find the effect of such a small difference, and the trees never find it.
 func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	rows = rows[max(0, len(rows)-maxScreenRows):]
 	var numbers []int
@@ -51,8 +51,9 @@ func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	return pairs
 }
 
-// smallDifference returns the mean of number j minus number i, and its variance relative to the smaller
-// variance of the two. ok is false if the difference is constant or not small.
+// smallDifference returns the mean of the difference of number j minus number i, and the variance of the
+// difference relative to the smaller variance of the two numbers. ok is false if the difference is
+// constant or not small, or if too few rows have both numbers.
 func smallDifference(rows [][]sizing.Value, i, j int) (mean, share float64, ok bool) {
 	var x, y, d []float64
 	for _, cells := range rows {

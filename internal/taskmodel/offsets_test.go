@@ -10,13 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// offsets returns features of a run that reads n rows from an offset on.
+// offsets returns the features of a run that reads n rows from the offset from on.
 func offsets(from, n float64) sizing.Features {
 	return sizing.Features{"first": sizing.NumberValue(from), "next": sizing.NumberValue(from + n)}
 }
 
-// Only the difference of two offsets says how much a run reads, whether they grow with every run, so
-// that each run is outside of their range, or not.
+// Only the difference of two offsets says how much a run reads. Consecutive offsets grow with every run,
+// so that each run is outside their range.
 func TestDifferenceOfOffsetsIsLearned(t *testing.T) {
 	for name, start := range map[string]func(rng *rand.Rand, last float64) float64{
 		"consecutive": func(_ *rand.Rand, last float64) float64 { return last },

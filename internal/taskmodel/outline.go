@@ -11,7 +11,7 @@ import (
 // Outline is the part of an evicted model that stays in memory. It suffices for the bounds of an
 // answer, for a conservative answer, and for lists of tasks.
 type Outline struct {
-	runs                                             int
+	runs                                             int // number of learned measured runs
 	largest, smallest, largestKilled, largestStarted sizing.Bytes
 	requested                                        sizing.Resources
 
@@ -35,7 +35,7 @@ func (m *Model) Outline() *Outline {
 // outlineExperts are the experts of every model of an outline. They never learn.
 var outlineExperts = experts.New(expertConfig)
 
-// Model returns a model without predictors; see sizeFromOutline. It must not learn.
+// Model returns a model without predictors, which answers by sizeFromOutline. It must not learn.
 func (o *Outline) Model() *Model {
 	return &Model{
 		Experts: outlineExperts, state: states.Add(1), outline: o,
@@ -46,9 +46,10 @@ func (o *Outline) Model() *Model {
 
 const outlineMargin = 1.25 // factor on the largest peak, because the answer ignores the features of the run
 
-// sizeFromOutline answers while the model is not in memory: the request if it is above all kills of
-// the task, else an amount above the largest peak and all kills. A lift is at least the request, the
-// largest peak with a margin, and twice the killed allocation. It states no risk.
+// sizeFromOutline answers while the model is not in memory. A first try gets the request if it is above
+// all killed allocations of the task or if no peak is known, else an amount above the largest peak and
+// all killed allocations. A lift is at least the request, the largest peak with a margin, and twice the
+// killed allocation. The answer states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
 	killed := max(q.Above, m.Bound)

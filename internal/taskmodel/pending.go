@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pendingRow is a row that lacks a rarely missing feature, so that the experts have not learned its
-// residual. They learn it when the models are fitted on enough rows without the feature: then the
-// residual shows the margin that such rows need.
+// pendingRow is a row without a rarely missing feature, whose residual the experts have not learned. They
+// learn the residual when the models have been fitted on enough rows without the feature: from then on
+// the models predict such rows without imputation, and the experts need margins for them.
 type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value
@@ -18,9 +18,12 @@ type pendingRow struct {
 	Peak, Seconds float64
 }
 
+// maxPending is the number of stored pending rows: with minNewRows rows a fit learns the effect of the
+// missing feature.
 const maxPending = minNewRows
 
-// addPending stores a row that was predicted by imputation.
+// addPending stores a row that was predicted by imputation, and drops the oldest of maxPending rows. center is
+// the prediction without the margin.
 func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	if len(m.Pending) == maxPending {
 		m.Pending = slices.Delete(m.Pending, 0, 1)

@@ -12,19 +12,19 @@ import (
 const (
 	// minContainer is the memory of a pause container; no program uses less.
 	minContainer = sizing.MiB
-	// minGranted is the default minimum grant. If a kill at or below it is reported wrongly, the
-	// mistake costs at most this amount per pod.
+	// minGranted is the default minimum grant. A wrong report of a kill at or below this amount costs
+	// at most about this amount per pod.
 	minGranted = 64 * sizing.MiB
 )
 
-// isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service
-// granted. Then the allocation is certain, even if it is far from other peaks.
+// isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service granted, or
+// at or below minGranted. Then the amount is plausible, even if it is far from other peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
 
-// releaseGranted releases the quarantined kills at or below the grant of their receipt, which may
-// have been stored after the kill.
+// releaseGranted releases the quarantined kills at or below the grant of their receipt. The receipt may
+// have been stored after the model learned of the kill.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -52,7 +52,7 @@ func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// checkWithoutHistory reports whether t is implausible for any history, and the violated
+// checkWithoutHistory reports whether t is implausible whatever the history is, and the violated
 // expectation.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
@@ -72,7 +72,7 @@ type implausibility struct {
 	reference string  // the source of the expectation
 }
 
-// describe compares a peak with the expectation, for a warning.
+// describe compares a peak with the violated expectation, for a warning.
 func (d implausibility) describe(peak sizing.Bytes) string {
 	times := float64(peak) / d.expected
 	if times < 1 {
@@ -85,7 +85,7 @@ func (d implausibility) describe(peak sizing.Bytes) string {
 type forecast struct {
 	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
 	center    float64 // prediction of LineTrees, whose residuals are stored
-	imputed   bool    // features are missing
+	imputed   bool    // rarely missing features are missing
 }
 
 // forecast predicts a row from its features; known is false if there are no models.
@@ -139,8 +139,9 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	return implausibility{}, false
 }
 
-// missFactor returns the factor by which the prediction of an implausible peak exceeds the peak.
-// With few rows it is smaller, because the allocation is stronger evidence than the prediction.
+// missFactor returns the factor by which the prediction for a run must exceed its peak to make the peak
+// implausible. It is smaller for a task with few rows if the allocation is known, because then the
+// allocation is the stronger evidence.
 func (m *Model) missFactor(allocated float64) float64 {
 	if m.Experts.LearnedRows < minRangeRows && allocated > 0 {
 		return missFactorColdStart
@@ -168,9 +169,9 @@ func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	return implausibility{}, false
 }
 
-// hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction
-// by a factor of at least about a tenth of this row's factor (ratio, or 1/ratio below 1). Then such
-// rows are normal for the task.
+// hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction by at
+// least a ninth of the factor of this row. ratio is the row's peak divided by its prediction; the factor
+// is ratio, or 1/ratio if the ratio is below 1. Such rows are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)

@@ -15,10 +15,10 @@ import (
 type ownMargins struct {
 	factor, price, span, requestRisk float64
 	picks                            []experts.Pick
-	saved                            bool // a pool is in use, so the other fields are set
+	saved                            bool // a pool is in use, and the other fields are set
 }
 
-// SetPool makes answers use the DAG's pool until the next Learn or Fit.
+// SetPool makes answers use the DAG's pool until the next call of Learn, Fit, Update or Blob.
 func (m *Model) SetPool(pool *Pool) {
 	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
@@ -42,8 +42,8 @@ func (m *Model) leavePool() {
 	m.own.saved, m.slopes = false, m.slopes[:0]
 }
 
-// EncodeShare encodes the task's contribution to its pool. The store keeps it in a column of its
-// own, so that a pool is computed without decoding models.
+// EncodeShare encodes the task's contribution to the pool of its DAG. The store has a column for it, so
+// that a pool is computed without decoding models.
 func (m *Model) EncodeShare() ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// buffers holds the intermediate values of one prediction. Their memory is reused, so that Size
-// allocates little; see BenchmarkSize.
+// buffers holds the intermediate values of one prediction. Later predictions reuse their memory, so that
+// Size allocates little; see BenchmarkSize.
 type buffers struct {
 	cells         []sizing.Value // the row of the question
 	line, tree    []float64      // the encoded row
@@ -24,21 +24,21 @@ type buffers struct {
 	signals       [signalCount]float64          // inputs of the stack
 	atEdge        []sizing.Value                // cells with the inputs outside the range moved to its edge
 	extrapolation extrapolation
-	cleaned       []sizing.Value // cells without implausible inputs, or without features
-	isCleaned     bool           // cleaned replaces cells
+	cleaned       []sizing.Value // cells without implausible inputs or unseen values
+	isCleaned     bool           // the prediction used cleaned instead of cells
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill
 
 	// Imputation of missing features; see imputeFromDonorRows.
-	imputed         []sizing.Value // cells with the values of one donor
-	donor           []sizing.Value
-	neighbours      []neighbour
+	imputed         []sizing.Value              // cells with the values of one donor row
+	donor           []sizing.Value              // the values of one donor row
+	neighbours      []neighbour                 // the donor rows of the prediction
 	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
 	donorMean       experts.Point               // mean of the predictions over donor rows
-	unseenProb      float64                     // probability that the run needs more than any donor
-	donorPoints     []experts.Point             // predictions with the values of some donor rows
+	unseenProb      float64                     // probability that the run needs more than donorMargin covers
+	donorPoints     []experts.Point             // predictions with the values of up to maxMixtureDonorRows donor rows
 	donorPointMean  experts.Point               // donorMean before any extrapolation
-	donorProbs      []float64                   // probabilities of one donor, by bin
+	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // with the features of groupOf; nil: none
 	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
@@ -61,8 +61,9 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// followedShare is the share of the newest peaks down to which the next one is expected to follow the last
-// ones if there is no feature: the end of a lower level that is rarer kills every run that follows.
+// followedShare is the quantile of the newest peaks that bounds the predictions for a task without
+// features from below. Such a task follows its last peaks. If it followed them to a level that is rarer
+// than this share, the end of this level would kill every run that follows.
 const followedShare = 0.1
 
 // predictInRange is predict for a row whose inputs are within the range.
@@ -132,7 +133,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 }
 
 // predictStack corrects LineTrees by the other models' predictions and by the smoothed errors of
-// LineTrees (stacking).
+// LineTrees (stacking), within stackReach of the median.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
@@ -142,8 +143,8 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// lineLevel returns the line's log peak for an encoded row. It clips the log peak near the range of
-// the fitted peaks, because a ridge on raw features would diverge for the first unusual input.
+// lineLevel returns the line's log peak for an encoded row. It clips the log peak at ridgeSlack outside
+// the range of the line's rows, because a ridge on raw features would diverge for an unusual input.
 func (m *models) lineLevel(x []float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
 }
@@ -151,21 +152,22 @@ func (m *models) lineLevel(x []float64) float64 {
 // bufferPool avoids allocations in concurrent predictions; see BenchmarkSize.
 var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
-// predictQuestion fills p with the models' predictions for a question, and b.cells with its row.
+// predictQuestion fills p with the models' predictions for a question, and b.cells with its features.
 func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, p, b)
 }
 
-// predict fills p with the models' predictions for a row. If features are missing, it adds their
-// uncertainty to the experts' own margin in quadrature, as for independent errors.
+// predict fills p with the predictions of the models and of the cold-start rule for a row. If rarely
+// missing features are missing, it adds their uncertainty to the experts' own margin in quadrature, as for
+// independent errors. target is the risk target.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.predict(cells, p, b)
 	if m.ablated.Adjust != nil {
 		m.ablated.Adjust(p)
 	}
-	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // otherwise donor rows predict better
+	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // after the cold start, the models predict imputed rows better
 		m.predictColdStart(cells, p, b)
 	}
 	if b.unwidenedAmount = 0; !p.Imputed {

@@ -13,18 +13,22 @@ import (
 //
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated, or 100 × requested            1/900 of allocated or requested
-//	1-7    100 × largest peak and prediction, or        1/10 of the prediction and 1/900 of allocated,
-//	       8 × allocated and 4 × peak and prediction    and no earlier residual is similar
-//	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated,
-//	       300 × prediction, and no earlier             and no earlier residual is similar
-//	       residual is similar
+//	1-7    100 × largest peak and prediction, or        1/10 of the prediction and 1/900 of allocated*
+//	       8 × allocated and 4 × peak and prediction,
+//	       or 300 × prediction*
+//	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated*
+//	       300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// An OOM kill at or below the amount that the service granted is never quarantined.
+// * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
+// of the prediction alone decides.
+//
+// An OOM kill at or below the amount that the service granted, or at or below minGranted, is never
+// quarantined, unless it is above 64Ti.
 const (
 	// unitFactor: two units differ by a factor of at least 1000 (B and kB, KiB and MiB), and a
-	// success exceeds its allocation by at most a tenth. So a peak in the wrong unit is at least this
-	// factor below the allocation.
+	// success exceeds its allocation by at most a tenth. A peak in a too large unit is therefore at least
+	// this factor below the allocation.
 	unitFactor = 900
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
 	// from the prediction by at least this factor.
@@ -33,30 +37,30 @@ const (
 	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
-	// allocatedFactor: runs exceed limits that are not enforced. In a public trace 2 of 999 rows exceed
-	// 8 × the request, and the largest is 34 ×.
+	// allocatedFactor: a run may exceed a limit that is not enforced. In a public trace 2 of 999 rows
+	// exceed 8 × the request, and the largest is 34 × its request.
 	allocatedFactor = 8
-	requestedFactor = 100
+	requestedFactor = 100 // larger than allocatedFactor, because a request does not limit a run
 	// maxPossible is more memory than any node has, so no report confirms such a peak.
 	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor          = 4  // multiple of the largest peak so far, above which no prediction was tested
+	rangeFactor          = 4  // multiple of the largest peak so far; no prediction above it was ever tested
 	minRangeRows         = 8  // measured rows from which the largest peak is reliable
 	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined one
 	confirmFartherFactor = 10 // largest factor by which it may be farther; a report still farther is in another unit
 	maxQuarantined       = 64 // with more reports, such peaks are normal for the task, so it learns the oldest
 )
 
-// quarantinedReport is a report that waits for confirmation by another.
+// quarantinedReport is a report that waits until another one confirms it.
 type quarantinedReport struct {
 	TrainingRow
-	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field existed: far below the peak
+	Expected float64 `cbor:",omitzero"` // expected peak in bytes; zero in models of releases that quarantined only large peaks
 }
 
 // isLow reports whether the peak is below the expected peak.
 func (r *quarantinedReport) isLow() bool { return float64(r.Peak) < r.Expected }
 
-// QuarantineReason explains why Learn would quarantine t; "" if it would not.
+// QuarantineReason explains why Learn would quarantine t; "" if Learn would not.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
@@ -113,8 +117,8 @@ func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	m.Quarantine = append(m.Quarantine, quarantinedReport{*t, d.expected})
 }
 
-// evictOldest releases the oldest confirmable report, because with so many reports such peaks are
-// normal for the task. If no report is confirmable, it discards the oldest.
+// evictOldest releases the oldest confirmable report and learns it, because with so many reports such
+// peaks are normal for the task. If no report is confirmable, it discards the oldest.
 func (m *Model) evictOldest() {
 	oldest := slices.IndexFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() })
 	if oldest < 0 {
@@ -138,7 +142,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
-	// If the features predict t, then t is no evidence for a report that they do not predict.
+	// If the models predict t from its features, then t is no evidence for a report that they do not predict.
 	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:

@@ -16,8 +16,8 @@ import (
 // unitErrors are the factors between a wrong and the right unit.
 var unitErrors = []float64{1e-3, 1e3, 1e-6, 1e6, 1. / (1 << 10), 1 << 10, 1. / (1 << 20), 1 << 20, 1. / (1 << 30), 1 << 30}
 
-// within16GiB returns a success with an allocation of 16 GiB. Every run of the test needs at least an
-// eightieth of the allocation, so that only a wrong unit is implausible.
+// within16GiB returns a success with an allocation of 16 GiB. The runs of the generators need about an
+// eightieth of this allocation or more, so that only a wrong unit is implausible.
 func within16GiB(f sizing.Features, gibs float64) (sizing.Features, sizing.HistoryRow) {
 	r := measuredRun(gibs)
 	r.Allocated.Memory, r.Requested.Memory = 16*gib, 16*gib

@@ -9,9 +9,8 @@ import (
 
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
 // computes the difference between the two risks from the residuals. The residuals do not explain a
-// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount,
-// and decreases above it by the square of the ratio. The risk is continuous and never increases with
-// granted.
+// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount, and
+// above it decreases by the square of the ratio. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -25,7 +24,7 @@ func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *b
 	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*ratio*ratio)
 }
 
-// requestRisk returns P(peak > request), computed in the same way as the promise for the grant d.
+// requestRisk returns P(peak > q.Requested.Memory), computed in the same way as the promise for the grant d.
 func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
@@ -43,9 +42,9 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// openRisk returns P(peak > limit) while the guard widens, else 0. At the widened amount it is the
-// kill rate of the open runs, because the promises of this task fail at present. Above the widened
-// amount the risk decreases by the square of the ratio.
+// openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
+// amount, it is the kill rate of the open runs, because the promises of this task fail at present. Above
+// this amount the risk decreases by the square of the ratio.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0
@@ -59,7 +58,7 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 }
 
 // BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
-// compares these kills with the promise. g is the state of a stored receipt.
+// compares these kills with the promise. promised and g are from the same answer.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardFactor && g.Params[guardFactor] > 1 {
 		return min(promised, g.Params[guardPromised])
@@ -71,13 +70,13 @@ func BeforeGuard(promised float64, g sizing.Guard) float64 {
 const (
 	guardAmount   = 0
 	guardPromised = 1
-	guardFactor   = 3
+	guardFactor   = 3 // the factor of the guard; the pool's factor is before it
 	guardExpert   = 4
-	guardLevels   = 5 // of the models, then the scales and the duration
+	guardLevels   = 5 // first level of the models; the scales and the duration follow the levels
 )
 
-// killsFrom counts the kills with the same features at a limit or above, except kills of runs that
-// have a measured peak by now.
+// killsFrom counts the known kills with the same features at a limit or above, except those after which
+// a peak was measured.
 func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {
@@ -92,7 +91,8 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 // success, by Laplace's rule of succession.
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
 
-// Risk returns P(peak > limit) of a try with question q that is granted limit.
+// Risk returns P(peak > limit) of a try with question q that is granted limit; nil if no risk can be
+// stated.
 func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	if m.Models == nil {
 		if q.Above == 0 {

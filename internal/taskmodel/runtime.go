@@ -12,27 +12,27 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The run time of a try is the point model's prediction times a ratio. The distribution of the
-// ratio combines the task's out-of-sample ratios with a prior, the shape that the task shares with
-// other tasks. With few runs the tail comes from the shape, with many runs from the task itself.
-// Adaptive conformal inference corrects the 95 % and 99 % quantiles, so that their coverage is right
-// under drift, too.
+// The run time of a try is its prediction times a ratio. The distribution of the ratio combines the
+// task's out-of-sample ratios with a prior: the shape that the task shares with other tasks. With few
+// runs the tail comes from the shape, with many runs from the task itself. Adaptive conformal inference
+// (Gibbs & Candès 2021) corrects the 95 % and 99 % quantiles, so that their coverage is right under
+// drift, too.
 //
-//	log1p(seconds) − Point.Duration ─▶ Overrun ─┬─▶ membership in the shapes ─▶ prior
-//	                                            └─▶ ratioDistribution.below = (weight · prior + own) / (weight + runs)
+//	log1p(seconds) − runTimeAt ─▶ Overrun ─┬─▶ membership in the shapes ─▶ prior
+//	                                       └─▶ ratioDistribution.below = (weight · prior + own) / (weight + runs)
 
-// durationLevels corrects the levels of the quantiles, and bounds the point predictions.
+// durationLevels corrects the levels of the quantiles, and bounds the point predictions of the run time.
 type durationLevels struct {
-	P95, P99  conformal.Adaptive
-	Low, High float64 `cbor:",omitzero"` // range of log1p of the learned run times
+	P95, P99  conformal.Adaptive // corrections of the levels 0.95 and 0.99
+	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
 
-	Mixture meanMixture `cbor:",omitzero"` // of the point prediction and the mean
+	Mixture meanMixture `cbor:",omitzero"` // averages the point prediction and the mean of the runs
 }
 
 // Steps of durationLevels: a run above the 95 % quantile raises its level by about .01.
 const (
-	step95           = 0.01
-	step99           = 0.002
+	step95           = 0.01   // step of P95
+	step99           = 0.002  // step of P99
 	maxQuantileLevel = 0.9995 // largest level of a quantile, because 500 ratios support no higher one
 )
 
@@ -43,10 +43,10 @@ func (c *durationLevels) start() {
 	}
 }
 
-// OutlierRatio is the multiple of the median above which a run is an outlier.
+// OutlierRatio is the multiple of the median run time above which a run is an outlier.
 const OutlierRatio = 3
 
-// Ratios returns the newest ratios of the task's run times to the predictions before the runs,
+// Ratios returns the newest ratios of the task's run times to the predictions made before the runs,
 // oldest first.
 func (m *Model) Ratios() []float64 {
 	ratios := make([]float64, 0, len(m.Overrun.Ring))
@@ -103,12 +103,13 @@ func (m *Model) learnCensored(t *TrainingRow) {
 // learned run times: the line would otherwise diverge for unusual inputs.
 const runTimeSlack = 0.7
 
-// runTimeAt returns the average of the point prediction and the mean of the runs, in log units.
+// runTimeAt returns the prediction of the run time: the weighted average of the point prediction and the
+// mean of the runs, as log1p of seconds.
 func (m *Model) runTimeAt(p *experts.Point) float64 {
 	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p))
 }
 
-// boundedRunTime returns the point prediction in log units, within runTimeSlack of the learned range.
+// boundedRunTime returns the point prediction as log1p of seconds, within runTimeSlack of the learned range.
 func (m *Model) boundedRunTime(p *experts.Point) float64 {
 	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
 		return p.Duration
@@ -171,7 +172,7 @@ func (d *ratioDistribution) above(x float64) float64 { return max(0, 1-d.below(x
 
 const (
 	maxLogRatio = 12 // a factor of 160,000
-	bisections  = 40
+	bisections  = 40 // steps of a bisection
 )
 
 // quantile returns the quantile of the log ratio at a level, by bisection.
@@ -205,13 +206,13 @@ func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
 	return d
 }
 
-// durationAt converts log1p of seconds. The result is at least a millisecond, because zero is unknown.
+// durationAt converts log1p of seconds. The result is at least a millisecond, because zero means unknown.
 func durationAt(log float64) time.Duration {
 	return max(time.Millisecond, time.Duration(secondsAt(log)*float64(time.Second)).Round(time.Millisecond))
 }
 
-// OwnRunTimes returns the number of the first runs with a known run time, while the task has few runs,
-// and the mean of their log seconds. ok is false if the task has more runs.
+// OwnRunTimes returns the number of runs with a known run time, and the mean of their log seconds. ok is
+// false if the model no longer stores all runs of the task, as it does while there are few.
 func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 	for i := range m.EarlyRows {
 		if r := &m.EarlyRows[i]; !r.Untimed && r.Seconds > 0 {
@@ -228,7 +229,7 @@ type RunTime struct {
 	level  float64 // log1p of the point prediction in seconds
 }
 
-// RunTime predicts the run time of a try; ok is false if no run time is known.
+// RunTime predicts the run time of a try with features f; ok is false if no run time is known.
 func (m *Model) RunTime(f sizing.Features) (r RunTime, ok bool) {
 	if all := m.RunTimes([]sizing.Features{f}); len(all) == 1 {
 		return all[0], true
@@ -242,7 +243,7 @@ func (m *Model) RunTimes(tries []sizing.Features) RunTimes {
 	return m.RunTimesGiven(&shape.Given{}, tries)
 }
 
-// RunTimesGiven is RunTimes with prior probabilities of the shapes of the task.
+// RunTimesGiven is RunTimes with prior probabilities of the shapes of the task; the zero value is none.
 func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTimes {
 	if m.Models == nil || len(m.Overrun.Ring) == 0 {
 		return nil

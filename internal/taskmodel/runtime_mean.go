@@ -4,8 +4,8 @@ import "math"
 
 // meanMixture averages the point prediction of the log run time with the mean of the task's own runs,
 // weighted by how well each predicted the earlier runs (Bayesian model averaging of two Gaussian
-// predictions). A line over few values of the inputs diverges for new values; the distribution of the
-// task's own runs then predicts better. The zero value trusts the point prediction.
+// predictions). A line that was fitted on few values of the inputs diverges for new values, and then the
+// mean of the runs predicts better. The zero value predicts the point prediction.
 type meanMixture struct {
 	Runs       float64 // number of learned runs, at most mixtureMemory
 	Mean       float64 // mean log run time
@@ -16,10 +16,10 @@ type meanMixture struct {
 const (
 	mixtureMemory = 100  // runs that the means cover, so that the weights follow changes
 	pointLogOdds  = 1.5  // prior log odds of the point prediction, because most run times depend on inputs
-	priorVariance = 0.09 // prior squared error of the point prediction with the weight of one run; the mean has twice as much
+	priorVariance = 0.09 // prior squared error of the point prediction, with the weight of one run; twice as large for the mean
 )
 
-// learn adds a run time and the point prediction that was made before the run.
+// learn adds a run time and the point prediction that was made before the run, both as log1p of seconds.
 func (m *meanMixture) learn(log, predicted float64) {
 	if m.Runs > 0 {
 		m.MeanError += ((log-m.Mean)*(log-m.Mean) - m.MeanError) / m.Runs

@@ -8,22 +8,23 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/shape"
 )
 
-// ratioCache holds what answers need about the ratios of run times to predictions. It is computed from
-// Overrun, DurationLevels and the shapes, and is not stored.
+// ratioCache holds what answers need about the ratios of run times to predictions. updateRunTimes
+// computes it from Overrun, DurationLevels and the shapes; blobs do not contain it.
 type ratioCache struct {
-	ratioAnswer // given the shares of the shapes among the tasks
+	ratioAnswer // for the zero shape.Given: the prior probabilities are the shares of the shapes among the tasks
 
-	known    [givenSlots]atomic.Pointer[ratioAnswer] // given other prior probabilities; nil: none
+	known    [givenSlots]atomic.Pointer[ratioAnswer] // for other prior probabilities; nil: none
 	shapes   *shape.Set                              // nil: none
 	evidence shape.Evidence                          // of the ratios about the shapes
 	counted  int                                     // number of ratios when evidence was computed
 }
 
-// givenSlots is the number of answers that a model keeps for given prior probabilities, because the trees
-// that predict them have few different values. slotOf uses two bits.
+// givenSlots is the number of ratioAnswers that a model keeps for given prior probabilities. Few are
+// enough, because the trees that predict these probabilities have few different values. slotOf returns
+// two bits.
 const givenSlots = 4
 
-// slotOf returns the slot of prior probabilities, by Fibonacci hashing.
+// slotOf returns the slot of prior probabilities in ratioCache.known, by Fibonacci hashing.
 func slotOf(given *shape.Given) uint64 {
 	h := uint64(0)
 	for _, p := range given {
@@ -59,11 +60,12 @@ func (m *Model) SetShapes(s *shape.Set) {
 	m.updateRunTimes()
 }
 
-// UsesGivenShape reports whether prior probabilities of the shapes change the answers. A task with
-// enough runs to learn shapes from has a shape of its own.
+// UsesGivenShape reports whether prior probabilities of the shapes change the answers. They do not after
+// more than shape.MinRuns runs, because then the runs of the task show its shape.
 func (m *Model) UsesGivenShape() bool { return len(m.Overrun.Ring) <= shape.MinRuns }
 
-// Membership returns the membership of the task in the shapes s, given their prior probabilities.
+// Membership returns the membership of the task in the shapes s, given their prior probabilities. It
+// considers the runs of the task only if s is the result of Shapes.
 func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 	var e shape.Evidence
 	if m.ratios.shapes == s {
@@ -73,8 +75,8 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 }
 
 // posterior returns the membership of the task, given prior probabilities and the evidence of its runs.
-// The predictions before the first runs did not know the effect of the inputs, so the ratios of these runs
-// are wider than the shape of the task. The weight of the runs grows to a half at shape.MinRuns.
+// The first runs were predicted without knowledge of the effect of the inputs, so their ratios vary more
+// than the shape of the task. The weight of the runs therefore grows slowly, to one half at shape.MinRuns.
 func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
 	if *given == (shape.Given{}) || !m.UsesGivenShape() {
 		return s.Posterior(&shape.Given{}, e)
@@ -88,8 +90,7 @@ func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shap
 // task with many runs again.
 const membershipEvery = 32
 
-// updateRunTimes computes the quantiles of the log ratio. An answer adds them to its point
-// prediction.
+// updateRunTimes computes m.ratios after a change of the ratios, their corrections or the shapes.
 func (m *Model) updateRunTimes() {
 	c, n := &m.ratios, len(m.Overrun.Ring)
 	for i := range c.known {
@@ -104,7 +105,8 @@ func (m *Model) updateRunTimes() {
 	m.setQuantiles(&c.ratioAnswer)
 }
 
-// ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes.
+// ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes. It is
+// safe for concurrent use.
 func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	c := &m.ratios
 	if *given == (shape.Given{}) || c.shapes == nil || !m.UsesGivenShape() {
@@ -121,7 +123,7 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes of a task with a membership.
+// setPrior sets the prior to the mixture of the shapes by the membership of the task.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)
@@ -156,6 +158,7 @@ func (c *ratioCache) bytes() int64 {
 	return size
 }
 
+// bytes returns the memory that a refers to.
 func (a *ratioAnswer) bytes() int64 {
 	if a.prior == nil {
 		return 0

@@ -12,7 +12,7 @@ import (
 // with equal weights.
 type RunTimes []RunTime
 
-// Scale multiplies the run time of each try by a factor.
+// Scale multiplies the predicted run time of each try by the factor with the same index.
 func (r RunTimes) Scale(factors []float64) {
 	for i := range r {
 		r[i].level = math.Log1p(math.Expm1(r[i].level) * factors[i])
@@ -32,12 +32,13 @@ func (r RunTimes) Above(seconds float64) float64 {
 func (r RunTimes) Quantile(q float64) float64 { return r.upperBound(1-min(q, maxQuantileLevel), 0) }
 
 // RatioTable returns n + 1 quantiles of the log ratio of run time to prediction, at equally spaced
-// levels from 0 to 1; nil without tries. The sum with RunTime.LogSeconds is a quantile of one run.
+// levels from 0 to 1; nil without tries. Such a quantile plus the LogSeconds of a RunTime is a quantile of
+// its run time, as log1p of seconds.
 func (r RunTimes) RatioTable(n int) []float64 {
 	if len(r) == 0 {
 		return nil
 	}
-	return r[0].ratios.table(n) // all have the same ratios
+	return r[0].ratios.table(n) // all tries have the same distribution of the ratio
 }
 
 // Table returns n + 1 quantiles of the run time in seconds, at equally spaced levels from 0 to 1;
@@ -80,13 +81,13 @@ func (r RunTimes) upperBound(probability, from float64) float64 {
 
 // RunTimeProfile describes the ratios of a task's run times to the predictions before the runs.
 type RunTimeProfile struct {
-	Runs        int
-	Histogram   shape.Counts
+	Runs        int           // number of ratios
+	Histogram   shape.Counts  // of the ratios
 	Predicted   shape.Density // density of the next run's ratio
 	Shapes      []ShapeMember // by descending probability
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
-	IsOutlier   bool          // the newest run took more than OutlierRatio times its median
+	IsOutlier   bool          // the newest run took more than OutlierRatio times its predicted median
 	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios; 1: too few runs
 }
 
@@ -98,7 +99,7 @@ func (p *RunTimeProfile) BinWidth() float64 { return shape.Ratio.Edge(1) }
 type ShapeMember struct {
 	Name        string
 	Probability float64
-	Density     *shape.Density
+	Density     *shape.Density // density of the ratio of the shape
 }
 
 // driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.

@@ -11,21 +11,21 @@ import (
 
 // sampling estimates how much true peaks exceed sampled ones: Prometheus samples every 15 to 60 s
 // and may miss a shorter peak. The factors come from tries that were both measured and sampled.
-// Every sampled try draws one factor (imputation by a draw, Rubin 1987), so that raised peaks vary
-// like measured ones and lead to the same margins. A single factor would fit either the body or
-// the tail of the distribution.
+// Every sampled try draws one factor (imputation by a draw, Rubin 1987), which raises its peak. So raised
+// peaks vary like measured ones and lead to the same margins. A single factor would fit either the body
+// or the tail of the distribution.
 type sampling struct {
-	Factors [durationClasses][drawCount]float64 // by duration class, because short tries have fewer samples; 0 counts as 1
+	Factors [durationClasses][drawCount]float64 // ascending quantiles by durationClass, because short tries have fewer samples; 0 counts as 1
 }
 
 const (
 	durationClasses  = 5    // below 1 min, 4 min, 16 min and 64 min, and above
-	drawCount        = 40   // number of quantiles, from 1/80 to 79/80
-	maxFactorDrift   = 0.05 // change of a log mean factor above which the model is learned from scratch
-	otherTasksWeight = 10.0 // total weight of the pairs of all other tasks, in pairs of the task itself
+	drawCount        = 40   // number of quantiles, at the levels 1/80, 3/80, …, 79/80
+	maxFactorDrift   = 0.05 // change of the log of a mean factor above which the model is learned from scratch
+	otherTasksWeight = 10.0 // largest total weight of the pairs of other tasks, in pairs of the task itself
 )
 
-// durationClass returns the index of a duration in Factors; an unknown duration counts as short.
+// durationClass returns the index of a duration in Factors; an unknown (zero) duration counts as short.
 func durationClass(d time.Duration) int {
 	class := 0
 	for edge := time.Minute; class < durationClasses-1 && d >= edge; edge *= 4 {
@@ -34,12 +34,13 @@ func durationClass(d time.Duration) int {
 	return class
 }
 
-// exceedance is log(exact / sampled) of one pair, at least 0.
+// exceedance is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
 type exceedance struct{ log, weight float64 }
 
 // samplingOf estimates the factors of a task. Each of its own pairs has weight 1. The pairs of
-// other tasks have weight 10 in all: those of the same duration class, or all pairs if there are
-// none. So the first own pairs already matter, and a hundred dominate.
+// other tasks have weight 10 in all, or weight 1 each if there are fewer than ten: the pairs of the same
+// duration class or, if this class has none, of all classes. So the first own pairs already matter, and a
+// hundred of them dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []exceedance
@@ -67,7 +68,8 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	return s
 }
 
-// factors returns the quantiles of weighted exceedances, smallest first; zero if there are none.
+// factors returns the factors at the quantiles of the weighted exceedances, smallest first; zeros if there
+// are no exceedances.
 func factors(own, others []exceedance) (f [drawCount]float64) {
 	all := slices.Concat(own, others)
 	total := 0.0
@@ -89,8 +91,8 @@ func factors(own, others []exceedance) (f [drawCount]float64) {
 	return f
 }
 
-// raisedPeak returns a draw of the true peak of a sampled try. The same seq gives the same draw.
-// A success used at most its allocation.
+// raisedPeak returns a draw of the true peak of a sampled try; took is its duration. The same seq gives
+// the same draw. The peak is not raised above a known allocation, because a success used no more.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
 	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
 	if allocated > 0 {
@@ -99,8 +101,8 @@ func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took t
 	return max(sampled, raised)
 }
 
-// draw returns the index of the quantile for a row. It distributes consecutive rows over all
-// quantiles (splitmix64, Steele et al. 2014).
+// draw returns the index of the quantile for the row with number seq. It distributes consecutive rows
+// over all quantiles (splitmix64, Steele et al. 2014).
 func draw(seq int64) int {
 	x := uint64(seq) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -130,8 +132,8 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates reports whether s raises the sampled peaks of h by a clearly different factor than
-// before. Then a model must be learned from scratch, because margins cannot be unlearned.
+// invalidates reports whether s raises the sampled peaks of h by clearly different factors than the
+// sampling before. Then a model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak
@@ -153,7 +155,7 @@ func mean(factors [drawCount]float64) float64 {
 	return sum / drawCount
 }
 
-// raise is raiseHistory for one try that has just ended.
+// raise is raiseHistory for one training row.
 func (s *sampling) raise(t *TrainingRow) {
 	if t.Censoring == sizing.Sampled {
 		t.Peak, t.Censoring = s.raisedPeak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact

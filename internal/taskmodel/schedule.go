@@ -9,20 +9,33 @@ import (
 )
 
 // The row counts at which a task is fitted depend only on its history. A training that starts late
-// fits at the counts that it missed, in order, so that its model equals that of a training in time:
-// residuals and margins do not depend on the load of the machine.
+// fits at the counts that it missed, in order, so that its model equals the model of a training in time.
+// Residuals and margins therefore do not depend on the load of the machine.
 
 const (
-	fineFitRows     = 200 // up to so many measured rows, a fit is due after each eighth more
-	fineFitGrowth   = 8
-	minFineFitRows  = 2
-	fitEvery        = 25 // above fineFitRows, a fit is due after 25 more rows, or after a fiftieth more if that is more
-	fitGrowth       = 50
-	reproducedShare = 128 // a fit is due after a reproduced run, or 1/128 more rows if that is more: a campaign chooses runs that the model lacks
-	minCatchUpRows  = 100
-	catchUpShare    = 25  // the rules above apply if at most 1/25 of the rows, or minCatchUpRows, are still to be learned
-	bulkGrowth      = 1.5 // with a longer backlog, such as an import: growth in rows between two fits
-	minBulkRows     = 20  // the first fit of such a backlog is due at bulkGrowth times as many rows
+	// Below fineFitRows measured rows, a fit is due after 1/fineFitGrowth more rows, at least
+	// minFineFitRows more.
+	fineFitRows    = 200
+	fineFitGrowth  = 8
+	minFineFitRows = 2
+
+	// From fineFitRows on, a fit is due after 1/fitGrowth more rows, at least fitEvery more.
+	fitEvery  = 25
+	fitGrowth = 50
+
+	// A fit is also due after 1/reproducedShare more rows that are reproduced runs, at least one: a
+	// campaign chooses runs that the model lacks.
+	reproducedShare = 128
+
+	// These rules apply while at most 1/catchUpShare of the learned rows, or minCatchUpRows if that is
+	// more, are still to be learned.
+	minCatchUpRows = 100
+	catchUpShare   = 25
+
+	// With a longer backlog, such as an import, a fit is due when the rows have grown by the factor
+	// bulkGrowth since the last fit, which counts as a fit of minBulkRows if it had fewer.
+	bulkGrowth  = 1.5
+	minBulkRows = 20
 )
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
@@ -49,7 +62,7 @@ func (m *Model) isFitDue(unlearned int) bool {
 	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
-// fitKey returns a hash of the content of rows to fit (FNV-1a).
+// fitKey returns a hash of the content of rows to fit (FNV-1a, 64 bit).
 func fitKey(rows []row) uint64 {
 	h := fnv.New64a()
 	var b []byte

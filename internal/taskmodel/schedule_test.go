@@ -41,7 +41,7 @@ func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*ta
 		require.False(s.t, outcome.Evaluation.Passed, outcome.Reason)
 		return
 	}
-	// An evaluation contains the time at which it was due, so models would differ.
+	// The evaluations differ, because they run at the first training after they are due.
 	m.LastEvaluation = taskmodel.Evaluation{Passed: true, FittedOn: 1 << 30}
 	s.blob = blobOf(s.t, m)
 }

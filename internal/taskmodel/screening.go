@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Limits on the size of an encoding. The ridge stores width² co-moments and solves in O(width³),
-// so its width decides the size of a model and its training time.
+// Limits on the size of an encoding. The ridge regression stores width² co-moments and solves in
+// O(width³), so its width decides the size of a model and its training time.
 const (
-	maxFeatures       = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
+	maxFeatures       = 256    // features that an encoding uses; one question has at most sizing.MaxFeatures
 	maxColumns        = 256    // columns of the line, and columns of the trees
 	maxOneHotColumns  = 1024   // one-hot columns before screening
 	maxPairs          = 64     // pairs of dates or numbers before screening
@@ -22,8 +22,8 @@ const (
 	minHashedBytes    = 40     // length from which a category value is stored as its hash
 )
 
-// retireFeatures drops the least recently sent features if there are more than maxFeatures. So
-// feature names that contain ids do not displace all others.
+// retireFeatures drops the least recently sent features if there are more than maxFeatures. Feature names
+// that contain ids are sent only once, so they do not displace the others.
 func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
@@ -34,7 +34,7 @@ func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	if len(live) <= maxFeatures {
 		return
 	}
-	newest, known := make([]int, len(e.Columns)), make([]int, len(e.Columns))
+	newest, known := make([]int, len(e.Columns)), make([]int, len(e.Columns)) // index of the newest row with the feature, and number of such rows
 	for i, cells := range rows {
 		for _, j := range live {
 			if cells[j].Kind != sizing.Missing {
@@ -74,22 +74,22 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// screenPairs returns the pairs whose difference correlates most with the log peak.
+// screenPairs returns the at most maxPairs pairs whose difference correlates most with the log peak.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
 	if len(pairs) <= maxPairs {
 		return pairs
 	}
 	s := newScreen(len(pairs), y)
-	days := make([]float64, len(pairs))
+	differences := make([]float64, len(pairs))
 	for i, cells := range rows {
 		for k, pair := range pairs {
 			from, to := cells[pair[0]], cells[pair[1]]
-			if days[k] = to.Num - from.Num; from.Kind == sizing.Missing || to.Kind == sizing.Missing {
-				days[k] = math.NaN()
+			if differences[k] = to.Num - from.Num; from.Kind == sizing.Missing || to.Kind == sizing.Missing {
+				differences[k] = math.NaN()
 			}
 		}
-		s.add(days, y[i])
+		s.add(differences, y[i])
 	}
 	var best [][2]int
 	for _, k := range s.best(maxPairs) {
@@ -98,8 +98,9 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	return best
 }
 
-// keepColumns reduces the output of encode to the given columns, ascending indices. It drops a
-// feature without any of these columns, unless a pair needs it.
+// keepColumns reduces the output of encode to the given columns of the line and of the trees, which are
+// ascending indices. It drops a feature without any of these columns, unless a pair contains it, and then
+// shifts the indices of later columns.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -136,17 +137,17 @@ func (e *encoder) keepColumns(line, tree []int) {
 	e.LineWidth, e.TreeWidth = len(line), len(tree)
 }
 
-// screen scores columns by their squared correlation with a target.
+// screen scores columns by their squared correlation with a target, in one pass over the rows.
 type screen struct {
-	mean         float64 // of the target
-	rows         float64
-	first        []float64 // value of the first row; sums are relative to it
+	mean         float64   // of the target
+	rows         float64   // number of rows
+	first        []float64 // first value of a column; sums are relative to it
 	n, x, xx, xy []float64 // number of rows with a value, and sums over them; y is the target's deviation from its mean
 	sumY         []float64 // sum of y over these rows
-	hash         []uint64  // hash of a column's values, to find equal columns
+	hash         []uint64  // hash of all values of a column, to find equal columns
 }
 
-// newScreen returns a screen for a number of columns; y is the target.
+// newScreen returns a screen for a number of columns; y is the target of all rows.
 func newScreen(width int, y []float64) *screen {
 	s := &screen{hash: make([]uint64, width)}
 	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {
@@ -158,7 +159,7 @@ func newScreen(width int, y []float64) *screen {
 	return s
 }
 
-// add adds one row; NaN is a missing value.
+// add adds one row with its target y; NaN is a missing value.
 func (s *screen) add(values []float64, y float64) {
 	y -= s.mean
 	s.rows++
@@ -180,7 +181,8 @@ func (s *screen) add(values []float64, y float64) {
 	}
 }
 
-// score returns the squared correlation of column k; a missing value counts as the mean.
+// score returns the sum of squares of the target that column k explains, which is proportional to their
+// squared correlation; a missing value counts as the mean of the column.
 func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0
@@ -193,7 +195,8 @@ func (s *screen) score(k int) float64 {
 	return 0
 }
 
-// best returns the columns with the highest scores, at most n, in ascending order.
+// best returns the indices of the columns with the highest scores, at most n, in ascending order. It
+// omits a column that is equal to an earlier one.
 func (s *screen) best(n int) []int {
 	scores := make([]float64, len(s.n))
 	order := make([]int, 0, len(s.n))
@@ -210,8 +213,8 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather reduces the columns of written from index start on to those that keep lists, in place. If
-// keep is nil, it keeps all columns.
+// gather reduces written in place: from index start on, only the columns that keep lists remain. The
+// indices in keep are relative to start. If keep is nil, all columns remain.
 func gather[T any](written []T, start int, keep []int) []T {
 	if keep == nil {
 		return written
@@ -222,8 +225,9 @@ func gather[T any](written []T, start int, keep []int) []T {
 	return written[:start+len(keep)]
 }
 
-// migrate completes an encoder stored by an earlier release, which wrote all date pairs without
-// listing them and stored long category values unhashed.
+// migrate completes an encoder that an earlier release stored. Such a release encoded all date pairs
+// without a list of them, and stored long category values without hashing. migrate returns an error if
+// the encoder is inconsistent.
 func (e *encoder) migrate() error {
 	if e.Pairs == nil {
 		e.Pairs = e.datePairsOf()

@@ -87,13 +87,13 @@ func renamed(n int) generator {
 	}
 }
 
-// wideHistories have more encoded columns than a model can hold.
+// wideHistories have many features or category values. Most need more columns than maxColumns.
 var wideHistories = []struct {
 	name string
 	draw generator
 	runs int
 
-	format int // version of the blob
+	format int // expected version of the blob
 }{
 	{"30 categories of 20 values", categories(30, 20), 100, taskmodel.ScreenedVersion},
 	{"26 categories of 60 values", categories(26, 60), 700, taskmodel.ScreenedVersion},

@@ -14,14 +14,14 @@ import (
 // TreeParams are the parameters of a task's trees that Search found. The zero value means the
 // defaults of treeConfig.
 type TreeParams struct {
-	Rounds       int
+	Rounds       int // number of trees
 	LearningRate float64
-	MaxDepth     int
+	MaxDepth     int     // of a tree
 	Subsample    float64 // share of the rows drawn in every round
-	MinLeafRows  int
+	MinLeafRows  int     // smallest number of rows in a leaf
 }
 
-// config returns treeConfig with the parameters t.
+// config returns treeConfig for a number of rows with the parameters t.
 func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 	c := treeConfig(rows, seed)
 	if t == (TreeParams{}) {
@@ -50,16 +50,16 @@ func treeParamsAt(params []float64) TreeParams {
 }
 
 const (
-	minSearchRows = 200  // measured rows from which the differences of trials are more than chance
+	minSearchRows = 200  // measured rows from which the differences between trials are more than chance
 	maxSearchRows = 4000 // newest rows that a search uses
-	searchTrials  = 24
-	compareFrom   = 0.4  // share of the rows before the part on which trials are compared
-	confirmFrom   = 0.75 // share of the rows before the part on which the best trial is confirmed
+	searchTrials  = 24   // number of parameters that a search tries, besides the default and those in use
+	compareFrom   = 0.4  // share of the rows that are before the part on which trials are compared
+	confirmFrom   = 0.75 // share of the rows that are before the part on which the best trial is confirmed
 	refitShare    = 0.1  // share of the rows between two fits, so that the result depends on several fits
-	searchMargin  = 0.1  // smallest reduction of the waste on the newest rows
+	searchMargin  = 0.1  // smallest relative reduction of the waste on the newest rows
 )
 
-// SearchResult is the outcome of a search. Use Trees if Evaluation.Passed.
+// SearchResult is the outcome of a search. Use Trees only if Evaluation.Passed is true.
 type SearchResult struct {
 	Trees      TreeParams
 	Evaluation Evaluation
@@ -71,17 +71,16 @@ type SearchResult struct {
 //	learned │ compared: least error of 24 trials │ confirmed: found versus in use
 //	oldest ─────────────────────────────── time ───────────────────────────────▶ newest
 //
-// It compares the trials by the root mean square of their out-of-sample log residuals, because the
-// waste of the decision rule depends on single kills. On the heavy tasks of a retail trace the error
-// on the compared rows predicts the error and the waste on the newest rows better than the waste on
-// the compared rows does.
+// It compares the trials by the root mean square of their out-of-sample log residuals, and not by the
+// waste of the grants, because this waste depends on single kills. On the heavy tasks of a retail trace
+// the error on the compared rows predicts the error and the waste on the newest rows better than the
+// waste on the compared rows does.
 //
-// The decision rule confirms the best trial on the newest rows, which the trials do not use. The
-// trial passes if it wastes less, by searchMargin, than the parameters in use and than the
-// champion's own answers. Its share of kills must not exceed theirs and the risk target by more
-// than chance.
+// The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if
+// it wastes less, by searchMargin, than the parameters in use and than the champion's own answers. Its
+// share of kills must not exceed the larger of their share and the risk target by more than chance.
 //
-// Search does not modify champion. It checks ctx between two trials, and it is deterministic.
+// Search does not modify champion. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
 	s := newSearch(champion.Sampling.raiseHistory(h), champion.Trees)
 	if s.measured < minSearchRows {
@@ -100,13 +99,13 @@ func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResu
 // search is a history split into three parts.
 type search struct {
 	h           *sizing.History
-	from, until int // indices of the rows on which trials are compared
-	every       int // number of rows between fits
-	measured    int // number of rows with a measured peak
-	inUse       TreeParams
+	from, until int        // trials are compared on the rows from index from to before index until
+	every       int        // number of rows between fits
+	measured    int        // number of rows with a measured peak
+	inUse       TreeParams // parameters of the champion
 }
 
-// newSearch splits the newest rows of a history.
+// newSearch splits the newest maxSearchRows of a history.
 func newSearch(h *sizing.History, inUse TreeParams) *search {
 	part := *h
 	part.Rows = h.Rows[max(0, len(h.Rows)-maxSearchRows):]
@@ -121,7 +120,7 @@ func newSearch(h *sizing.History, inUse TreeParams) *search {
 	return s
 }
 
-// find returns the best of the parameters in use, the default and the trials.
+// find returns the parameters with the least error among those in use, the default and the trials.
 func (s *search) find(ctx context.Context) (TreeParams, error) {
 	best, least := s.inUse, math.Inf(1)
 	try := func(t TreeParams) (float64, error) {
@@ -161,13 +160,13 @@ func residualRMS(rows []row) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// replay learns the rows before from with the parameters t. Then it predicts and learns each row up
-// to until, with regular fits on the rows so far. It returns the predicted rows.
+// replay learns the rows before index from with the parameters t. Then it predicts and learns each row
+// before index until, with regular fits on the rows so far. It returns the predicted rows.
 func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t
 	before.Rows = s.h.Rows[:from]
-	// With such a long backlog, the trials fit as rarely as an import.
+	// The second argument announces a long backlog, so that the trials fit as rarely as an import.
 	if err := m.learnNewRows(&before, len(s.h.Rows)); err != nil {
 		return nil, err
 	}
@@ -182,8 +181,8 @@ func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	return s.outOfSampleRows(m, from, until), nil
 }
 
-// outOfSampleRows returns the measured rows between two indices, with the residuals and the grants
-// that m recorded before it learned them.
+// outOfSampleRows returns the measured rows from index from to before index until, with the residuals and
+// the grants that m recorded before it learned these rows.
 func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 	part := *s.h
 	part.Rows = s.h.Rows[from:until]
@@ -211,14 +210,14 @@ func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error
 	return SearchResult{Trees: found, Evaluation: e}, nil
 }
 
-// judgeSearch lets the parameters found pass if they clearly beat every other candidate.
+// judgeSearch sets Passed and Reason. The parameters found pass if they clearly beat every other candidate.
 func (e *Evaluation) judgeSearch(found TreeParams) {
 	if len(e.Candidates) < 2 {
 		e.Reason = "a search could not be confirmed: none of the newest runs has a measured peak"
 		return
 	}
 	challenger := e.Candidates[0]
-	chance := 3 * math.Sqrt(sizing.DefaultRiskTarget/float64(e.Rows)) // three standard deviations of such a small share
+	chance := 3 * math.Sqrt(sizing.DefaultRiskTarget/float64(e.Rows)) // three standard deviations of the share of kills at the risk target
 	for _, other := range e.Candidates[1:] {
 		if challenger.Waste > (1-searchMargin)*other.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, other.Killed)+chance {
 			e.Reason = fmt.Sprintf("a search found no better trees: on the newest %d runs they waste %.2f times the used memory, %.1f %% killed; %s %.2f, %.1f %%",
@@ -240,7 +239,7 @@ func (t TreeParams) String() string {
 }
 
 // Fit learns the whole history from scratch with the parameters found, so that the margins belong
-// to the new trees. It ignores the champion.
+// to the new trees. It ignores the champion, and has this parameter to be called like the function Fit.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

@@ -10,17 +10,18 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/shape"
 )
 
-// Shapes are the shapes of run times that the tasks of a namespace share.
+// Shapes are the shapes of run times that the tasks of a namespace share. A shape is a distribution of
+// the ratio of run time to prediction.
 type Shapes = shape.Set
 
-// GivenShape holds prior probabilities of the shapes of one task.
+// GivenShape holds prior probabilities of the shapes of one task; the zero value is none.
 type GivenShape = shape.Given
 
-// shapesSeed makes the partition reproducible.
+// shapesSeed makes LearnShapes reproducible.
 const shapesSeed = 1
 
 // LearnShapes finds the shapes of the run-time ratios of many tasks; ratios are the results of
-// ReadRatios. It returns nil if fewer than two tasks have enough runs.
+// ReadRatios, one per task. It returns nil if fewer than two tasks have enough runs (shape.MinRuns).
 func LearnShapes(ratios [][]float64) (*Shapes, error) {
 	return shape.Learn(shape.Ratio, ratios, shapesSeed)
 }
@@ -65,8 +66,8 @@ func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	return s, stored.Classifier, nil
 }
 
-// ShapeOf returns the index of the shape of a task with the given ratios of its runs. ok is false if the
-// task has too few runs for LearnShapes, or none of the shapes.
+// ShapeOf returns the index in s of the shape of a task with the given ratios of its runs. ok is false if
+// the task has too few runs for LearnShapes, or none of the shapes.
 func ShapeOf(s *Shapes, ratios []float64) (index int, ok bool) {
 	if len(ratios) < shape.MinRuns {
 		return 0, false

@@ -13,34 +13,34 @@ import (
 // Question asks a Model to size one try. A zero field means unknown.
 type Question struct {
 	Features    sizing.Features
-	Requested   sizing.Resources
-	Floor, Cap  sizing.Bytes  // bounds of the answer; if Cap is zero, there is no cap
-	MinGrant    sizing.Bytes  // smallest amount to grant, unless Floor is set or a lower request has sufficed
-	RiskTarget  float64       // share of first tries that may be killed
-	Above       sizing.Bytes  // after a kill: the peak is above this amount
-	Lifts       int           // number of lifts that may follow; the last one grants the cap
-	GuardFactor float64       // factor from the guard over open tries; a value below 1 has no effect
-	Open        OpenKills     // the open runs that led to GuardFactor
-	Edges       sizing.Bins   // bins to which amounts are rounded up; none: whole MiB
-	CapBy       CapRule       // the rule that set Cap
-	Timeout     time.Duration // execution timeout of the try; zero: none
-	Shape       shape.Given   // prior probabilities of the shapes of run times
+	Requested   sizing.Resources // static request
+	Floor, Cap  sizing.Bytes     // bounds of the answer; if Cap is zero, there is no cap
+	MinGrant    sizing.Bytes     // smallest amount to grant, unless Floor is set or a lower request has sufficed
+	RiskTarget  float64          // share of first tries that may be killed
+	Above       sizing.Bytes     // after a kill: the largest killed allocation of the run; zero: a first try
+	Lifts       int              // number of lifts that are left, after a kill including this one; the last one grants the cap
+	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
+	Open        OpenKills        // the open runs that led to GuardFactor
+	Edges       sizing.Bins      // bins to which amounts are rounded up; empty: whole MiB
+	CapBy       CapRule          // the rule that set Cap
+	Timeout     time.Duration    // execution timeout of the try; zero: none
+	Shape       shape.Given      // prior probabilities of the shapes of run times; zero: their shares among the tasks
 }
 
 // Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
-// Limit is the request, or zero without one.
+// Limit is the request within the bounds of the question, or zero without a request.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes // ascending; starts with Limit; empty if no lift is left
-	Promised *float64       // P(peak > Limit); nil if the source is FromRequested
-	Bins     *sizing.BinChoice
-	CPU      sizing.Cores
-	Duration *sizing.Duration
+	Ladder   []sizing.Bytes    // ascending; starts with Limit; empty if Limit is zero or no lift is left
+	Promised *float64          // P(peak > Limit); nil if no risk can be stated
+	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
+	CPU      sizing.Cores      // request; zero: unknown
+	Duration *sizing.Duration  // predicted run time; nil: unknown
 	Source   sizing.Source
-	Reason   string
-	Guard    sizing.Guard
+	Reason   string       // one line for people
+	Guard    sizing.Guard // state of the margins, for the receipt; empty if no model predicted
 
-	TooLittle  sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
+	TooLittle  sizing.Bytes // of a lift: the largest amount that runs with the same features are known to exceed; zero: unknown
 	HasMissing bool         // the question lacks an encoded feature; see AskWarnings
 }
 
@@ -52,7 +52,7 @@ func (m *Model) Size(q Question) Answer {
 	return m.size(q, b)
 }
 
-// size answers a question whose row is in b.cells.
+// size answers a question. b.cells holds its features in the order of the schema.
 func (m *Model) size(q Question, b *buffers) Answer {
 	q.MinGrant = m.minGrant(q)
 	if m.outline != nil {
@@ -97,10 +97,10 @@ func (m *Model) size(q Question, b *buffers) Answer {
 }
 
 // guardState returns, for the receipt of an answer, the state of the margins: the amount before
-// bounds, the promise, the pool's factor, the guard's factor, the expert that answered, then the
-// models' levels, scales and duration.
+// bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
+// the models' levels, scales and duration. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
-	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
+	params := make([]float64, 0, guardLevels+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}

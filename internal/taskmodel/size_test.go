@@ -41,7 +41,7 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	assert.Equal(t, 0.5, *lifted.Promised, "there is no data")
 }
 
-// The runs need 10 GiB and request 350 GiB. The grants must stay above the peak, must not rise, and
+// The runs need 10 GiB and request 350 GiB. The grants must stay above the peak, must hardly rise, and
 // must be slightly above the peak after thirty runs.
 func TestColdStartMarginsShrink(t *testing.T) {
 	k := newTask(t)

@@ -8,9 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sizeWithoutPeaks answers for a task without a measured peak: the request within the bounds or,
-// without a request, the largest allocation that succeeded. It never grants an amount at or below
-// one that was killed.
+// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the
+// request is zero or not above all killed allocations, it gets the largest allocation that succeeded; if
+// this is not above them either, it gets twice the largest killed allocation. A lift gets twice the killed
+// allocation, or the request if that is more. The bounds of q apply to all of these. Without any of them
+// the limit is zero.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -24,7 +26,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	}
 	switch {
 	case q.Above > 0:
-		risk := 0.5 // there is no data
+		risk := 0.5 // there are no data
 		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
 		q.Above = max(q.Above, s.TooLittle)
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
@@ -56,8 +58,8 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// sizeAboveKills answers for a task without a success above its largest kill: twice the killed
-// allocation. There is no data for the risk, so it promises one half.
+// sizeAboveKills answers for a task without a success above its largest killed allocation: twice this
+// allocation, within the bounds of q. There are no data for the risk, so it promises one half.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)
@@ -88,7 +90,7 @@ func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason adapts a reason for amount to the case that a bound has changed the amount.
+// correctReason changes a reason for amount into one for an amount that a bound has changed.
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
@@ -98,7 +100,8 @@ func correctReason(reason string, amount sizing.Bytes) string {
 // killedRisk is the smallest risk to promise for an amount at or below a killed allocation.
 const killedRisk = 0.9
 
-// raisePromise raises a promised risk to killedRisk if the limit is not above a kill.
+// raisePromise raises a promised risk to at least killedRisk if limit is not above the killed allocation.
+// A nil promise stays nil.
 func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	if promised == nil || limit > killed {
 		return promised
@@ -123,5 +126,5 @@ func (u *unmeasuredSuccesses) describe() string {
 	return fmt.Sprintf("%d %s succeeded within %s, no peak was measured: report memory_max_bytes", u.Runs, runs, u.Largest.Approx())
 }
 
-// risk returns P(killed) at the largest allocation, by the rule of succession (Laplace).
+// risk returns P(killed) at the largest allocation, by Laplace's rule of succession.
 func (u *unmeasuredSuccesses) risk() float64 { return 1 / float64(u.Runs+2) }

@@ -142,8 +142,8 @@ func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 			guard.Kill(run, 1)
 			guard.Retry(run, 2)
 		}
-		widest = max(widest, s.Guard.Params[3])
+		widest = max(widest, s.Guard.Params[3]) // the guard's factor
 	}
-	assert.Greater(t, widest, 2.0, "the guard widens although only kills are known")
+	assert.Greater(t, widest, 2.0, "the guard raises amounts although only kills are known")
 	assert.Less(t, kills, 95, "the guard prevents some kills")
 }

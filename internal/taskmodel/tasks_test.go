@@ -35,7 +35,8 @@ var generators = map[string]generator{
 	"step at fifty thousand": step,
 }
 
-// growing draws runs with 1 to 55 thousand rows: 0.2 GiB at one thousand rows, up to 4.8 GiB.
+// growing draws runs with 1 to 55 thousand rows: 0.2 GiB at one thousand rows, 4.9 GiB at 55 thousand,
+// times noise.
 func growing(rng *rand.Rand) (sizing.Features, float64) {
 	size := math.Exp(4 * rng.Float64())
 	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)

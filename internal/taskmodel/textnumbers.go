@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	maxTextNumbers    = 4  // numbers in the texts of one category
-	maxTextDigits     = 15 // of such a number; a longer one is an id
-	minTextNumberRows = 8  // rows from which the numbers are read
-	rowsPerText       = 3  // a category whose texts recur so often in the mean has levels enough
+	maxTextNumbers    = 4  // largest number of numbers in a text
+	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
+	minTextNumberRows = 8  // rows with a text from which the numbers are read
+	rowsPerText       = 3  // mean number of rows per text from which the levels suffice
 )
 
-// textNumbers are the numbers in the texts of a category that differ in nothing else, such as
-// "1920x1080" or "s3://bucket/rows=1253/part.parquet". Nearly each text is new, so that its levels say nothing.
+// textNumbers describes a category whose texts differ only in numbers, such as "1920x1080" or
+// "s3://bucket/rows=1253/part.parquet", and seldom recur. Then the levels say little, and the numbers get
+// columns. The zero value describes any other category.
 type textNumbers struct {
 	Between []string  // the text before, between and after the numbers
-	Means   []float64 // of each number and of its log1p, which stand for those of another text in the line
+	Means   []float64 // mean of each number and of its log1p, in turn; the line gets them for a text of another form
 }
 
-// count returns how many numbers a text has.
+// count returns how many numbers a text of this form has.
 func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 
-// readTextNumbers reads the numbers of field j if all texts in rows have the same form, and few recur.
+// readTextNumbers sets Numbers for field j if all texts in rows have the same form and they seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	var found textNumbers
 	var sums, numbers []float64
@@ -59,7 +60,8 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	c.Numbers = found
 }
 
-// splitNumbers returns the parts of a text between its numbers, or nil if it has none or too many.
+// splitNumbers returns the parts of a text before, between and after its numbers. It returns nil if there
+// are no numbers, too many or too long ones.
 func splitNumbers(text string) (between []string) {
 	for {
 		at := strings.IndexFunc(text, isDigit)
@@ -78,7 +80,7 @@ func splitNumbers(text string) (between []string) {
 	return append(between, text)
 }
 
-// endOfNumber returns the end of the decimal number that begins at a digit of text.
+// endOfNumber returns the index after the decimal number that begins at the digit text[at].
 func endOfNumber(text string, at int) int {
 	end := at + lengthOfDigits(text[at:])
 	if end < len(text) && text[end] == '.' {
@@ -92,6 +94,7 @@ func endOfNumber(text string, at int) int {
 // lengthOfDigits returns the number of digits at the start of text.
 func lengthOfDigits(text string) int { return len(text) - len(strings.TrimLeftFunc(text, isDigit)) }
 
+// isDigit reports whether r is an ASCII digit.
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // read appends the numbers of a text to dst. ok is false if the text has another form.
@@ -114,7 +117,7 @@ func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bo
 	return dst, false
 }
 
-// encode appends the columns of the numbers.
+// encode appends the columns of the numbers of v to the rows for the line and for the trees.
 func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	var buffer [maxTextNumbers]float64
 	numbers, ok := n.read(v.Text, buffer[:0])

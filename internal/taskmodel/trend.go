@@ -10,32 +10,32 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trend extrapolates the peak outside the range of the inputs. It is the better of two
-// functions, fitted by ordinary least squares:
+// trend extrapolates the peak outside the range of the inputs. It is the better of two functions,
+// fitted by least squares:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
-//	linear       peak = a + Σ b·x
+//	linear       peak = a + Σ b·x, with relative errors
 //
-// Neither trees nor the ridge can extrapolate: trees are constant outside the data, and
-// the ridge mixes x with log x. An input of the trend is a number of the schema, with the index of
-// its field, or a date pair: the k-th pair has the index ^k.
+// Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
+// the ridge regression mixes x with log x. An input of the trend is a number of the schema or an encoded
+// pair of dates or numbers. The index of a number is that of its field; the k-th pair has the index ^k.
 type trend struct {
-	Ranges []interval `cbor:"Seen"`       // by index in the schema
+	Ranges []interval `cbor:"Seen"`       // ranges of the fields, by index in the schema
 	Slopes []slope    `cbor:",omitempty"` // of the inputs with a reliable slope; none: the data support no trend
 	Base   float64    `cbor:",omitzero"`  // a
 	Linear bool       `cbor:",omitzero"`  // the linear function is the better one
 
-	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope of the log peak over the trend among the rows with the largest predictions; at most 1: not convex
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // see convexSlope; at most 1: not convex, 0: unknown
 
-	Pairs []inputPair `cbor:",omitempty"` // encoded pairs
+	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 }
 
-// interval is the range of an input so far.
+// interval is the range of the values of an input in learned rows.
 type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int     // number of rows with a value
-	Share     float64 // share of the variance of the log peak that the logarithm of the input explained at the last fit
+	Share     float64 // share of the variance of the log peak that the input alone explained at the last fit
 }
 
 // slope is one coefficient of the trend.
@@ -43,19 +43,19 @@ type slope struct {
 	_        struct{} `cbor:",toarray"`
 	Field    int      // index of the input
 	Slope    float64  // b
-	Relative float64  // relative standard error
+	Relative float64  // standard error of b divided by |b|
 }
 
 const (
 	minTrendRows      = 10   // rows from which there is a trend or a range
-	maxTrendInputs    = 8    // inputs of the trend
-	minRelevantShare  = 0.05 // share of the variance from which a number is relevant
+	maxTrendInputs    = 8    // largest number of inputs of the trend
+	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
-	outsideFactor     = 1.25 // factor to the edge of the range from which an input is reported as outside
-	noRiskFactor      = 2.0  // factor to the edge of the range from which no probability is stated
-	trendMargin       = 0.1  // margin per unit of extrapolated log peak
-	jointMarginRate   = 0.2  // further margin per unit for each further input that is outside at the same time
+	outsideFactor     = 1.25 // ratio to the edge of the range above which an input is reported as outside
+	noRiskFactor      = 2.0  // ratio to the edge of the range above which no probability is stated
+	trendMargin       = 0.1  // log margin per unit of the rise of the log peak
+	jointMarginRate   = 0.2  // further log margin per unit for each further input above its range
 )
 
 // observe widens the ranges by a row.
@@ -76,8 +76,8 @@ func (t *trend) observe(cells []sizing.Value) {
 	}
 }
 
-// distance returns the distance of an input from its range in log units: negative below the range,
-// zero within the range or if there are too few values.
+// distance returns the distance of an input from its range in log units: negative below the range, zero
+// within the range. It is also zero if the input is missing or its range covers too few rows.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
@@ -172,8 +172,8 @@ type candidate struct {
 	share float64 // share of the variance of y that it explains
 }
 
-// strongestInputs returns the inputs that every row has and that vary, those with the highest
-// correlation with y first. It updates the Share of each range.
+// strongestInputs returns inputs that every row has and that vary, those with the highest correlation
+// with y first: at most maxTrendInputs, and one per four rows. It updates the Share of each range.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
@@ -202,8 +202,9 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// solve fits one function, linear if t.Linear, and returns the sum of its squared errors in log
-// peak. ok is false if the fit is impossible or numerically unstable.
+// solve fits the linear function of the inputs in fields if t.Linear, else the power function. It returns
+// the sum of the squared errors of the log peak. ok is false if the fit is impossible or numerically
+// unstable.
 func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	n, p := len(rows), len(fields)+1
 	if p == 1 {
@@ -248,7 +249,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		err := y[i] - t.predict(rows[i].Cells)
 		squares += err * err
 	}
-	return squares, squares-squares == 0 // neither NaN nor infinite
+	return squares, squares-squares == 0 // false for NaN and infinity
 }
 
 // standardErrors returns the standard errors of the coefficients of a least squares fit on x.
@@ -272,7 +273,7 @@ func standardErrors(x *mat.Dense, variance float64) []float64 {
 	return errors
 }
 
-// sumOfSquares returns the sum of squares about the mean.
+// sumOfSquares returns the sum of squares about the mean of y.
 func sumOfSquares(y []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for i, v := range y {

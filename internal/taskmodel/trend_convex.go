@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	minConvexRows  = 12 // rows in the upper half from which the slope is reliable
-	maxConvexSlope = 2.0
+	minConvexRows  = 12  // rows in the upper half from which the slope is reliable
+	maxConvexSlope = 2.0 // upper bound of the slope, because few rows determine it
 )
 
 // convexSlope returns the slope of the log peak over the trend's prediction, by least squares on
-// the half of the rows with the largest predictions. The trend fits all rows. If the peak is convex
-// in the inputs, the trend is too flat at the edge of the range, where an extrapolation starts. An
-// example is a constant base plus a growing part, or a product of inputs.
+// the half of the rows with the largest predictions; zero if it is unreliable or negative. The trend fits
+// all rows. If the peak is convex in the inputs, the trend is too flat at the edge of the range, where an
+// extrapolation starts. Examples are a constant base plus a growing part, and a product of inputs.
 func (t *trend) convexSlope(rows []row, y []float64) float64 {
 	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
 		return 0

@@ -10,13 +10,13 @@ import (
 type inputPair struct {
 	_        struct{} `cbor:",toarray"`
 	From, To int      // indices in the schema
-	Range    interval
+	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// duplicateShare is the squared correlation from which a pair duplicates a number.
+// duplicateShare is the squared correlation above which a pair duplicates a number.
 const duplicateShare = 0.98
 
-// addPairs adds the encoded pairs as inputs.
+// addPairs adds encoder.Pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
 	for _, pair := range pairs {
 		t.Pairs = append(t.Pairs, inputPair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
@@ -32,8 +32,8 @@ func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the larger value so that the difference is at the nearer edge of its range. It
-// keeps the weekday of a moved date if the range is wide enough.
+// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its
+// range. It keeps the weekday of a moved date if the range is wide enough.
 func (p *inputPair) moveToRange(cells []sizing.Value) {
 	d, _ := p.difference(cells)
 	edge := p.Range.edge(d)
@@ -48,8 +48,8 @@ func (p *inputPair) moveToRange(cells []sizing.Value) {
 	}
 }
 
-// keepDifference gives two numbers that were moved into their ranges the difference that they had before:
-// offsets and times grow with every run, and only their difference says how much a run reads.
+// keepDifference restores the difference that two values had before one or both were moved into their
+// ranges: offsets and times grow with every run, and only their difference says how much a run reads.
 func (p *inputPair) keepDifference(before, moved []sizing.Value) {
 	d, known := p.difference(before)
 	from, to := &moved[p.From], &moved[p.To]
@@ -103,7 +103,7 @@ func (t *trend) logInputs(j int, rows []row, x []float64) {
 }
 
 // signedDetermination returns the share of the variance of y that an input with negative values
-// explains by its value or by its magnitude. It overwrites x.
+// explains by its value or by its magnitude; zero if a row lacks the input. It overwrites x.
 func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	share := 0.0
 	for _, transform := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
@@ -120,8 +120,8 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// dropDuplicates removes the pairs that are collinear with a strong number or with stronger
-// pairs.
+// dropDuplicates removes the pairs that are collinear with one of the strongest numbers or with stronger
+// pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	if len(t.Pairs) == 0 {
 		return found
@@ -134,12 +134,12 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			numbers = append(numbers, x)
 		}
 	}
-	group := map[int]int{} // union-find: the features of a pair are in one group
-	groupOf := func(date int) int {
-		for next, joined := group[date]; joined; next, joined = group[date] {
-			date = next
+	group := map[int]int{} // union-find: the fields of each remaining pair are in one group
+	groupOf := func(field int) int {
+		for next, joined := group[field]; joined; next, joined = group[field] {
+			field = next
 		}
-		return date
+		return field
 	}
 	x := make([]float64, len(rows))
 	distinct := found[:0]

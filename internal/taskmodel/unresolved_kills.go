@@ -7,12 +7,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unresolvedKills holds kills whose run has not succeeded yet: right-censored peaks without a
-// residual. A run that is killed up to its cap and abandoned stays here and loses weight as other
-// tries end.
+// unresolvedKills holds the killed runs that have not succeeded yet: right-censored peaks without a
+// residual. A run that is killed up to its cap and not retried stays in the list and loses weight as
+// other tries end.
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
-	Tries float64       `cbor:",omitzero"`  // number of first tries, exponentially discounted
+	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
 
 	Streak      int     `cbor:",omitzero"` // number of killed runs with different features since the last success
 	StreakBound float64 `cbor:",omitzero"` // largest killed allocation of these runs, in bytes
@@ -21,18 +21,19 @@ type unresolvedKills struct {
 // censoredRun is a run whose tries were all killed.
 type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
-	Run    uint64
-	Bound  float64 // largest killed allocation, in bytes
-	Weight float64 // discounted with every first try
+	Run    uint64   // sizing.RunHash
+	Bound  float64  // largest killed allocation, in bytes
+	Weight float64  // discounted with every first try
 }
 
 const (
 	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
-	maxUnresolved    = 64
-	// unresolvedDelay is unresolvedMemory^20. Only kills older than twenty first tries count, because
-	// a kill is reported earlier than the success of a run that started at the same time.
+	maxUnresolved    = 64         // number of stored runs
+	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Only older
+	// kills count, because a kill is reported earlier than the success of a run that started at the
+	// same time.
 	unresolvedDelay     = 0.668
-	unresolvedPrior     = 10.0 // number of successful tries that are assumed before the first
+	unresolvedPrior     = 10.0 // number of successful tries that are assumed before the first try
 	minUnresolvedWeight = 0.01 // a kill below this weight is dropped
 )
 
@@ -71,8 +72,9 @@ func (u *unresolvedKills) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of tries that are unresolved kills and need more than amount. A
-// kill counts fully for an amount below its bound, and less above it by the square of the ratio.
+// exceedanceProb returns the share of tries that are unresolved kills and need more than amount, which is
+// in bytes. A kill counts fully for an amount up to its bound. Above the bound its weight decreases by the
+// square of the ratio.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {

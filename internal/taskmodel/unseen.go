@@ -9,11 +9,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An unseen category value gets the mean statistic of all runs, and does not raise the grant:
-// imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and avoided no
+// The statistic of an unseen category value is the mean of all runs. Unseen values do not raise the grant:
+// imputing them cost 2 to 6 points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, no residual is from a run
-// with an unseen value. Then the promise is raised, or, if no other feature is known, the row is
-// sized as one without features.
+// with an unseen value. An unseen value of such a category raises the promise. If no other feature is
+// known, the row is sized as one without features.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
@@ -21,8 +21,8 @@ func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil
 }
 
-// isClosed reports whether new values of a category are rare. The share of rows whose value occurs
-// only once estimates the probability of a new value (Good 1953).
+// isClosed reports whether the values of a category are a closed set, so that new values are rare. The
+// share of rows whose value occurs only once estimates the probability of a new value (Good 1953).
 func (c *column) isClosed() bool {
 	if c.LineStatistic || !c.RarelyMissing { // it must have few values and be present in almost every row
 		return false
@@ -36,8 +36,8 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// withoutUnseen returns cells without features if all that they have are unseen values of closed
-// categories.
+// withoutUnseen returns cells without any feature if all features that they have are unseen values of
+// closed categories; otherwise it returns cells.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
 	hasUnseen := false
 	for j := range m.Enc.Columns {
@@ -58,8 +58,8 @@ func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value 
 	return b.cleaned
 }
 
-// raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
-// mixture over donor rows with known values.
+// raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount)
+// of the mixture over donor rows, whose values are known, but not above one half.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed {
 		return
@@ -86,7 +86,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	b.donorPoints = b.donorPoints[:0]
 }
 
-// describeUnseen names the unseen values of a row.
+// describeUnseen writes the first unseen values of a row to a reason.
 func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	if m.Models.ridges == nil {
 		return

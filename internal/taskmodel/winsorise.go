@@ -6,11 +6,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// A run far below its prediction, such as a run with empty input, is common and says little about
-// the next run. The models therefore learn it as if its peak were at the threshold of low
-// outliers (winsorising: Huber 1964). Each training compares with the current models, so that the
-// models learn low peaks fully once the features explain them. Runs far above their prediction are
-// not changed, because a kill costs more than waste.
+// A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are
+// common and say little about the next run. The models therefore learn such a run as if its peak were at
+// the threshold of low outliers (winsorising: Huber 1964). Each training compares the runs with the
+// current models, so that the models learn low peaks fully once the features explain them. Runs far above
+// their prediction are not changed, because a kill costs more than waste.
 
 // winsorise returns rows with the peaks of low outliers raised. It does not modify rows.
 func (m *Model) winsorise(rows []row) []row {
@@ -39,15 +39,16 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// outlierWeight returns the weight of a row whose peak was raised: the larger the difference, the
-// smaller the weight.
+// outlierWeight returns a factor on the weight of a row whose peak was raised: the larger the difference,
+// the smaller the factor. lowest is the (negative) residual at the threshold of low outliers.
 func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
 
-// reduceDrift reduces the smoothed errors to the errors of the newly fitted models, so that the stack
-// does not correct an error that the fit has already corrected. It reduces only negative errors,
-// from predictions that were too high. Positive errors continue to raise grants for a while.
+// reduceDrift reduces the smoothed errors Drift and Trend to the errors of the newly fitted models, so
+// that the stack does not correct an error that the fit has already corrected. It reduces only negative
+// errors, which are from predictions that were too high. Positive errors continue to raise grants for a
+// while.
 func (m *models) reduceDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
@@ -68,10 +69,10 @@ func (m *models) reduceDrift(rows []row) {
 	m.Drift, m.Trend = nearerZero(m.Drift, drift), nearerZero(m.Trend, trend)
 }
 
-const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty
+const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty (1/trendRate)
 
-// nearerZero returns a negative error raised to a newer one, at most to zero. It returns other
-// errors unchanged.
+// nearerZero returns the larger of a negative error and a newer one, but at most zero. It returns an
+// error that is not negative unchanged.
 func nearerZero(old, newer float64) float64 {
 	if old >= 0 {
 		return old

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sixtyPerDay is the time between runs of which there are sixty a day.
+// sixtyPerDay is the time between two runs of a task with sixty runs a day.
 const sixtyPerDay = 24 * time.Minute
 
 // sized draws runs with a peak of 200 MiB plus 1 MiB per row, times a level.
@@ -26,11 +26,11 @@ func featureless(rng *rand.Rand, level float64) (sizing.Features, float64) {
 	return nil, 1000.0 / 1024 * level * noise(rng, 0.05)
 }
 
-// leveledShape draws one run at a level: its features and its peak in GiB.
-type leveledShape func(rng *rand.Rand, level float64) (sizing.Features, float64)
+// levelGenerator draws one run at a level: its features and its peak in GiB.
+type levelGenerator func(rng *rand.Rand, level float64) (sizing.Features, float64)
 
 // importRuns reports n successes at a level, and trains.
-func (k *task) importRuns(rng *rand.Rand, draw leveledShape, n int, level float64) {
+func (k *task) importRuns(rng *rand.Rand, draw levelGenerator, n int, level float64) {
 	for range n {
 		f, gibs := draw(rng, level)
 		k.row(f, measuredRun(gibs))
@@ -40,7 +40,7 @@ func (k *task) importRuns(rng *rand.Rand, draw leveledShape, n int, level float6
 
 // predictAll predicts n runs before any of them ends. It returns the number of kills, the promised
 // number of kills, and the mean ratio of peak to grant.
-func (k *task) predictAll(rng *rand.Rand, draw leveledShape, n int, level float64) (killed, promised, used float64) {
+func (k *task) predictAll(rng *rand.Rand, draw levelGenerator, n int, level float64) (killed, promised, used float64) {
 	for range n {
 		f, gibs := draw(rng, level)
 		s := k.model.Size(question(f))
@@ -59,7 +59,7 @@ func (k *task) predictAll(rng *rand.Rand, draw leveledShape, n int, level float6
 // They must not lower the grants of other runs.
 func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 	for _, c := range []struct {
-		draw          leveledShape
+		draw          levelGenerator
 		name          string
 		before, after int
 		level         float64
@@ -113,7 +113,7 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 // A task that needs a quarter of its old peak for good does not get the old amount for long. Its runs are
 // four hours apart, so that the new level lasts longer than a weekend.
 func TestLastingFallIsLearned(t *testing.T) {
-	for name, draw := range map[string]leveledShape{"sized": sized, "featureless": featureless} {
+	for name, draw := range map[string]levelGenerator{"sized": sized, "featureless": featureless} {
 		k, rng := newTask(t), newRand(1)
 		k.between = 4 * time.Hour
 		k.importRuns(rng, draw, 200, 1)
