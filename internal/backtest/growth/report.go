@@ -142,7 +142,7 @@ func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 }
 
 // addCPU adds the CPU requests of one run.
-func (r *Report) addCPU(samples []plan.CoreSample, run *Run, static float64, planned []float64) {
+func (r *Report) addCPU(samples []plan.CoreSample, static float64, planned []float64) {
 	for p, f := range r.CPU {
 		f.Runs++
 		for i, s := range samples {
@@ -150,11 +150,11 @@ func (r *Report) addCPU(samples []plan.CoreSample, run *Run, static float64, pla
 			if p == 1 {
 				request = planned[i]
 			}
-			width := run.width(i)
-			f.coreSeconds += request * width
-			f.all += width
+			seconds := plan.CoreSeconds(samples, i)
+			f.coreSeconds += request * seconds
+			f.all += seconds
 			if s.Cores > request {
-				f.short += width
+				f.short += seconds
 			}
 		}
 	}
