@@ -5,7 +5,7 @@
 # and mounts a volume at /var/lib/loadaware. loadaware-peak, which measures the memory of
 # other programs in their containers (docs/peak.md), has its own image:
 #
-#   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" .
+#   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" --build-arg REVISION="$(git rev-parse HEAD)" .
 #   docker build -t loadaware-peak --target peak .
 #
 # `make dist` builds the same images without a container engine, with scripts/dist/pack.
@@ -15,9 +15,11 @@ COPY go.mod go.sum ./
 COPY internal/dataframe internal/dataframe
 RUN go mod download
 COPY . .
+# The build has no .git, so that it cannot find the commit itself.
 ARG VERSION
+ARG REVISION
 RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \
-    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
+    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION} -X main.buildRevision=${REVISION}" -o /out/loadaware ./cmd/loadaware && \
     CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware-peak ./cmd/loadaware-peak && \
     mkdir /out/data
 

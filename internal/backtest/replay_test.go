@@ -208,3 +208,17 @@ func TestARepeatedTryCountsOnce(t *testing.T) {
 		assert.Equal(t, 3, got.Repeated)
 	}
 }
+
+func TestTheFirstContextOfARepeatedTryStays(t *testing.T) {
+	team := func(name string) sizing.Observation {
+		return sizing.Observation{Metadata: sizing.Metadata{"team": {name}}, Usage: sizing.MeanUsage(nil).Set(sizing.CPUMean, 2)}
+	}
+	var all tries
+	for _, o := range []sizing.Observation{{}, team("a"), {}, team("b")} {
+		all.add(o)
+	}
+	require.Len(t, all.rows, 1)
+	assert.Equal(t, team("a").Metadata, all.rows[0].Metadata)
+	assert.Equal(t, 2., all.rows[0].Usage.Get(sizing.CPUMean))
+	assert.Zero(t, all.contradicted)
+}

@@ -13,7 +13,8 @@ import (
 
 // NewTrace returns the newest maxRows tries of stored histories as one trace. The rows are ordered
 // by their stored time: the end of a try, or its start if the end is unknown. NewTrace leaves out
-// tries that cannot be replayed. If no try remains, it returns an error of kind sizing.NotFound.
+// tries that cannot be replayed. A stored history has no metadata, so that first runs of tasks are
+// compared with others by names, features and requests only. If no try remains, it returns an error of kind sizing.NotFound.
 func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, error) {
 	t := &Trace{Name: name, Cap: minCap}
 	for i := range histories {

@@ -64,6 +64,13 @@ func TestTasksOfADAGAreComparedFirst(t *testing.T) {
 	}
 }
 
+func TestNoModelKnowsNoTask(t *testing.T) {
+	var none *Model
+	tasks, runs := none.Known(sizing.TaskKey{})
+	assert.Zero(t, tasks)
+	assert.Zero(t, runs)
+}
+
 func TestRequestOutsideTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	rows := twoDAGs(14)
 	m := Fit(rows)

@@ -130,9 +130,13 @@ func (m *Model) expected(f *Facts) float64 {
 	return math.NaN()
 }
 
-// Known returns the numbers of tasks and runs of the model that answers first for a task.
+// Known returns the numbers of tasks and runs of the model that answers first for a task; zeros for a
+// nil model.
 func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 	first := m.first(&task)
+	if first == nil {
+		return 0, 0
+	}
 	return first.Tasks, first.Runs
 }
 

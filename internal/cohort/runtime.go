@@ -170,7 +170,7 @@ func shrink(level, mean, n, between, within float64) float64 {
 	return (within*level + n*between*mean) / (within + n*between)
 }
 
-// errorDistribution is a weighted empirical distribution.
+// errorDistribution is a weighted empirical distribution. The zero value has no errors.
 type errorDistribution struct {
 	errors []weightedError // ascending
 	sums   []float64       // sums[i] is the total weight of the first i errors
@@ -204,7 +204,12 @@ func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 }
 
 // weight returns the total weight.
-func (d *errorDistribution) weight() float64 { return d.sums[len(d.errors)] }
+func (d *errorDistribution) weight() float64 {
+	if len(d.errors) == 0 {
+		return 0
+	}
+	return d.sums[len(d.errors)]
+}
 
 // quantile returns the q quantile of the errors and of one further error, which is above all others and
 // has the weight further.

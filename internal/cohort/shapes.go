@@ -143,7 +143,7 @@ func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
 }
 
 // setErrors sets the errors of RunTimes on the tasks of each class. If the cross-validation fails, the
-// classes have no errors.
+// classes have no errors, and WithShape uses those of all tasks.
 func (s *Shapes) setErrors(tasks []*labelledTask) {
 	s.unseen, s.own = make([]errorDistribution, len(s.shapes)), make([]errorDistribution, len(s.shapes))
 	plain, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}

@@ -115,6 +115,23 @@ func TestTheTailFollowsTheShape(t *testing.T) {
 	}
 }
 
+// The trees of the run times cannot learn an infinite run time; the classifier of the shapes can.
+func TestShapesWithoutErrorsUseThoseOfAllTasks(t *testing.T) {
+	rows, labels := shapedRows(100)
+	m := fitRunTimes(rows)
+	rows[0].Seconds = math.Inf(1)
+	s := FitShapes(rows, labels)
+	require.NotNil(t, s)
+	require.Zero(t, s.unseen[0].weight())
+	f := rows[0].Facts
+	for _, own := range []OwnRuns{{}, {Runs: 2, Mean: math.Log(60)}} {
+		pooled, ok := m.Predict(&f, own)
+		require.True(t, ok)
+		shaped := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{1, 0, 0}})
+		assert.InEpsilon(t, pooled.Quantile(.95), shaped.Quantile(.95), .1)
+	}
+}
+
 func TestStoredShapesGiveTheSameAnswers(t *testing.T) {
 	rows, labels := shapedRows(100)
 	s := FitShapes(rows, labels)

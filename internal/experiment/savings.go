@@ -75,10 +75,14 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// mean returns the sums divided by the number of tries.
+// mean returns the sums divided by the number of tries. Cores are divided by the number of tries whose
+// CPU was both measured and requested.
 func (s *sums) mean() (m sums) {
 	for i := range s {
 		m[i] = s[i] / s[tries]
+	}
+	for _, i := range []int{requestedCores, grantedCores} {
+		m[i] = s[i] / max(1, s[measuredCPU])
 	}
 	return m
 }

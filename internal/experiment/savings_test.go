@@ -27,6 +27,20 @@ func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	assert.InDelta(t, 0.5, l.Killed, 1e-9)
 }
 
+func TestCoresAreMeansOfTheTriesWithCPU(t *testing.T) {
+	var s sums
+	for _, cpu := range []sizing.Cores{2, 0, 0} {
+		row := &sizing.HistoryRow{MemoryMax: 5e9, CPUMax: cpu, Requested: sizing.Resources{Memory: 20e9, CPU: 4}}
+		s.memory(row, &taskmodel.Answer{Limit: 6e9}, 3600)
+		s.cores(row, 3, false)
+	}
+	mean := s.mean()
+	l := newSavings(&mean, &s)
+	assert.InDelta(t, 4, l.RequestedCores, 1e-9)
+	assert.InDelta(t, 3, l.GrantedCores, 1e-9)
+	assert.InDelta(t, 0.25, l.SavedCores, 1e-9)
+}
+
 func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 	row := &sizing.HistoryRow{CPUMax: 1.1, Requested: sizing.Resources{CPU: 4}}
 	for claim, c := range map[string]struct {

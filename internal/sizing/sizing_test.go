@@ -181,7 +181,7 @@ func TestCapForPrefersTheSmallestGivenCap(t *testing.T) {
 }
 
 func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
-	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // make.py in the same folder writes it
+	raw, err := os.ReadFile("../../testdata/oracle/intervals/wilson.json") // make.py in the same folder writes it
 	require.NoError(t, err)
 	var oracle struct {
 		Intervals []struct {

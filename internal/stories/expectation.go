@@ -17,13 +17,15 @@ type answer struct {
 	reason  string // printed when an expectation fails
 }
 
+// errorWords are the words of the kinds of errors.
+var errorWords = [...]string{
+	sizing.Invalid: "invalid", sizing.NotFound: "not_found", sizing.Conflict: "conflict", sizing.Unavailable: "unavailable",
+	sizing.Refused: "refused", sizing.Exhausted: "exhausted", sizing.Internal: "internal",
+}
+
 // errorAnswer returns the kind of an error of the service as an answer.
 func errorAnswer(err error) answer {
-	kind := map[sizing.Kind]string{
-		sizing.Invalid: "invalid", sizing.NotFound: "not_found", sizing.Conflict: "conflict",
-		sizing.Unavailable: "unavailable", sizing.Refused: "refused", sizing.Internal: "internal",
-	}[sizing.KindOf(err)]
-	return answer{words: []string{kind}, reason: err.Error()}
+	return answer{words: []string{errorWords[sizing.KindOf(err)]}, reason: err.Error()}
 }
 
 // expectation is a word that the answer must contain, or a comparison with one of its numbers.

@@ -54,7 +54,7 @@ func (s *step) check(got answer) []string {
 	expected := func(word string) bool {
 		return slices.ContainsFunc(s.expect, func(e expectation) bool { return e.word == word })
 	}
-	for _, kind := range []string{"invalid", "not_found", "conflict", "unavailable", "refused", "internal"} {
+	for _, kind := range errorWords {
 		if slices.Contains(got.words, kind) && !expected(kind) {
 			violations = append(violations, "unexpected error: "+got.String())
 		}

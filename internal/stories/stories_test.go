@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 func TestStories(t *testing.T) { Run(t, "../../testdata/stories/*.txt") }
@@ -40,7 +42,10 @@ func TestCheckReportsViolations(t *testing.T) {
 func TestUnexpectedErrorFailsTheStory(t *testing.T) {
 	steps, err := parse("observe a.b\nobserve a.b => conflict")
 	require.NoError(t, err)
-	conflict := answer{words: []string{"conflict"}}
+	conflict := errorAnswer(sizing.Errorf(sizing.Conflict, "another writer committed first"))
 	assert.NotEmpty(t, steps[0].check(conflict))
 	assert.Empty(t, steps[1].check(conflict))
+	for kind := sizing.Internal; kind <= sizing.Exhausted; kind++ {
+		assert.NotEmpty(t, steps[0].check(errorAnswer(sizing.Errorf(kind, "no"))), "kind %d", kind)
+	}
 }

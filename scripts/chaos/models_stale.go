@@ -114,10 +114,13 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 // it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
-	for staleness(ctx, p.far) >= 2*time.Second && time.Since(start) < timeout {
+	for {
+		age, isKnown := staleness(ctx, p.far)
+		if took := time.Since(start); isKnown && age < 2*time.Second || took > timeout {
+			return took
+		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return time.Since(start)
 }
 
 // measurePropagation measures how soon the far replica answers from a promoted version without a fault.
@@ -162,7 +165,7 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 			failed++
 			continue
 		}
-		reported = staleness(ctx, p.far)
+		reported, _ = staleness(ctx, p.far) // a replica that reports no age hides that it is stale
 		if answering != p.version {
 			old++
 			worst = max(worst, age-reported)
@@ -178,13 +181,14 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	return nil
 }
 
-// staleness returns the staleness that /readyz reports; 0 without an answer or if it is unknown.
-func staleness(ctx context.Context, r *testcluster.Replica) time.Duration {
+// staleness returns the staleness that /readyz reports. isKnown is false without an answer, or if the
+// answer has no age.
+func staleness(ctx context.Context, r *testcluster.Replica) (age time.Duration, isKnown bool) {
 	var a struct {
-		Stale float64 `json:"stale_seconds"`
+		Stale *float64 `json:"stale_seconds"`
 	}
-	if _, text, err := r.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || json.Unmarshal(text, &a) != nil {
-		return 0
+	if _, text, err := r.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || json.Unmarshal(text, &a) != nil || a.Stale == nil {
+		return 0, false
 	}
-	return time.Duration(a.Stale * float64(time.Second))
+	return time.Duration(*a.Stale * float64(time.Second)), true
 }

@@ -56,6 +56,26 @@ func TestUnreportedStalenessFails(t *testing.T) {
 	}
 }
 
+func TestAReplicaWithoutAKnownAgeIsNotFresh(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	for name, c := range map[string]struct {
+		answers map[string]string
+		isFresh bool
+	}{
+		"no answer":    {nil, false},
+		"no age":       {map[string]string{"/readyz": `{"status": "starting"}`}, false},
+		"an old list":  {map[string]string{"/readyz": `{"stale_seconds": 2.5}`}, false},
+		"a fresh list": {map[string]string{"/readyz": `{"stale_seconds": 0.4}`}, true},
+	} {
+		p := &promoter{far: fakeReplica(t, c.answers)}
+		if took := p.waitFresh(t.Context(), timeout); c.isFresh {
+			assert.Less(t, took, timeout, name)
+		} else {
+			assert.GreaterOrEqual(t, took, timeout, name)
+		}
+	}
+}
+
 func TestCutWithoutEffectFails(t *testing.T) {
 	two := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
 	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})

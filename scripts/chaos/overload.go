@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -106,13 +107,12 @@ func (k *comparison) peakGoodput() float64 {
 	return median(goodput)
 }
 
-// total returns the sum of the runs above the peak. It omits the CPU time; the buckets are those of the last run.
+// total returns the sum of the runs above the peak, which have the same length. It omits the CPU time.
 func (k *comparison) total() *loadRun {
-	total := &loadRun{}
+	first := k.abovePeak[0]
+	total := &loadRun{connections: first.connections, buckets: make([]int, len(first.buckets))}
 	for _, l := range k.abovePeak {
 		total.length += l.length
-		total.connections = l.connections
-		total.buckets = make([]int, len(l.buckets))
 		total.add(l)
 	}
 	return total
@@ -131,10 +131,10 @@ func (k *comparison) check(tr *trialRun, name string) {
 	predicts, predictsLow, predictsHigh := k.ratio((*loadRun).predictGoodput)
 	perCPU, perCPULow, perCPUHigh := k.ratio((*loadRun).perCPU)
 	var slowest time.Duration
-	failed := total.failed
+	failed, firstFailure := total.failed, total.firstFailure
 	for _, l := range k.atPeak[1:] {
 		slowest = max(slowest, l.recoveryTime(0.8*peakGoodput))
-		failed += l.failed
+		failed, firstFailure = failed+l.failed, cmp.Or(firstFailure, l.firstFailure)
 	}
 	tr.printf("%s: goodput %.2f [%.2f .. %.2f] of the peak, predictions %.2f [%.2f .. %.2f], %d rounds; recovered to 80 %% of the peak within %v at worst",
 		name, all, low, high, predicts, predictsLow, predictsHigh, len(k.abovePeak), slowest)
@@ -145,7 +145,7 @@ func (k *comparison) check(tr *trialRun, name string) {
 		tr.check(predicts >= minGoodput, "%s: predictions are %.2f of those at the peak", name, predicts)
 		tr.check(rejection < 50*time.Millisecond, "%s: rejections took %v (p99)", name, rejection)
 	}
-	tr.check(failed == 0, "%s: %d calls failed: %s", name, failed, total.firstFailure)
+	tr.check(failed == 0, "%s: %d calls failed: %s", name, failed, firstFailure)
 	tr.check(total.noRetryAfter == 0, "%s: %d rejections without Retry-After", name, total.noRetryAfter)
 	tr.check(slowest <= 5*time.Second, "%s: not recovered within 5 s", name)
 }

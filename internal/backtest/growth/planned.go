@@ -93,7 +93,7 @@ func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 		o.cpu[r.Task] = &plan.Cores{}
 	}
 	c := o.cpu[r.Task]
-	into.addCPU(samples, r, g.cpu, c.Choose(g.cpu, o.timing).At(samples))
+	into.addCPU(samples, g.cpu, c.Choose(g.cpu, o.timing).At(samples))
 	c.Learn(samples, g.cpu, o.timing)
 }
 

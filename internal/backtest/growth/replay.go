@@ -131,8 +131,8 @@ func (t *TaskReport) add(run *Run, staticTries, planned []try) {
 	for i := range planned {
 		t.PlanGBh += gigabyteHours(planned[i].cost(run))
 	}
-	t.StaticKilled += len(staticTries) - 1
-	t.PlanKilled += len(planned) - 1
+	t.StaticKilled += countKills(staticTries)
+	t.PlanKilled += countKills(planned)
 }
 
 // try is one try of a run.

@@ -89,6 +89,21 @@ func TestKilledTriesAreCharged(t *testing.T) {
 	assert.InDelta(t, (2e9+4e9+8e9)*30, f.byteSeconds, 1)
 }
 
+func TestARunMayBeKilledInEachTry(t *testing.T) {
+	r := runOf(1e15, 2e15)
+	planned := simulate(r, constant(1))
+	require.Len(t, planned, maxTries)
+	var f Figures
+	f.add(r, planned)
+	assert.Equal(t, maxTries, f.Killed)
+	var task TaskReport
+	task.add(r, simulate(r, constant(2e15)), planned)
+	assert.Equal(t, maxTries, task.PlanKilled)
+	report := newReport(Config{}, nil)
+	report.addRequests(r, simulate(r, constant(2e15)), planned)
+	assert.Zero(t, report.Requests[0].byteSeconds, "requests compare runs that ended")
+}
+
 // A limit may depend only on samples that are older than the reaction time.
 func TestGrowingLimitsDoNotLookAhead(t *testing.T) {
 	runs := generated("walks", 1, 8, 3)

@@ -111,7 +111,7 @@ func newReport(cfg Config, policies []policy) *Report {
 func (f *Figures) add(run *Run, tries []try) {
 	f.Runs++
 	f.Tries += len(tries)
-	f.Killed += len(tries) - 1
+	f.Killed += countKills(tries)
 	for _, t := range tries {
 		f.byteSeconds += t.cost(run)
 		for i := 1; i < len(t.limits); i++ {
@@ -120,6 +120,16 @@ func (f *Figures) add(run *Run, tries []try) {
 			}
 		}
 	}
+}
+
+// countKills returns the number of killed tries. The last of maxTries tries may be killed, too.
+func countKills(tries []try) (kills int) {
+	for _, t := range tries {
+		if t.killed {
+			kills++
+		}
+	}
+	return kills
 }
 
 // cost returns the byte-seconds of a try.
@@ -132,9 +142,13 @@ func (t *try) cost(run *Run) float64 {
 }
 
 // addRequests adds the memory requests of the last try of one run. With the plan, the request is the
-// limit of the plan, but at most the static limit.
+// limit of the plan, but at most the static limit. A run whose planned tries were all killed does not count.
 func (r *Report) addRequests(run *Run, staticTries, planned []try) {
-	limits, wanted := staticTries[len(staticTries)-1].limits, planned[len(planned)-1].limits
+	last := planned[len(planned)-1]
+	if last.killed {
+		return
+	}
+	limits, wanted := staticTries[len(staticTries)-1].limits, last.limits
 	for i, limit := range limits {
 		r.Requests[0].byteSeconds += limit * run.width(i)
 		r.Requests[1].byteSeconds += math.Min(limit, wanted[i]) * run.width(i)
@@ -142,7 +156,7 @@ func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 }
 
 // addCPU adds the CPU requests of one run.
-func (r *Report) addCPU(samples []plan.CoreSample, run *Run, static float64, planned []float64) {
+func (r *Report) addCPU(samples []plan.CoreSample, static float64, planned []float64) {
 	for p, f := range r.CPU {
 		f.Runs++
 		for i, s := range samples {
@@ -150,11 +164,11 @@ func (r *Report) addCPU(samples []plan.CoreSample, run *Run, static float64, pla
 			if p == 1 {
 				request = planned[i]
 			}
-			width := run.width(i)
-			f.coreSeconds += request * width
-			f.all += width
+			seconds := plan.CoreSeconds(samples, i)
+			f.coreSeconds += request * seconds
+			f.all += seconds
 			if s.Cores > request {
-				f.short += width
+				f.short += seconds
 			}
 		}
 	}

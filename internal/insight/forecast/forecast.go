@@ -17,9 +17,8 @@ import (
 const (
 	MaxTasks   = 2000
 	MaxEdges   = 20_000
-	usualDraws = 1000      // number of simulated runs unless the caller or maxSteps says otherwise
-	minDraws   = 50        // smallest number of simulated runs
-	maxSteps   = 2_000_000 // largest product of draws and tasks, while there are more than minDraws draws
+	usualDraws = 1000      // number of simulated runs unless the caller gives one
+	maxSteps   = 2_000_000 // largest product of draws and tasks; it allows usualDraws of MaxTasks tasks
 	timeSteps  = 60        // number of times in Result.Footprint
 )
 
@@ -111,8 +110,8 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 	return order, nil
 }
 
-// Simulate simulates runs of a DAG. draws is the number of runs; zero means usualDraws. A large DAG gets
-// fewer draws, and every DAG at least minDraws.
+// Simulate simulates runs of a DAG. draws is the number of runs; zero or less means usualDraws. The product
+// of draws and tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
 	if err != nil {
@@ -121,7 +120,7 @@ func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	if len(tasks) == 0 {
 		return &Result{}, nil
 	}
-	s := simulation{tasks: tasks, order: order, draws: max(minDraws, min(cmp.Or(draws, usualDraws), maxSteps/len(tasks))), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
+	s := simulation{tasks: tasks, order: order, draws: min(cmp.Or(max(0, draws), usualDraws), maxSteps/len(tasks)), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
 	return s.run(), nil
 }
 

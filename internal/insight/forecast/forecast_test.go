@@ -51,6 +51,20 @@ func TestSimulateMatchesTheDistribution(t *testing.T) {
 	assert.Equal(t, r, again, "the seed determines the result")
 }
 
+func TestDrawsAreAsManyAsTheCallerAsks(t *testing.T) {
+	for _, c := range []struct{ tasks, draws, want int }{
+		{1, 0, 1000}, {1, 1, 1}, {1, 5000, 5000}, {forecast.MaxTasks, 0, 1000}, {forecast.MaxTasks, 1500, 1000},
+	} {
+		tasks := manyTasks(c.tasks)
+		for i := range tasks {
+			tasks[i].Quantile = fixed(1)
+		}
+		r, err := forecast.Simulate(tasks, 1, c.draws)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, r.Draws, "%d draws of %d tasks", c.draws, c.tasks)
+	}
+}
+
 func TestCheckStructure(t *testing.T) {
 	for name, c := range map[string]struct {
 		tasks []forecast.Task

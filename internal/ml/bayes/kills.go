@@ -43,6 +43,7 @@ func (a *Average) LearnKill(k Kill, prior *Prior) {
 	for i := range a.Kills {
 		if other := &a.Kills[i]; equal(other.Inputs, k.Inputs) && equal(other.Levels, k.Levels) {
 			if other.Bound >= k.Bound {
+				a.ImputeKills(prior) // without the earlier kill of the run
 				return
 			}
 			a.Kills = slices.Delete(a.Kills, i, i+1)

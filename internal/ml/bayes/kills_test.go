@@ -87,6 +87,16 @@ func TestKillsWithEqualInputsCountOnce(t *testing.T) {
 	assert.Equal(t, 21., a.Kills[0].Bound)
 }
 
+func TestAKillThatAnotherImpliesRemovesItsEarlierBound(t *testing.T) {
+	a, want := oneRow(), oneRow()
+	a.LearnKill(Kill{Run: 1, Bound: 20.5, Inputs: []float64{7}}, &prior)
+	for _, average := range []*Average{a, want} {
+		average.LearnKill(Kill{Run: 2, Bound: 21, Inputs: []float64{8}}, &prior)
+	}
+	a.LearnKill(Kill{Run: 1, Bound: 20.8, Inputs: []float64{8}}, &prior)
+	assert.Equal(t, want, a)
+}
+
 func TestGrantsAfterKillsWithoutInputsAreFinite(t *testing.T) {
 	for _, bound := range []float64{-700, 0, 20, 700} {
 		a := oneRow()

@@ -38,11 +38,21 @@ func TestPriorSmoothsByOneRow(t *testing.T) {
 }
 
 func TestOneRowIsUncertain(t *testing.T) {
-	c, err := classify.Regression{}.FitLevels(&table.Table{Y: []float64{1.5}}, []float64{1, 2, 3}, 1)
-	require.NoError(t, err)
-	p := make([]float64, 3)
-	c.Probabilities(nil, p)
-	assert.Equal(t, []float64{.5, 0, .5}, p)
+	for claim, weights := range map[string][]float64{"without weights": nil, "with a weight": {2}} {
+		c, err := classify.Regression{}.FitLevels(&table.Table{Y: []float64{1.5}, W: weights}, []float64{1, 2, 3}, 1)
+		require.NoError(t, err, claim)
+		p := make([]float64, 3)
+		c.Probabilities(nil, p)
+		assert.Equal(t, []float64{.5, 0, .5}, p, claim)
+	}
+}
+
+func TestRegressionNeedsTwoFolds(t *testing.T) {
+	for _, folds := range []int{-1, 1} {
+		_, err := classify.Regression{Folds: folds}.FitLevels(classifytest.Learnable(20, 1), []float64{1}, 1)
+		require.ErrorIs(t, err, classify.ErrTraining)
+		assert.ErrorContains(t, err, "use at least two")
+	}
 }
 
 // The largest input is often the newest. Trees cannot extrapolate beyond it; the ridge can.

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -23,7 +24,7 @@ import (
 type Regression struct {
 	Ridge linear.Config
 	Trees gbt.Config // FitLevels replaces its Seed
-	Folds int        // number of folds for the out-of-sample residuals; 5 if zero
+	Folds int        // number of folds for the out-of-sample residuals, at least 2; 5 if zero
 	Near  int        // number of residuals around the predicted level; 100 if zero
 }
 
@@ -32,11 +33,14 @@ func (Regression) Name() string { return "regression" }
 
 // FitLevels fits the model on all rows, and once without each fold for the out-of-sample
 // residuals of that fold. A single row has no out-of-sample residual, so its classifier splits P
-// evenly between the outer bins. FitLevels returns ErrTraining, and the errors of linear.Fit and
-// gbt.FitRegression.
+// evenly between the outer bins. FitLevels returns ErrTraining, also for fewer than two folds, and
+// the errors of linear.Fit and gbt.FitRegression.
 func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
+	}
+	if r.Folds = cmp.Or(r.Folds, 5); r.Folds < 2 {
+		return nil, fmt.Errorf("%w: %d folds hold out no row; use at least two", ErrTraining, r.Folds)
 	}
 	r.Trees.Seed = seed
 	binned, err := gbt.NewBinned(t, r.Trees.MaxBins)
@@ -44,13 +48,26 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 		return nil, err
 	}
 	fold := r.folds(t.Rows(), seed)
+	residuals, err := r.outOfSample(t, binned, fold)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.fit(t, binned, rows(fold, func(int) bool { return true }))
+	if err != nil {
+		return nil, err
+	}
+	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: residuals, near: cmp.Or(r.Near, 100)}, nil
+}
+
+// outOfSample returns the residual of each row for the model that is fitted without its fold. A
+// single row has none.
+func (r Regression) outOfSample(t *table.Table, binned *gbt.BinnedTable, fold []int) (*conformal.Residuals, error) {
+	if t.Rows() == 1 {
+		return conformal.NewResiduals(nil, nil, nil)
+	}
 	levels, residuals := make([]float64, t.Rows()), make([]float64, t.Rows())
 	for f := range slices.Max(fold) + 1 {
-		training := rows(fold, func(of int) bool { return of != f })
-		if len(training) == 0 {
-			continue // there is one row or one fold, so no training rows remain
-		}
-		m, err := r.fit(t, binned, training)
+		m, err := r.fit(t, binned, rows(fold, func(of int) bool { return of != f }))
 		if err != nil {
 			return nil, err
 		}
@@ -59,25 +76,14 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 			residuals[i] = t.Y[i] - levels[i]
 		}
 	}
-	if t.Rows() == 1 {
-		levels, residuals = nil, nil
-	}
-	byLevel, err := conformal.NewResiduals(levels, residuals, t.W)
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.fit(t, binned, rows(fold, func(int) bool { return true }))
-	if err != nil {
-		return nil, err
-	}
-	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: byLevel, near: cmp.Or(r.Near, 100)}, nil
+	return conformal.NewResiduals(levels, residuals, t.W)
 }
 
 // folds assigns the shuffled rows to the folds in turn.
 func (r Regression) folds(n int, seed uint64) []int {
 	fold := make([]int, n)
 	for at, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
-		fold[i] = at % cmp.Or(r.Folds, 5)
+		fold[i] = at % r.Folds
 	}
 	return fold
 }

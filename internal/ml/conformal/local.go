@@ -18,8 +18,7 @@ type Residuals struct {
 }
 
 // NewResiduals orders n predicted levels with their residuals, actual − level, and weights
-// > 0 (nil: all 1), such as the result of Recency. It returns ErrShape if the lengths differ or a
-// value is not finite.
+// > 0 (nil: all 1). It returns ErrShape if the lengths differ or a value is not finite.
 func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	n := len(level)
 	if len(residual) != n || weight != nil && len(weight) != n {
@@ -40,11 +39,16 @@ func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	return r, nil
 }
 
+// weightOf returns weights[i], and 1 if weights is nil.
+func weightOf(weights []float64, i int) float64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
+}
+
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
-
-// Len returns the number of residuals.
-func (r *Residuals) Len() int { return len(r.level) }
 
 // Near returns the k residuals whose levels are nearest to level, or all if there are fewer.
 // It does not allocate.
@@ -62,33 +66,6 @@ func (r *Residuals) Near(level float64, k int) Window {
 // Window is a neighbourhood of residuals. It shares memory with its Residuals.
 type Window struct {
 	residual, weight []float64
-}
-
-// Quantile returns the conformal quantile of the window's residuals; see Quantile.
-func (w Window) Quantile(q float64) float64 { return Quantile(w.residual, w.weight, q) }
-
-// Below returns P(residual ≤ v) for a new row: the weighted share of the window at or below
-// v. The new row itself counts with weight 1, half at or below v and half above it. In an empty
-// window the result is ½.
-// Below is monotonic in v and does not allocate.
-func (w Window) Below(v float64) float64 {
-	below, all := 0.5, 1.0
-	for i, residual := range w.residual {
-		all += w.weight[i]
-		if residual <= v {
-			below += w.weight[i]
-		}
-	}
-	return below / all
-}
-
-// Weight returns the sum of the window's weights.
-func (w Window) Weight() float64 {
-	sum := 0.0
-	for _, v := range w.weight {
-		sum += v
-	}
-	return sum
 }
 
 // Shares writes the share of the values level + residual in each bin to p. edges holds the

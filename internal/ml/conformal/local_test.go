@@ -12,26 +12,35 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
 
+// shares returns the shares of the residuals of a window in the bins with these upper edges.
+func shares(w conformal.Window, edges ...float64) []float64 {
+	p := make([]float64, len(edges))
+	w.Shares(0, edges, p)
+	return p
+}
+
 func TestNearTakesTheNearestLevels(t *testing.T) {
 	// The residuals equal the levels, so that a window shows which rows it contains.
 	levels := []float64{10, 1, 3, 2, 40, 20}
 	r, err := conformal.NewResiduals(levels, levels, nil)
 	require.NoError(t, err)
-	assert.Equal(t, 6, r.Len())
 	for claim, c := range map[string]struct {
-		level   float64
-		k       int
-		largest float64
-		weight  float64
+		level float64
+		k     int
+		rows  []float64 // 1 for each of the levels 1, 2, 3, 10, 20 and 40 in the window
 	}{
-		"below all":           {-5, 2, 2, 2},
-		"above all":           {99, 2, 40, 2},
-		"between":             {9, 2, 10, 2}, // 10 and 3
-		"more than there are": {9, 99, 40, 6},
+		"below all":           {-5, 2, []float64{1, 1, 0, 0, 0, 0}},
+		"above all":           {99, 2, []float64{0, 0, 0, 0, 1, 1}},
+		"between":             {9, 2, []float64{0, 0, 1, 1, 0, 0}},
+		"more than there are": {9, 99, []float64{1, 1, 1, 1, 1, 1}},
 	} {
-		w := r.Near(c.level, c.k)
-		assert.Equal(t, c.weight, w.Weight(), claim)
-		assert.Equal(t, c.largest, w.Quantile(c.weight/(c.weight+1)), claim)
+		p, rows := shares(r.Near(c.level, c.k), 0, 1, 2, 3, 10, 20, 40, 50), 0.0
+		for _, n := range c.rows {
+			rows += n
+		}
+		for i, n := range c.rows {
+			assert.InDelta(t, n/(rows+1), p[i+1], 1e-12, claim)
+		}
 	}
 }
 
@@ -49,59 +58,36 @@ func TestNearAgreesWithSortingByDistance(t *testing.T) {
 		byDistance := slices.Clone(levels)
 		slices.SortFunc(byDistance, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a-at)-math.Abs(b-at))) })
 		farthest := math.Abs(byDistance[k-1] - at)
-		w := r.Near(at, k)
-		require.Equal(t, float64(k), w.Weight())
+		p := shares(r.Near(at, k), at-farthest-1e-9, at+farthest+1e-9, 99)
 		// The window contains all k rows within the k-th distance, and no others.
-		require.InDelta(t, (float64(k)+.5)/float64(k+1), w.Below(at+farthest+1e-9), 1e-12)
-		require.InDelta(t, .5/float64(k+1), w.Below(at-farthest-1e-9), 1e-12)
+		require.InDeltaSlice(t, []float64{.5 / float64(k+1), float64(k) / float64(k+1), .5 / float64(k+1)}, p, 1e-12)
 	}
 }
 
-func TestBelowCountsTheNewRowHalfOnEitherSide(t *testing.T) {
+func TestSharesCountTheNewRowHalfInEitherOuterBin(t *testing.T) {
 	r, err := conformal.NewResiduals([]float64{0, 0, 0}, []float64{-1, 0, 2}, []float64{1, 1, 2})
 	require.NoError(t, err)
 	w := r.Near(0, 3)
-	for v, want := range map[float64]float64{-2: .5 / 5, -1: 1.5 / 5, 1: 2.5 / 5, 2: 4.5 / 5} {
-		assert.InDelta(t, want, w.Below(v), 1e-12, "v = %v", v)
-	}
-	assert.InDelta(t, .5, conformal.Window{}.Below(3), 1e-12, "an empty window gives ½")
+	assert.InDeltaSlice(t, []float64{.5 / 5, 1. / 5, 1. / 5, 2.5 / 5}, shares(w, -2, -1, 1, 2), 1e-12)
+	assert.InDeltaSlice(t, []float64{1.5 / 5, 3.5 / 5}, shares(w, -1, 1), 1e-12, "values above the last edge count in the last bin")
+	assert.InDelta(t, 1, shares(w, 0)[0], 1e-12, "one bin")
+	assert.Equal(t, []float64{.5, 0, .5}, shares(conformal.Window{}, 1, 2, 3), "an empty window")
 }
 
-func TestLocalMarginsCoverIfErrorsGrowWithTheLevel(t *testing.T) {
+func TestLocalSharesFollowErrorsThatGrowWithTheLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	const n = 4000
 	levels, residuals := make([]float64, n), make([]float64, n)
-	draw := func() (level, residual float64) {
-		level = 10 * rng.Float64()
-		return level, level * rng.NormFloat64()
-	}
 	for i := range levels {
-		levels[i], residuals[i] = draw()
+		levels[i] = 10 * rng.Float64()
+		residuals[i] = levels[i] * rng.NormFloat64()
 	}
 	r, err := conformal.NewResiduals(levels, residuals, nil)
 	require.NoError(t, err)
-	misses := [2]int{}
-	rows := [2]int{}
-	global := conformal.Quantile(residuals, nil, 0.95)
-	globalHigh := 0
-	for range 6000 {
-		level, residual := draw()
-		half := 0
-		if level > 5 {
-			half = 1
-			if residual > global {
-				globalHigh++
-			}
-		}
-		rows[half]++
-		if residual > r.Near(level, 199).Quantile(0.95) {
-			misses[half]++
-		}
+	for _, level := range []float64{2, 5, 8} {
+		p := shares(r.Near(level, 400), -level, level, 99)
+		assert.InDelta(t, .683, p[1], .08, "P(|error| < 1 standard deviation) at level %v", level)
 	}
-	for half := range rows {
-		assert.InDelta(t, 0.05, float64(misses[half])/float64(rows[half]), 0.012, "half %d", half)
-	}
-	assert.Greater(t, float64(globalHigh)/float64(rows[1]), 0.08, "a global margin misses at high levels")
 }
 
 func TestNewResidualsRejectsInvalidRows(t *testing.T) {
@@ -120,12 +106,14 @@ func TestNewResidualsRejectsInvalidRows(t *testing.T) {
 }
 
 func TestWindowsDoNotAllocate(t *testing.T) {
-	levels := conformal.Recency(500, 100)
+	levels := make([]float64, 500)
+	for i := range levels {
+		levels[i] = float64(i) / 500
+	}
 	r, err := conformal.NewResiduals(levels, levels, nil)
 	require.NoError(t, err)
+	edges, p := []float64{.5, 1}, make([]float64, 2)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		w := r.Near(0.5, 200)
-		w.Below(0.1)
-		w.Quantile(0.95)
+		r.Near(0.5, 200).Shares(0.1, edges, p)
 	}))
 }

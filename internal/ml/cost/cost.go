@@ -5,6 +5,8 @@
 // The package handles numbers only and prescribes no units.
 package cost
 
+import "math"
+
 // Wastage returns the wasted memory of one try, in the unit of allocation · duration.
 func Wastage(allocation, peak, duration float64, killed bool) float64 {
 	if killed {
@@ -19,17 +21,20 @@ func IsSufficient(allocation, peak, tolerance float64) bool { return allocation 
 
 // LadderWastage returns the wasted memory of all tries of one run, per unit of their duration,
 // and the number of killed tries. The tries get the rungs in order. Each try after the last
-// rung gets twice the allocation of the try before it. The last rung must be above zero. tolerance
-// is as in IsSufficient.
+// rung gets twice the allocation of the try before it. If no doubling suffices, because the last rung
+// is not above zero or the peak is NaN, the waste is infinite. tolerance is as in IsSufficient.
 //
 // A peak of 16 on the rungs 10 and 15 wastes 10 + 15 + (30 − 16) = 39, with two kills.
 func LadderWastage(peak, tolerance float64, rungs ...float64) (waste float64, kills int) {
 	allocation, allocated := 0.0, 0.0
 	for {
-		if kills < len(rungs) {
+		switch {
+		case kills < len(rungs):
 			allocation = rungs[kills]
-		} else {
+		case 2*allocation > allocation:
 			allocation *= 2
+		default:
+			return math.Inf(1), kills
 		}
 		allocated += allocation
 		if IsSufficient(allocation, peak, tolerance) {

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,22 @@ func TestLadderWastage(t *testing.T) {
 		waste, kills := LadderWastage(c.peak, c.tolerance, c.rungs...)
 		assert.Equal(t, c.waste, waste, claim)
 		assert.Equal(t, c.kills, kills, claim)
+	}
+}
+
+func TestLadderWastageIsInfiniteIfNoDoublingSuffices(t *testing.T) {
+	for claim, c := range map[string]struct {
+		peak  float64
+		rungs []float64
+	}{
+		"no rung":           {8, nil},
+		"a last rung of 0":  {8, []float64{4, 0}},
+		"a rung below 0":    {8, []float64{-1}},
+		"a rung that's NaN": {8, []float64{math.NaN()}},
+		"a peak that's NaN": {math.NaN(), []float64{4}},
+	} {
+		waste, _ := LadderWastage(c.peak, 0, c.rungs...)
+		assert.Equal(t, math.Inf(1), waste, claim)
 	}
 }
 

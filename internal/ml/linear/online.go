@@ -41,18 +41,20 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 }
 
 // Add learns one row of p values (NaN: missing) with its k targets and its weight > 0. It
-// returns table.ErrShape if the lengths do not match, if a target or the weight is not finite, or
-// if the weight is not positive.
+// returns table.ErrShape, and learns nothing, if the lengths do not match, if a target or the weight
+// is not finite, or if the weight is not positive.
 func (o *Online) Add(x, y []float64, weight float64) error {
 	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
 		return fmt.Errorf("%w: a row has %d values and %d targets, the regression %d and %d; the weight is %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
 	}
+	for t, v := range y {
+		if !finite(v) {
+			return fmt.Errorf("%w: target %d is %v; it must be finite", table.ErrShape, t, v)
+		}
+	}
 	m := &o.moments
 	old := o.decay * m.weight
 	for t, v := range y {
-		if !finite(v) {
-			return fmt.Errorf("%w: target %v", table.ErrShape, v)
-		}
 		if old == 0 {
 			m.mean[len(x)+t] = v
 		}

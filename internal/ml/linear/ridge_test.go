@@ -221,6 +221,14 @@ func TestOnlineTargetsAreIndependent(t *testing.T) {
 	assert.ErrorIs(t, err, linear.ErrFormat)
 }
 
+func TestOnlineLearnsNothingFromAnInvalidRow(t *testing.T) {
+	o, err := linear.NewOnline(1, 2, math.Inf(1), linear.Config{})
+	require.NoError(t, err)
+	empty := o.State()
+	require.ErrorIs(t, o.Add([]float64{1}, []float64{7, math.NaN()}, 1), table.ErrShape)
+	assert.Equal(t, empty, o.State())
+}
+
 func TestPredictDoesNotAllocate(t *testing.T) {
 	tab := noisy(3, 50)
 	r, err := linear.Fit(tab, linear.Config{})

@@ -2,7 +2,8 @@ package plan
 
 import "math"
 
-// CoreSample is the CPU use of a run between the previous sample and this one.
+// CoreSample is the CPU use of a run between the previous sample and this one. Seconds counts from the
+// start of the run.
 type CoreSample struct{ Seconds, Cores float64 }
 
 // coreRule sets the CPU request to factor times the largest use within the last window seconds.
@@ -47,7 +48,7 @@ func (c *Cores) Learn(samples []CoreSample, staticRequest float64, t Timing) {
 	c.Runs++
 	for i, r := range coreRules {
 		for k, request := range r.requests(samples, staticRequest, t.withDefaults()) {
-			seconds := duration(samples, k)
+			seconds := CoreSeconds(samples, k)
 			c.Rules[i].Requested += request * seconds
 			c.Rules[i].Seconds += seconds
 			if samples[k].Cores > request {
@@ -57,16 +58,13 @@ func (c *Cores) Learn(samples []CoreSample, staticRequest float64, t Timing) {
 	}
 }
 
-// duration returns the seconds from sample k to the next one. For the last sample it returns the seconds
-// from the sample before it, and for a single sample 1.
-func duration(samples []CoreSample, k int) float64 {
-	switch n := len(samples); {
-	case n == 1:
-		return 1
-	case k == n-1:
-		return samples[k].Seconds - samples[k-1].Seconds
+// CoreSeconds returns the seconds to which the use of sample k applies: those since the previous sample.
+// For the first sample it returns the seconds since the start of the run.
+func CoreSeconds(samples []CoreSample, k int) float64 {
+	if k == 0 {
+		return samples[0].Seconds
 	}
-	return samples[k+1].Seconds - samples[k].Seconds
+	return samples[k].Seconds - samples[k-1].Seconds
 }
 
 // Choose returns the requests of a run with a static request in cores. It chooses the cheapest

@@ -129,3 +129,9 @@ func TestIdleCoresAreReturned(t *testing.T) {
 	assert.GreaterOrEqual(t, requests[50], 4.0)
 	assert.Less(t, requests[590], 1.0)
 }
+
+func TestCoreUseAppliesToTheTimeBeforeItsSample(t *testing.T) {
+	var c Cores
+	c.Learn([]CoreSample{{10, .5}, {20, 3}, {120, .5}}, 2, Timing{})
+	assert.Equal(t, coreTally{Requested: 240, Short: 10, Seconds: 120}, c.Rules[0])
+}
