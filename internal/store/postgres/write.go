@@ -217,16 +217,17 @@ type tallyDelta struct {
 }
 
 // countAmended makes the tasks of amended reports due, and corrects the counts after replacements of
-// provisional kills.
+// provisional kills. Like insertSQL, it neither counts kills of reproduced runs nor makes their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
 		if recorded[i].Amended {
 			d := deltas[reports[i].task.id]
-			d.urgent = d.urgent || reports[i].Outcome.OOM()
+			isReproduced := sizing.IsReproduction(reports[i].Try.RunID)
+			d.urgent = d.urgent || reports[i].Outcome.OOM() && !isReproduced
 			if recorded[i].Replaced { // insert counted the new row; the deleted row was an OOM kill
 				d.observations--
-				if !sizing.IsReproduction(reports[i].Try.RunID) {
+				if !isReproduced {
 					d.kills--
 				}
 			}

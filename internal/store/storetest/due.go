@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
@@ -75,6 +76,20 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 
 		obs[0].Duration = time.Minute
 		require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]))
+		finish(t, st, claimLater(t, st, key))
+	})
+
+	t.Run("a kill of a reproduced run makes its task due after the debounce", func(t *testing.T) {
+		st := open(t)
+		o := kill(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB)
+		o.Provisional = true
+		recordNew(t, st, o)
+		requireNoneDue(t, st)
+		finish(t, st, claimLater(t, st, key))
+
+		o.Provisional = false
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
+		requireNoneDue(t, st)
 		finish(t, st, claimLater(t, st, key))
 	})
 
