@@ -111,7 +111,8 @@ type Observations interface {
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap counts the OOM kills of the task since its last success that had at least
-	// ceiling allocated and whose run got no larger allocation later. It omits reproduced runs.
+	// ceiling allocated and whose run got no larger allocation later. It omits the kills and the
+	// successes of reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 
