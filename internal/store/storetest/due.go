@@ -141,7 +141,7 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
-	t.Run("the backlog counts due tasks without a claim", func(t *testing.T) {
+	t.Run("the backlog counts the due tasks", func(t *testing.T) {
 		st := open(t)
 		backlog := func() store.Backlog {
 			b, err := st.Backlog(t.Context())
