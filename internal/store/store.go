@@ -6,7 +6,8 @@
 //
 // Every method is safe for concurrent use by many goroutines and replicas. Errors carry a
 // sizing.Kind: Invalid, NotFound, Conflict, Unavailable (the database cannot serve the call now; the
-// call may be repeated) or Internal.
+// call may be repeated) or Internal. If the connection breaks during a commit, an Unavailable call may
+// have changed the data.
 package store
 
 import (

@@ -17,7 +17,7 @@ import (
 // during a network round trip. A second transaction then compares the reports whose tries were already
 // stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
 // plan or a context, one transaction writes all reports. write returns errStale if a task was renamed
-// or deleted. After an error nothing is written.
+// or deleted. After another error the reports may be written, if the connection broke during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
