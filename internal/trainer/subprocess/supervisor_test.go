@@ -39,7 +39,7 @@ func supervise(t *testing.T, name string, args ...string) *subprocess.Supervisor
 }
 
 // A child that does not read its input delays only the requests to it.
-func TestAChildThatDoesNotReadBlocksNobody(t *testing.T) {
+func TestAChildThatDoesNotReadBlocksNoOtherCaller(t *testing.T) {
 	p := supervise(t, "sleep", "60")
 	require.Eventually(t, func() bool { _, err := p.PID(); return err == nil }, testwait.Limit, time.Millisecond)
 	long, cancel := context.WithCancel(sizing.WithActor(t.Context(), strings.Repeat("a", 1<<20))) // more than a pipe holds
