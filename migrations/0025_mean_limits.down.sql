@@ -1,4 +1,11 @@
--- The stored sums of days are not counted again: they still contain the means.
+-- Counts the stored reports by their allocation, because the version before subtracts the allocation of a
+-- report that is voided. The sums of reports that retention has removed still contain the means.
+LOCK TABLE observation IN ACCESS EXCLUSIVE MODE;
+SET LOCAL statement_timeout = 0;
+ALTER TABLE observation DISABLE TRIGGER requests_update; -- no request changes
+UPDATE observation SET mean_allocated = NULL WHERE mean_allocated IS NOT NULL;
+ALTER TABLE observation ENABLE TRIGGER requests_update;
+
 DO $do$
 BEGIN
     EXECUTE replace(replace(pg_get_functiondef('savings_change'::regproc),

@@ -13,6 +13,9 @@ import (
 // beforeSavings is a step before the savings ledger, which step 13 adds.
 const beforeSavings = 10
 
+// beforeMeans is the step before the means of limits, which step 25 adds.
+const beforeMeans = 20
+
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.
 const history = `
 	INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 'reported'), ('n', 'd', 'predicted');
@@ -56,4 +59,16 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.NoError(t, exec(t, withTriggers, history))
 	require.NoError(t, exec(t, withTriggers, `SELECT note_requests('{n}', '{d}', '{predicted}', '{2026-01-01 01:00Z}', '{2000000000}', '{null}')`))
 	require.Equal(t, ledger(t, withTriggers), got)
+}
+
+// The version before subtracts the allocation of a report that is voided, so it must have been added.
+func TestRevertedMeansAreNotCounted(t *testing.T) {
+	dsn, before := pgtest.DSN(t), atStep(t, beforeMeans)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.NoError(t, exec(t, dsn, history))
+	require.NoError(t, exec(t, before, history))
+	require.NoError(t, exec(t, dsn, "UPDATE observation SET mean_allocated = allocated_memory / 2"))
+	require.NotEqual(t, ledger(t, before), ledger(t, dsn))
+	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, beforeMeans)))
+	require.Equal(t, ledger(t, before), ledger(t, dsn))
 }

@@ -27,7 +27,8 @@ import (
 // Zero fields of the observation are unknown, including Outcome. An error ends the pass.
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
 
-// Result is the result of looking up one try. It is a label of metrics.
+// Result is the result of one pass for one try, which a pass looks up only if it should have ended. It is
+// a label of metrics.
 type Result string
 
 // The results.

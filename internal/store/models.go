@@ -39,7 +39,7 @@ type Models interface {
 	Unpin(ctx context.Context, task sizing.TaskKey) error
 	// RollBack activates an older version, because significantly more tries of the active version
 	// were killed than promised, and pins the older version for the watchdog. It returns Conflict if
-	// r.From is not active, and NotFound if r.To is not stored. An error changes nothing.
+	// r.From is not active, and NotFound if r.To is not stored; both change nothing.
 	RollBack(ctx context.Context, r Rollback) error
 	// Model returns a stored version with its blob, or NotFound if it is not stored.
 	Model(ctx context.Context, task sizing.TaskKey, version int) (Model, error)

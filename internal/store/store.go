@@ -6,7 +6,8 @@
 //
 // Every method is safe for concurrent use by many goroutines and replicas. Errors carry a
 // sizing.Kind: Invalid, NotFound, Conflict, Unavailable (the database cannot serve the call now; the
-// call may be repeated) or Internal.
+// call may be repeated) or Internal. If the connection breaks during a commit, an Unavailable call may
+// have changed the data.
 package store
 
 import (
@@ -111,7 +112,8 @@ type Observations interface {
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap counts the OOM kills of the task since its last success that had at least
-	// ceiling allocated and whose run got no larger allocation later. It omits reproduced runs.
+	// ceiling allocated and whose run got no larger allocation later. It omits the kills and the
+	// successes of reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 

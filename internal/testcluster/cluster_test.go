@@ -24,10 +24,16 @@ func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
 	cluster, err := Open(ctx, Config{Binary: out})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, cluster.Close()) }()
-	_, err = cluster.Fill(ctx, History{Runs: 60, Seed: 1})
+	tasks, err := cluster.Fill(ctx, History{Runs: 59, Seed: 1})
 	require.NoError(t, err)
-
 	replica := cluster.Replicas[0]
+	reproduced := Observation{Task: tasks[0], RunID: "loadaware_campaign__1", MapIndex: -1, TryNumber: 1, Outcome: "oom_killed", Peak: 1e9}
+	cluster.Reports.RecordSent(reproduced)
+	status, answer, err := replica.Call(ctx, http.MethodPost, "/observe", reproduced)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+	cluster.Reports.RecordAcked(reproduced)
+
 	replica.Kill()
 	cluster.Postgres.Kill()
 	require.NoError(t, cluster.Postgres.Start(ctx))

@@ -86,7 +86,8 @@ type comparison struct {
 }
 
 // readVersions separates suspects from alternatives. Every version since the earliest suspect was
-// trained from it and is a suspect as well.
+// trained from it and is a suspect as well. Versions after the active one are neither, because a person
+// has returned from them to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {
@@ -94,8 +95,8 @@ func (c *comparison) readVersions(ctx context.Context) error {
 	}
 	for _, m := range stored { // newest first
 		switch {
-		case m.Withdrawn:
-		case m.Version >= c.earliest && m.Version <= c.active.Version:
+		case m.Withdrawn, m.Version > c.active.Version:
+		case m.Version >= c.earliest:
 			c.suspects = append(c.suspects, m.Version)
 		default:
 			c.alternatives = append(c.alternatives, m.Version)

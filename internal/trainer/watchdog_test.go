@@ -393,3 +393,21 @@ func TestWatchdogRollsBackPinnedModel(t *testing.T) {
 	assert.True(t, rolledBack)
 	assert.Equal(t, 1, st.active(t, "load"))
 }
+
+// A person who activates an older version has rejected the newer ones.
+func TestWatchdogRollsBackToEarlierVersionsOnly(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	p := newPipeline(t, st, "load").trained(tr, 120)
+	good, err := st.ActiveModel(t.Context(), task("load"))
+	require.NoError(t, err)
+	bad := p.promoteBad()
+	newer, err := st.Publish(t.Context(), good, bad)
+	require.NoError(t, err)
+	require.Greater(t, newer, bad)
+	require.NoError(t, st.Activate(sizing.WithActor(t.Context(), "ada"), task("load"), bad))
+	_, _, rolledBack := p.runUntil(tr, 100, 16, 2) // the activation counts as the first
+	require.True(t, rolledBack)
+	assert.Equal(t, good.Version, st.active(t, "load"))
+	assert.NotContains(t, p.withdrawn(), newer)
+}

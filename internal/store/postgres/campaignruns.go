@@ -113,7 +113,8 @@ func (s *Store) CampaignRunTasks(ctx context.Context, id int64, number int) ([]c
 		return nil, wrapError("list the tasks of a run", err)
 	}
 	tasks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r campaign.TaskReport, err error) {
-		return r, row.Scan(&r.Task, &r.MapIndex, &r.Tries, &r.Succeeded, &r.Peak)
+		err = row.Scan(&r.Task, &r.MapIndex, &r.Tries, &r.Succeeded, &r.Peak)
+		return r, err
 	})
 	return tasks, wrapError("list the tasks of a run", err)
 }

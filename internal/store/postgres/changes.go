@@ -33,7 +33,8 @@ func (s *Store) ChangedSince(ctx context.Context, since int64) (changed store.Ch
 			return err
 		}
 		changed.Tasks, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c store.ChangedTask, err error) {
-			return c, row.Scan(&c.Task.Namespace, &c.Task.DAG, &c.Task.Task, &c.Version, &c.Policy, &c.IsGone)
+			err = row.Scan(&c.Task.Namespace, &c.Task.DAG, &c.Task.Task, &c.Version, &c.Policy, &c.IsGone)
+			return c, err
 		})
 		return err
 	})

@@ -10,20 +10,26 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-const publishCohortSQL = `
+const insertCohortSQL = `
 	INSERT INTO cohort (namespace, version, format, runs, kills, used_runs, used_kills, trained_at, blob)
-	VALUES ($1, $2 + 1, $3, $4, $5, $6, $7, $8, $9)
-	ON CONFLICT (namespace) DO UPDATE
-	SET version = excluded.version, format = excluded.format, runs = excluded.runs, kills = excluded.kills,
-		used_runs = excluded.used_runs, used_kills = excluded.used_kills, trained_at = excluded.trained_at, blob = excluded.blob
-	WHERE cohort.version = $2
+	VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8)
+	ON CONFLICT (namespace) DO NOTHING
+	RETURNING version`
+
+const updateCohortSQL = `
+	UPDATE cohort SET version = version + 1, format = $2, runs = $3, kills = $4, used_runs = $5, used_kills = $6, trained_at = $7, blob = $8
+	WHERE namespace = $1 AND version = $9
 	RETURNING version`
 
 // PublishCohort replaces the cohort of a namespace if its version has not changed.
 func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int, err error) {
-	err = s.pool.QueryRow(ctx, publishCohortSQL, c.Namespace, c.Version, c.Format, c.Runs, c.Kills, c.UsedRuns, c.UsedKills, c.TrainedAt, c.Blob).Scan(&version)
+	query, args := insertCohortSQL, []any{c.Namespace, c.Format, c.Runs, c.Kills, c.UsedRuns, c.UsedKills, c.TrainedAt, c.Blob}
+	if c.Version > 0 {
+		query, args = updateCohortSQL, append(args, c.Version)
+	}
+	err = s.pool.QueryRow(ctx, query, args...).Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, sizing.Errorf(sizing.Conflict, "publish the cohort of %s: version %d is no longer the newest; train from the newest version", c.Namespace, c.Version)
+		return 0, sizing.Errorf(sizing.Conflict, "publish the cohort of %s: version %d is not the newest; train from the newest version", c.Namespace, c.Version)
 	}
 	return version, wrapError("publish a cohort", err)
 }

@@ -79,7 +79,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 		case hasNoMetadata:
 			row.warn("is not stored, because too many reports of the task have other metadata; send facts that rarely change")
 		case hasReplaced != nil && *hasReplaced:
-			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task, of which the oldest is forgotten; send facts that rarely change", store.MaxMetadataSets))
+			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task and replaces the oldest; send facts that rarely change", store.MaxMetadataSets))
 		}
 		return nil
 	})

@@ -34,7 +34,7 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 }
 
 // killsAtCapSQL omits the kills of runs that got more memory later, because such a kill was not at the
-// cap.
+// cap. A success of a reproduced run says nothing about the current runs.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation
@@ -47,7 +47,7 @@ const killsAtCapSQL = `
 				AND later.try_number > observation.try_number AND later.allocated_memory > observation.allocated_memory)
 		AND at > coalesce((
 			SELECT success.at FROM observation AS success
-			WHERE success.task = task.id AND success.outcome = 1
+			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC LIMIT 1), '-infinity')`
 
 // KillsAtCap counts the OOM kills at the ceiling since the last success.

@@ -132,7 +132,8 @@ func (s *Store) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store
 	}
 	models, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Model, error) {
 		m := store.Model{Task: task}
-		return m, scanModel(row, &m)
+		err := scanModel(row, &m)
+		return m, err
 	})
 	return models, wrapError("list models", err)
 }

@@ -94,7 +94,8 @@ func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]parti
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p partition, err error) {
-		return p, row.Scan(&p.name, &p.from, &p.to)
+		err = row.Scan(&p.name, &p.from, &p.to)
+		return p, err
 	})
 }
 

@@ -7,26 +7,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 // layout is a store with receipts of several weeks, in one partition per week, in one partition,
-// or in one table as before partitioning.
+// or in a table without partitions.
 type layout struct {
-	name      string
-	first     time.Time // the time of the first receipt; if it is monday, each week has a partition
-	weeks     int
-	migration uint // the version of the tables; the newest if zero
+	name    string
+	weeks   int
+	prepare func(*testing.B, *layout, *pgx.Conn) // changes the partitions of the empty tables; nil for one partition
 	*postgres.Store
 	rng   *rand.Rand
-	saved int // receipts saved so far
+	saved int // receipts saved so far, without those of fill
 }
+
+// firstReceipt is the time of the first receipt, a Monday. It is in the past, because the store replaces
+// future times of reports.
+var firstReceipt = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const (
 	partitionedTries = 20_000 // receipts per task; all tries of the first task are reported
@@ -35,7 +38,7 @@ const (
 
 // at returns the time of the nth receipt.
 func (p *layout) at(n int) time.Time {
-	return p.first.Add(time.Duration(float64(n) / (partitionedTries * partitionedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
+	return firstReceipt.Add(time.Duration(float64(n) / (partitionedTries * partitionedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
 }
 
 // partitionedTry returns the try of the nth receipt.
@@ -47,29 +50,52 @@ func firstTry(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// fillSQL inserts $4 receipts of $3 tasks, spread over $2 weeks from the time $1 on.
-const fillSQL = `
-	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
-	SELECT lpad(to_hex(ms >> 16), 8, '0') || '-' || lpad(to_hex(ms & 65535), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0'),
-		'default', 'd', 't' || n % $3, 'r' || n, -1, 1, at, 0.01, 1000000000, '{1,2}',
-		json_build_object('Ask', json_build_object('Features', json_build_object()), 'Pad', repeat('x', 1200)), 1, n
-	FROM generate_series(0, $4 - 1) AS n, LATERAL (SELECT $1::timestamptz + n * ($2 * interval '168 hours' / $4) AS at) AS t,
-		LATERAL (SELECT (extract(epoch FROM at) * 1000)::bigint AS ms) AS m`
+// unpartition replaces the empty tables of receipts by tables without partitions.
+func unpartition(b *testing.B, _ *layout, conn *pgx.Conn) {
+	for _, table := range []string{"receipt", "receipt_compact"} {
+		_, err := conn.Exec(b.Context(), fmt.Sprintf(`
+			ALTER TABLE %[1]s RENAME TO partitioned;
+			CREATE TABLE %[1]s (LIKE partitioned INCLUDING ALL);
+			DROP TABLE partitioned`, table))
+		require.NoError(b, err)
+	}
+}
+
+// makeWeeks replaces the empty partitions of older receipts by weeks.
+func makeWeeks(b *testing.B, p *layout, conn *pgx.Conn) {
+	_, err := conn.Exec(b.Context(), "DROP TABLE receipt_before, receipt_compact_before")
+	require.NoError(b, err)
+	require.NoError(b, p.MakeWeeks(b.Context(), firstReceipt, p.at(partitionedTries*partitionedTasks)))
+}
 
 func openLayout(b *testing.B, p *layout) {
 	dsn := pgtest.Migrated(b)
-	p.Store = open(b, dsn)
-	if p.migration > 0 {
-		for at, _, _, err := migrations.Status(b.Context(), dsn); at > p.migration; at, _, _, err = migrations.Status(b.Context(), dsn) {
-			require.NoError(b, err)
-			require.NoError(b, migrations.Down(b.Context(), dsn, 1))
-		}
-	} else if p.first.Equal(monday) {
-		require.NoError(b, p.MakeWeeks(b.Context(), monday, p.at(partitionedTries*partitionedTasks)))
-	}
+	p.Store = reopen(b, dsn)
 	conn := connect(b, dsn)
-	_, err := conn.Exec(b.Context(), fillSQL, p.first, p.weeks, partitionedTasks, partitionedTries*partitionedTasks)
+	if p.prepare != nil {
+		p.prepare(b, p, conn)
+	}
+	p.fill(b)
+	_, err := conn.Exec(b.Context(), "VACUUM ANALYZE")
 	require.NoError(b, err)
+	p.rng = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
+}
+
+// fill saves a receipt for each try, and reports the tries of the first task.
+func (p *layout) fill(b *testing.B) {
+	const batch = 2000
+	r := rand.New(rand.NewPCG(1, 1))
+	for first := 0; first < partitionedTries*partitionedTasks; first += batch {
+		receipts := make([]sizing.Receipt, batch)
+		for i := range receipts {
+			n := first + i
+			receipt := fullReceipt(r, n)
+			receipt.At, receipt.Ask.Try = p.at(n), partitionedTry(n)
+			receipt.Allocation.PredictionID = fmt.Sprintf("%s-7000-8000-%012x", store.FirstID(receipt.At), n)
+			receipts[i] = receipt
+		}
+		require.NoError(b, p.SaveReceipts(b.Context(), receipts))
+	}
 	obs := make([]sizing.Observation, partitionedTries)
 	for i := range obs {
 		n := i * partitionedTasks
@@ -80,9 +106,6 @@ func openLayout(b *testing.B, p *layout) {
 		_, err := p.Record(b.Context(), part)
 		require.NoError(b, err)
 	}
-	_, err = conn.Exec(b.Context(), "VACUUM ANALYZE")
-	require.NoError(b, err)
-	p.rng = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
 }
 
 // anyTry returns a random try with a receipt and without a report.
@@ -147,14 +170,13 @@ var partitionedCalls = []struct {
 }
 
 // BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with reads and writes
-// in one table, in alternation. It prints the median time in µs and the ratios within a round.
+// in one table, in alternation. With -v it prints the median time in µs and the ratios within a round.
 func BenchmarkWeeks(b *testing.B) {
-	past := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	stores := []*layout{
-		{name: "one table", first: past, weeks: 14, migration: 6},
-		{name: "one partition", first: past, weeks: 14},
-		{name: "14 weeks", first: monday, weeks: 14},
-		{name: "53 weeks", first: monday, weeks: 53},
+		{name: "one table", weeks: 14, prepare: unpartition},
+		{name: "one partition", weeks: 14},
+		{name: "14 weeks", weeks: 14, prepare: makeWeeks},
+		{name: "53 weeks", weeks: 53, prepare: makeWeeks},
 	}
 	for _, p := range stores {
 		openLayout(b, p)

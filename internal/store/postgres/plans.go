@@ -97,7 +97,8 @@ func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKe
 		return nil, wrapError("list tasks to plan", err)
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k sizing.TaskKey, err error) {
-		return k, row.Scan(&k.Namespace, &k.DAG, &k.Task)
+		err = row.Scan(&k.Namespace, &k.DAG, &k.Task)
+		return k, err
 	})
 	return keys, wrapError("list tasks to plan", err)
 }
@@ -162,7 +163,8 @@ func (s *Store) PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int
 		return nil, wrapError("read the outcomes of plans", err)
 	}
 	outcomes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o store.PlanOutcome, err error) {
-		return o, row.Scan(&o.ID, &o.Killed)
+		err = row.Scan(&o.ID, &o.Killed)
+		return o, err
 	})
 	return outcomes, wrapError("read the outcomes of plans", err)
 }

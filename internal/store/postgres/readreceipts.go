@@ -74,7 +74,8 @@ func (s *Store) readReceipts(ctx context.Context, sql string, args ...any) ([]si
 		return nil, err
 	}
 	stored, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c storedReceipt, err error) {
-		return c, row.Scan(c.fields()...)
+		err = row.Scan(c.fields()...)
+		return c, err
 	})
 	if err != nil {
 		return nil, err
@@ -213,7 +214,8 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 		return err
 	}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f receiptFeatures, err error) {
-		return f, row.Scan(&f.report, &f.at, &f.features, &f.name, &f.content)
+		err = row.Scan(&f.report, &f.at, &f.features, &f.name, &f.content)
+		return f, err
 	})
 	if err != nil || len(found) == 0 {
 		return err

@@ -18,8 +18,8 @@ import (
 // fresh, and otherwise, or if it fails, from the primary. Everything else comes from the primary: what
 // predictions, training and reports need, and single tasks, policies and receipts.
 //
-// After SetPolicy, Activate and the other changes below through this process, reads stay on the primary
-// until the standby has replayed the change. A change through another process, and a report, may be
+// After SetPolicy, Activate and the other changes in replicawrites.go through this process, reads stay on the
+// primary until the standby has replayed the change. A change through another process, and a report, may be
 // missing from a list for up to maxReplicaLag.
 type ReplicatedStore struct {
 	*Store  // the primary
@@ -234,46 +234,4 @@ func (r *ReplicatedStore) RunModels(ctx context.Context, id int64) ([]store.RunM
 // Audit reads from the standby.
 func (r *ReplicatedStore) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
 	return from(ctx, r, func(s *Store) ([]store.AuditEntry, error) { return s.Audit(ctx, f, limit) })
-}
-
-// SetPolicy writes to the primary, from which reads come until the standby has the policy.
-func (r *ReplicatedStore) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
-	defer r.invalidate()
-	return r.Store.SetPolicy(ctx, task, policy)
-}
-
-// DeleteTask writes to the primary like SetPolicy.
-func (r *ReplicatedStore) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
-	defer r.invalidate()
-	return r.Store.DeleteTask(ctx, task)
-}
-
-// Rename writes to the primary like SetPolicy.
-func (r *ReplicatedStore) Rename(ctx context.Context, from, to sizing.TaskKey) error {
-	defer r.invalidate()
-	return r.Store.Rename(ctx, from, to)
-}
-
-// Activate writes to the primary like SetPolicy.
-func (r *ReplicatedStore) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
-	defer r.invalidate()
-	return r.Store.Activate(ctx, task, version)
-}
-
-// Unpin writes to the primary like SetPolicy.
-func (r *ReplicatedStore) Unpin(ctx context.Context, task sizing.TaskKey) error {
-	defer r.invalidate()
-	return r.Store.Unpin(ctx, task)
-}
-
-// Void writes to the primary like SetPolicy.
-func (r *ReplicatedStore) Void(ctx context.Context, try sizing.TryKey) error {
-	defer r.invalidate()
-	return r.Store.Void(ctx, try)
-}
-
-// SaveRun writes to the primary like SetPolicy.
-func (r *ReplicatedStore) SaveRun(ctx context.Context, run store.Run, models []store.RunModel) (int64, error) {
-	defer r.invalidate()
-	return r.Store.SaveRun(ctx, run, models)
 }

@@ -7,20 +7,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// TestListsComeFromTheStandby uses a streaming standby whose replay is paused, so that it differs from
-// the primary.
-func TestListsComeFromTheStandby(t *testing.T) {
+// replicated is a store with a streaming standby whose replay the test can pause, so that the standby
+// differs from the primary.
+type replicated struct {
+	*postgres.ReplicatedStore
+	t       *testing.T
+	standby *testcluster.Postgres
+	other   *postgres.Store // the primary, as another process uses it
+	control *pgx.Conn       // to the standby
+}
+
+func newReplicated(t *testing.T) *replicated {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // the user of PostgreSQL is another one if root runs the test
 	primary, err := testcluster.NewPostgres(ctx, filepath.Join(dir, "primary", "data"), testcluster.PostgresConfig{})
@@ -28,69 +39,120 @@ func TestListsComeFromTheStandby(t *testing.T) {
 	require.NoError(t, primary.Start(ctx))
 	t.Cleanup(func() { assert.NoError(t, primary.Stop()) })
 	st := open(t, primary.DSN())
-	policy := sizing.Policy{Floor: sizing.GiB}
-	task := func(name string) sizing.TaskKey { return sizing.TaskKey{Namespace: "n", DAG: "d", Task: name} }
-	require.NoError(t, st.SetPolicy(ctx, task("first"), policy))
-
 	standby, err := primary.NewStandby(ctx, filepath.Join(dir, "standby", "data"), testcluster.PostgresConfig{})
 	require.NoError(t, err)
 	require.NoError(t, standby.Start(ctx))
 	t.Cleanup(func() { assert.NoError(t, standby.Stop()) })
-	replicated, err := postgres.OpenReplicated(ctx, st, standby.DSN(), postgres.Config{})
+	r, err := postgres.OpenReplicated(ctx, st, standby.DSN(), postgres.Config{})
 	require.NoError(t, err)
-	t.Cleanup(replicated.CloseReplica)
-	control := connect(t, standby.DSN())
-	catchUp := func() {
-		t.Helper()
-		var last string
-		require.NoError(t, connect(t, primary.DSN()).QueryRow(ctx, "SELECT pg_current_wal_lsn()").Scan(&last))
-		for isBehind := true; isBehind; { // go test bounds it
-			require.NoError(t, control.QueryRow(ctx, "SELECT pg_last_wal_replay_lsn() < $1::text::pg_lsn", last).Scan(&isBehind))
-		}
-	}
-	names := func() (names []string) {
-		t.Helper()
-		listed, err := replicated.TasksBrief(ctx, "n", sizing.TaskKey{}, 10)
-		require.NoError(t, err)
-		for _, p := range listed {
-			names = append(names, p.Task.Task)
-		}
-		return names
-	}
-	catchUp()
-	require.NoError(t, replicated.Check(ctx))
+	t.Cleanup(r.CloseReplica)
+	return &replicated{r, t, standby, st, connect(t, standby.DSN())}
+}
 
-	_, err = control.Exec(ctx, "SELECT pg_wal_replay_pause()")
-	require.NoError(t, err)
-	require.NoError(t, st.SetPolicy(ctx, task("second"), policy)) // another process writes
-	assert.Equal(t, []string{"first"}, names(), "the list comes from the standby")
-	found, err := replicated.Policy(ctx, task("second"))
+// catchUp waits until the standby has replayed the changes of this process and serves reads.
+func (r *replicated) catchUp() {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { return r.Check(r.t.Context()) == nil }, time.Minute, 10*time.Millisecond)
+}
+
+func (r *replicated) pauseReplay() {
+	r.t.Helper()
+	_, err := r.control.Exec(r.t.Context(), "SELECT pg_wal_replay_pause()")
+	require.NoError(r.t, err)
+}
+
+func (r *replicated) resumeReplay() {
+	r.t.Helper()
+	_, err := r.control.Exec(r.t.Context(), "SELECT pg_wal_replay_resume()")
+	require.NoError(r.t, err)
+}
+
+// names lists the task ids of the namespace n.
+func (r *replicated) names() (names []string) {
+	r.t.Helper()
+	listed, err := r.TasksBrief(r.t.Context(), "n", sizing.TaskKey{}, 10)
+	require.NoError(r.t, err)
+	for _, p := range listed {
+		names = append(names, p.Task.Task)
+	}
+	return names
+}
+
+func TestListsComeFromTheStandby(t *testing.T) {
+	r, ctx := newReplicated(t), t.Context()
+	policy := sizing.Policy{Floor: sizing.GiB}
+	task := func(name string) sizing.TaskKey { return sizing.TaskKey{Namespace: "n", DAG: "d", Task: name} }
+	require.NoError(t, r.SetPolicy(ctx, task("first"), policy))
+	r.catchUp()
+
+	r.pauseReplay()
+	require.NoError(t, r.other.SetPolicy(ctx, task("second"), policy))
+	assert.Equal(t, []string{"first"}, r.names(), "the list comes from the standby")
+	found, err := r.Policy(ctx, task("second"))
 	require.NoError(t, err)
 	assert.Equal(t, policy, found, "a policy comes from the primary")
 
-	require.NoError(t, replicated.SetPolicy(ctx, task("third"), policy))
-	assert.Equal(t, []string{"first", "second", "third"}, names(), "after a write of this process, the list comes from the primary")
-	require.Error(t, replicated.Check(ctx), "the standby has not replayed the write")
-	assert.Equal(t, []string{"first", "second", "third"}, names())
+	require.NoError(t, r.SetPolicy(ctx, task("third"), policy))
+	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "after a write of this process, the list comes from the primary")
+	require.Error(t, r.Check(ctx), "the standby has not replayed the write")
+	assert.Equal(t, []string{"first", "second", "third"}, r.names())
 
-	_, err = control.Exec(ctx, "SELECT pg_wal_replay_resume()")
-	require.NoError(t, err)
-	catchUp()
-	require.NoError(t, replicated.Check(ctx))
-	standby.Kill()
-	assert.Equal(t, []string{"first", "second", "third"}, names(), "without the standby, the list comes from the primary")
-	require.Error(t, replicated.Check(ctx))
+	r.resumeReplay()
+	r.catchUp()
+	r.standby.Kill()
+	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "without the standby, the list comes from the primary")
+	require.Error(t, r.Check(ctx))
+}
+
+func TestAPersonFindsTheirCampaignInTheAuditTrail(t *testing.T) {
+	r, ctx := newReplicated(t), t.Context()
+	var created campaign.Campaign
+	for _, change := range []struct {
+		action store.Action
+		make   func() error
+	}{
+		{store.CampaignCreated, func() (err error) {
+			created, err = r.CreateCampaign(ctx, campaign.Campaign{Name: "heavy", Namespace: "n", DAG: "d", Pool: "sandbox"})
+			return err
+		}},
+		{store.RunsRegistered, func() error {
+			_, _, err := r.RegisterRuns(ctx, created.ID, []campaign.ArchivedRun{{Scenario: "s", ExecutionDate: monday}})
+			return err
+		}},
+		{store.RunReset, func() error {
+			claimed, err := r.ClaimRuns(ctx, created.ID, campaign.TriggerDeploy, 1, time.Hour)
+			require.NoError(t, err)
+			_, err = r.ReportRun(ctx, created.ID, store.RunReport{Number: 1, From: claimed.Runs[0].State, To: campaign.DeployFailed, Attempt: claimed.Runs[0].Attempt})
+			require.NoError(t, err)
+			_, err = r.ResetRun(ctx, created.ID, 1, campaign.Registered, "")
+			return err
+		}},
+		{store.CampaignPaused, func() error {
+			_, err := r.PauseCampaign(ctx, created.ID, true, nil)
+			return err
+		}},
+	} {
+		r.catchUp()
+		r.pauseReplay()
+		require.NoError(t, change.make())
+		trail, err := r.Audit(ctx, store.AuditFilter{}, 1)
+		require.NoError(t, err)
+		if assert.NotEmpty(t, trail, change.action) {
+			assert.Equal(t, change.action, trail[0].Action)
+		}
+		r.resumeReplay()
+	}
 }
 
 // A database that is no standby would serve another history.
 func TestADatabaseThatIsNoStandbyServesNoReads(t *testing.T) {
 	st := reopen(t, pgtest.Migrated(t))
-	replicated, err := postgres.OpenReplicated(t.Context(), st, pgtest.Migrated(t), postgres.Config{})
+	r, err := postgres.OpenReplicated(t.Context(), st, pgtest.Migrated(t), postgres.Config{})
 	require.NoError(t, err)
-	t.Cleanup(replicated.CloseReplica)
-	require.ErrorContains(t, replicated.Check(t.Context()), "no standby")
+	t.Cleanup(r.CloseReplica)
+	require.ErrorContains(t, r.Check(t.Context()), "no standby")
 	require.NoError(t, st.SetPolicy(t.Context(), sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"}, sizing.Policy{Floor: sizing.GiB}))
-	listed, err := replicated.TasksBrief(t.Context(), "n", sizing.TaskKey{}, 10)
+	listed, err := r.TasksBrief(t.Context(), "n", sizing.TaskKey{}, 10)
 	require.NoError(t, err)
 	assert.Len(t, listed, 1)
 }

@@ -29,7 +29,8 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 		return nil, wrapError("list oversized tasks", err)
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k sizing.TaskKey, err error) {
-		return k, row.Scan(&k.Namespace, &k.DAG, &k.Task)
+		err = row.Scan(&k.Namespace, &k.DAG, &k.Task)
+		return k, err
 	})
 	return keys, wrapError("list oversized tasks", err)
 }

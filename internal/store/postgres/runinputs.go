@@ -54,7 +54,8 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		return store.RunInputs{}, wrapError("read the inputs of a run", err)
 	}
 	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t tryInputs, err error) {
-		return t, row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.Static, &t.name, &t.content)
+		err = row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.Static, &t.name, &t.content)
+		return t, err
 	})
 	if err == nil {
 		err = s.decodeInputs(ctx, tries)

@@ -182,7 +182,8 @@ func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage
 		return nil, wrapError("read the usage of tasks", err)
 	}
 	usage, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u sizing.Usage, err error) {
-		return u, row.Scan(&u.Task.Namespace, &u.Task.DAG, &u.Task.Task, &u.Runs, &u.MeanPeak, &u.Spread, &u.GBHours)
+		err = row.Scan(&u.Task.Namespace, &u.Task.DAG, &u.Task.Task, &u.Runs, &u.MeanPeak, &u.Spread, &u.GBHours)
+		return u, err
 	})
 	return usage, wrapError("read the usage of tasks", err)
 }

@@ -6,8 +6,8 @@
 -- $8         the key: day, dag, task, owner, dag_owner, or empty for one sum
 -- $9         whether there is one sum per key and calendar month; its day is the first of the month
 --
--- The owner of a task is the owner in its newest set of metadata that names an owner. The ledger has zero
--- amounts for tries that are not accounted or not measured.
+-- The owner of a task is the owner in its newest set of metadata that names an owner; the column owner of the ledger
+-- is always null. The ledger has zero amounts for tries that are not accounted or not measured.
 --
 -- A year of a thousand tasks has 365,000 days. Therefore sums over several days read the stored months in
 -- [months_from, months_to), and the days before and after them; see migration 0020. OFFSET 0 makes the
@@ -59,7 +59,7 @@ sums AS (
 		CASE WHEN $8 IN ('dag', 'task', 'dag_owner') THEN namespace ELSE '' END AS by_namespace,
 		CASE WHEN $8 IN ('dag', 'task', 'dag_owner') THEN dag_id ELSE '' END AS by_dag,
 		CASE WHEN $8 = 'task' THEN task_id ELSE '' END AS by_task,
-		CASE WHEN $8 IN ('owner', 'dag_owner') THEN coalesce(d.owner, current_owner, '') ELSE '' END AS by_owner,
+		CASE WHEN $8 IN ('owner', 'dag_owner') THEN coalesce(current_owner, '') ELSE '' END AS by_owner,
 		min(first_day) AS first_day, max(last_day) AS last_day,
 		sum(tries)::bigint AS tries, sum(successes)::bigint AS successes, sum(kills)::bigint AS kills,
 		sum(unaccounted)::bigint AS unaccounted, sum(unmeasured)::bigint AS unmeasured,

@@ -17,7 +17,7 @@ import (
 // during a network round trip. A second transaction then compares the reports whose tries were already
 // stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
 // plan or a context, one transaction writes all reports. write returns errStale if a task was renamed
-// or deleted. After an error nothing is written.
+// or deleted. After another error the reports may be written, if the connection broke during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
@@ -217,16 +217,17 @@ type tallyDelta struct {
 }
 
 // countAmended makes the tasks of amended reports due, and corrects the counts after replacements of
-// provisional kills.
+// provisional kills. Like insertSQL, it neither counts kills of reproduced runs nor makes their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
 		if recorded[i].Amended {
 			d := deltas[reports[i].task.id]
-			d.urgent = d.urgent || reports[i].Outcome.OOM()
+			isReproduced := sizing.IsReproduction(reports[i].Try.RunID)
+			d.urgent = d.urgent || reports[i].Outcome.OOM() && !isReproduced
 			if recorded[i].Replaced { // insert counted the new row; the deleted row was an OOM kill
 				d.observations--
-				if !sizing.IsReproduction(reports[i].Try.RunID) {
+				if !isReproduced {
 					d.kills--
 				}
 			}

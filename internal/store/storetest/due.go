@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
@@ -78,6 +79,20 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
+	t.Run("a kill of a reproduced run makes its task due after the debounce", func(t *testing.T) {
+		st := open(t)
+		o := kill(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB)
+		o.Provisional = true
+		recordNew(t, st, o)
+		requireNoneDue(t, st)
+		finish(t, st, claimLater(t, st, key))
+
+		o.Provisional = false
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
+		requireNoneDue(t, st)
+		finish(t, st, claimLater(t, st, key))
+	})
+
 	t.Run("a task is due at the earliest of its times, and the task due longest is claimed first", func(t *testing.T) {
 		st := open(t)
 		keys := []sizing.TaskKey{task("a"), task("b"), task("c")}
@@ -126,7 +141,7 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
-	t.Run("the backlog counts due tasks without a claim", func(t *testing.T) {
+	t.Run("the backlog counts the due tasks", func(t *testing.T) {
 		st := open(t)
 		backlog := func() store.Backlog {
 			b, err := st.Backlog(t.Context())

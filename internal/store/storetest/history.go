@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
@@ -234,6 +235,9 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, atCap(8*sizing.GiB), "the first try of the run got more memory later")
 		require.Equal(t, 1, atCap(9*sizing.GiB))
 		require.Equal(t, 2, atCap(sizing.GiB), "the last try of the run got less memory than the second")
+		reproduced := after(success(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB, 1), 8)
+		recordNew(t, st, reproduced)
+		require.Equal(t, 2, atCap(sizing.GiB), "a success of a reproduced run does not reset the count")
 		recordNew(t, st, after(success(mapped(3, 1), sizing.GiB, 1), 8))
 		require.Zero(t, atCap(sizing.GiB))
 	})

@@ -16,7 +16,7 @@ import (
 
 const (
 	restartDelay = time.Second     // the pause between the end of a child and the start of the next one
-	startTimeout = 5 * time.Second // the time that a request waits for a child
+	startTimeout = 5 * time.Second // the time that a request waits until a child receives it
 	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
@@ -27,18 +27,24 @@ type Supervisor struct {
 	ended   func(trainer.JobEnd)
 	log     *slog.Logger
 
-	mu       sync.Mutex
-	pid      int                      // of the child; 0 while no child runs
-	requests *json.Encoder            // nil while no child runs
-	isUp     chan struct{}            // closed while a child runs
-	lastID   uint64                   // of a request
-	waiting  map[uint64]chan<- result // callers by the id of their request
+	calls chan call // received while a child runs
+
+	mu      sync.Mutex
+	pid     int                      // of the child; 0 while no child runs
+	lastID  uint64                   // of a request
+	waiting map[uint64]chan<- result // callers by the id of their request
+}
+
+// call is a request without an id, and its caller.
+type call struct {
+	request
+	answer chan<- result // buffered, so that an answer never waits for a caller that gave up
 }
 
 // New returns a Supervisor of a command that serves a Pipe on its standard input and output.
 // It calls ended after every training and search.
 func New(command func(context.Context) *exec.Cmd, ended func(trainer.JobEnd), log *slog.Logger) *Supervisor {
-	return &Supervisor{command: command, ended: ended, log: log, isUp: make(chan struct{}), waiting: map[uint64]chan<- result{}}
+	return &Supervisor{command: command, ended: ended, log: log, calls: make(chan call), waiting: map[uint64]chan<- result{}}
 }
 
 // Run keeps a child running until ctx ends, and returns after the last child has ended.
@@ -72,26 +78,64 @@ func (p *Supervisor) runChild(ctx context.Context) error {
 	if err := startAtLowerPriority(cmd.Start); err != nil {
 		return err
 	}
-	p.connect(in, cmd.Process.Pid)
+	p.setPID(cmd.Process.Pid)
+	ended := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() { p.send(in, ended) })
 	p.receive(out)
-	p.disconnect()
-	_ = in.Close() // ends a child that only closed its output
+	close(ended)
+	_ = in.Close() // ends a child that only closed its output, and a write to it
+	sender.Wait()
+	p.setPID(0)
+	p.interruptCalls()
 	return cmd.Wait()
 }
 
-// connect makes a started child available for requests.
-func (p *Supervisor) connect(in io.Writer, pid int) {
+func (p *Supervisor) setPID(pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests, p.pid = json.NewEncoder(in), pid
-	close(p.isUp)
+	p.pid = pid
 }
 
-// disconnect fails all waiting requests, because their child has ended.
-func (p *Supervisor) disconnect() {
+// send writes requests until the child ends. It holds no lock while it writes, because the child may not
+// read.
+func (p *Supervisor) send(in io.Writer, ended <-chan struct{}) {
+	for requests := json.NewEncoder(in); ; {
+		select {
+		case c := <-p.calls:
+			c.ID = p.addCall(c.answer)
+			if err := requests.Encode(c.request); err != nil {
+				p.answer(result{ID: c.ID, Failed: &failure{Kind: sizing.Unavailable, Detail: starting, Text: err.Error()}})
+			}
+		case <-ended:
+			return
+		}
+	}
+}
+
+// addCall registers a caller and returns the id of its request.
+func (p *Supervisor) addCall(caller chan<- result) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests, p.pid, p.isUp = nil, 0, make(chan struct{})
+	p.lastID++
+	p.waiting[p.lastID] = caller
+	return p.lastID
+}
+
+// answer passes a result to its caller.
+func (p *Supervisor) answer(r result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if caller := p.waiting[r.ID]; caller != nil {
+		caller <- r
+		delete(p.waiting, r.ID)
+	}
+}
+
+// interruptCalls fails all waiting requests, because their child has ended.
+func (p *Supervisor) interruptCalls() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for id, caller := range p.waiting {
 		caller <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted; try again", Text: "the trainer ended"}}
 		delete(p.waiting, id)
@@ -119,58 +163,30 @@ func (p *Supervisor) receive(out io.Reader) {
 			p.ended(trainer.JobEnd{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
 			continue
 		}
-		p.mu.Lock()
-		if caller := p.waiting[r.ID]; caller != nil { // nil if the caller no longer waits
-			caller <- r
-			delete(p.waiting, r.ID)
-		}
-		p.mu.Unlock()
+		p.answer(r)
 	}
 }
 
-// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child starts
-// in time, or if the child ends during the training. If ctx ends first, the training continues.
+// starting is the advice to a caller whose request no child received.
+const starting = "the trainer is starting, or does not respond; try again"
+
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child receives the
+// request in time, or if the child ends during the training. If ctx ends first, the training continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
-	id, err := p.request(ctx, task, answer)
-	if err != nil {
-		return trainer.Report{}, err
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
+	select {
+	case p.calls <- call{request{Task: task, Actor: sizing.Actor(ctx)}, answer}:
+	case <-timeout.C:
+		return trainer.Report{}, sizing.Errorf(sizing.Unavailable, starting)
+	case <-ctx.Done():
+		return trainer.Report{}, ctx.Err()
 	}
 	select {
 	case r := <-answer:
 		return r.Report, r.Failed.err()
 	case <-ctx.Done():
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.waiting, id)
 		return trainer.Report{}, ctx.Err()
-	}
-}
-
-// request sends a request as soon as a child is running, and returns its id. The result goes to
-// answer.
-func (p *Supervisor) request(ctx context.Context, task sizing.TaskKey, answer chan<- result) (uint64, error) {
-	timeout := time.NewTimer(startTimeout)
-	defer timeout.Stop()
-	for {
-		p.mu.Lock()
-		isUp := p.isUp
-		if p.requests != nil {
-			defer p.mu.Unlock()
-			p.lastID++
-			if err := p.requests.Encode(request{ID: p.lastID, Task: task, Actor: sizing.Actor(ctx)}); err != nil {
-				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is starting; try again", Cause: err}
-			}
-			p.waiting[p.lastID] = answer
-			return p.lastID, nil
-		}
-		p.mu.Unlock()
-		select {
-		case <-isUp:
-		case <-timeout.C:
-			return 0, sizing.Errorf(sizing.Unavailable, "the trainer is starting; try again")
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
 	}
 }
