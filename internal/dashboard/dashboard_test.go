@@ -234,6 +234,7 @@ func TestTasksAreSortedAndFiltered(t *testing.T) {
 	} {
 		assert.Equal(t, want, order(query), query)
 	}
+	assert.Contains(t, e.page("/ui/tasks?severity=warning&sort=-severity"), "/ui/tasks?severity=warning&amp;sort=severity\"", "a column with the name of a filter keeps the filter")
 }
 
 // secret returns the secret of the token with a name. It is long, so that no random text contains it.

@@ -219,13 +219,19 @@ func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (colu
 // addressWith returns an address with the parameters of a query, without its format. params replace
 // or add parameters: name, value, name, value.
 func (d *Dashboard) addressWith(q url.Values, path string, params ...string) string {
-	var all []string
+	values := map[string]string{}
 	for name := range q {
-		if name != "format" && !slices.Contains(params, name) {
-			all = append(all, name, q.Get(name))
-		}
+		values[name] = q.Get(name)
 	}
-	return d.url(path, append(all, params...)...)
+	delete(values, "format")
+	for i := 0; i+1 < len(params); i += 2 {
+		values[params[i]] = params[i+1]
+	}
+	var all []string
+	for name, value := range values {
+		all = append(all, name, value)
+	}
+	return d.url(path, all...)
 }
 
 func choicesOf(rows []TaskRow) Choices {
