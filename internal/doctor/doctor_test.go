@@ -157,5 +157,7 @@ func TestChecksOfOtherServers(t *testing.T) {
 	}
 	assert.False(t, isLoopback("http://10.0.0.1:8080"))
 	assert.False(t, isLoopback("https://example.org"))
-	assert.True(t, isLoopback("http://[::1]:8080"))
+	for _, local := range []string{"http://[::1]:8080", "http://[::1]", "http://localhost", "http://localhost:8080/path", "http://127.0.0.1/path"} {
+		assert.True(t, isLoopback(local), local)
+	}
 }
