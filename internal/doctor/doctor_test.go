@@ -96,6 +96,29 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
+// The advice for missing tables or privileges does not help if a query itself fails.
+func TestFailedQueriesOfTablesAreReported(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	tenant := asTenant(t, dsn, "SELECT ON schema_migrations")
+	execute(t, dsn, "REVOKE SELECT ON pg_catalog.pg_tables FROM PUBLIC")
+	r := NewReport()
+	r.database(t.Context(), tenant)
+	require.Len(t, r.Findings, 1)
+	assert.Contains(t, r.Findings[0].Message, "a query failed: ERROR: permission denied for view pg_tables")
+
+	execute(t, dsn, "ALTER TABLE schema_migrations RENAME COLUMN dirty TO other")
+	r = NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1)
+	assert.Contains(t, r.Findings[0].Message, `column "dirty" does not exist`)
+
+	execute(t, dsn, "DROP TABLE schema_migrations")
+	r = NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, "the tables do not exist", r.Findings[0].Message)
+}
+
 func TestClockAndDiskErrors(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	r := NewReport()
