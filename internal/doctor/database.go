@@ -137,6 +137,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 		return false
 	case dirty:
 		r.Errorf("tables", "run loadaware migrate up, which prints how to repair it", "migration %d is incomplete", current)
+		return false
 	case current < newest:
 		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", current, newest)
 		return false

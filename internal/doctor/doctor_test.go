@@ -119,6 +119,15 @@ func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	assert.Equal(t, "the tables do not exist", r.Findings[0].Message)
 }
 
+func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	execute(t, dsn, "UPDATE schema_migrations SET dirty = true", "DROP TABLE model CASCADE")
+	r := NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1, "%v", r.Findings)
+	assert.Contains(t, r.Findings[0].Message, "is incomplete")
+}
+
 func TestClockAndDiskErrors(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	r := NewReport()
