@@ -243,8 +243,13 @@ func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) cookie(r *http.Request, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		Secure: usesTLS(r),
 	}
+}
+
+// usesTLS reports whether the browser uses TLS, perhaps to a reverse proxy.
+func usesTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // localAddress returns an address of these pages unchanged, and the address of the overview for any
