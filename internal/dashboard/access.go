@@ -227,7 +227,8 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// signOut deletes the session cookie of a browser.
+// signOut deletes the session cookie of a browser. Replicas share no state of sessions, so a copy of the
+// cookie stays valid until it expires, or until the token or the key is changed (docs/security.md).
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	v := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
