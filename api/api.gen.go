@@ -297,7 +297,9 @@ type Campaign struct {
 	States []CampaignCount `json:"states"`
 
 	// Stopped Why the budget ended the campaign.
-	Stopped *string       `json:"stopped"`
+	Stopped *string `json:"stopped"`
+
+	// Used The part of the budget that a campaign has used.
 	Used    CampaignUsage `json:"used"`
 	Version *string       `json:"version"`
 }
@@ -494,10 +496,13 @@ type CampaignTasks struct {
 	Tasks []CampaignTask `json:"tasks"`
 }
 
-// CampaignUsage defines model for CampaignUsage.
+// CampaignUsage The part of the budget that a campaign has used.
 type CampaignUsage struct {
-	Gbh  float64 `json:"gbh"`
-	Runs int     `json:"runs"`
+	// Gbh Allocated GB times hours of the reproduced tries.
+	Gbh float64 `json:"gbh"`
+
+	// Runs DAG runs, repeated attempts included.
+	Runs int `json:"runs"`
 }
 
 // Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
