@@ -2421,7 +2421,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+	// Severity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Source of the next answer.
@@ -2449,7 +2449,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+// TaskReportSeverity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.
