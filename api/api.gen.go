@@ -297,7 +297,9 @@ type Campaign struct {
 	States []CampaignCount `json:"states"`
 
 	// Stopped Why the budget ended the campaign.
-	Stopped *string       `json:"stopped"`
+	Stopped *string `json:"stopped"`
+
+	// Used The part of the budget that a campaign has used.
 	Used    CampaignUsage `json:"used"`
 	Version *string       `json:"version"`
 }
@@ -494,10 +496,13 @@ type CampaignTasks struct {
 	Tasks []CampaignTask `json:"tasks"`
 }
 
-// CampaignUsage defines model for CampaignUsage.
+// CampaignUsage The part of the budget that a campaign has used.
 type CampaignUsage struct {
-	Gbh  float64 `json:"gbh"`
-	Runs int     `json:"runs"`
+	// Gbh Allocated GB times hours of the reproduced tries.
+	Gbh float64 `json:"gbh"`
+
+	// Runs DAG runs, repeated attempts included.
+	Runs int `json:"runs"`
 }
 
 // Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
@@ -2416,7 +2421,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+	// Severity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Source of the next answer.
@@ -2444,7 +2449,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: killed more often than the risk target, or more spent than requested. `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+// TaskReportSeverity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.

@@ -120,7 +120,6 @@ func TestNewestStepOnlyAddsAndIsReversible(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	after := schemaOf(t, dsn)
 	require.Subset(t, after, before)
-	require.Greater(t, len(after), len(before))
 
 	const insert = "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"
 	require.NoError(t, exec(t, dsn, insert))

@@ -24,9 +24,10 @@ const history = `
 	SELECT '0000' || i, 'n', 'd', 'predicted', CASE WHEN i = 0 THEN '' ELSE 'r' || i END, -1, 1, timestamptz '2026-01-01 00:00Z' + i * interval '1 hour',
 		json_build_object('Ask', json_build_object('Requested', json_build_object('Memory', (1 + i) * 1000000000::bigint, 'CPU', 0)))
 	FROM generate_series(0, 3) AS i;
-	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, duration_us, memory_max, allocated_memory, requested_memory, allocated_cpu, lot)
+	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, duration_us, memory_max, allocated_memory, requested_memory, allocated_cpu, requested_cpu, lot)
 	SELECT task.id, 'r' || i, -1, 1, 1 + i % 4, false, timestamptz '2026-01-01 00:00Z' + i * interval '7 hours', nullif(i % 5, 0) * 1000000000::bigint,
-		nullif(i % 3, 0) * 1000000000::bigint, nullif(i % 7, 0) * 2000000000::bigint, CASE WHEN task_id = 'reported' AND i > 3 THEN 20000000000 + i END, 0.5, i
+		nullif(i % 3, 0) * 1000000000::bigint, nullif(i % 7, 0) * 2000000000::bigint, CASE WHEN task_id = 'reported' AND i > 3 THEN 20000000000 + i END,
+		CASE WHEN i % 2 = 0 THEN 0.5 END, CASE WHEN task_id = 'reported' THEN 1 END, i
 	FROM task, generate_series(0, 99) AS i ORDER BY task.id, i`
 
 // ledger lists the sums and the baselines by task.
@@ -53,7 +54,7 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	got := ledger(t, dsn)
 	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
-	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00", "the first report with a request")
+	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the first report with a request")
 
 	require.NoError(t, migrations.Up(t.Context(), withTriggers))
 	require.NoError(t, exec(t, withTriggers, history))
@@ -71,4 +72,16 @@ func TestRevertedMeansAreNotCounted(t *testing.T) {
 	require.NotEqual(t, ledger(t, before), ledger(t, dsn))
 	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, beforeMeans)))
 	require.Equal(t, ledger(t, before), ledger(t, dsn))
+}
+
+// Step 27 changes what the ledger counts, and its sums with it; so does its revert.
+func TestRevertCountsTheCPUOfRequestsAgain(t *testing.T) {
+	const before = 26
+	dsn, reverted := atStep(t, before), pgtest.DSN(t)
+	require.NoError(t, exec(t, dsn, history))
+	require.NoError(t, migrations.Up(t.Context(), reverted))
+	require.NoError(t, exec(t, reverted, history))
+	require.NotEqual(t, ledger(t, dsn), ledger(t, reverted))
+	require.NoError(t, migrations.Down(t.Context(), reverted, stepsAfter(t, before)))
+	require.Equal(t, ledger(t, dsn), ledger(t, reverted))
 }

@@ -136,7 +136,7 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	case !(*ttf > 0 && *ttf <= 1):
 		return nil, cli.UsageErrorf("--ttf must be above 0 and at most 1, not %v", *ttf)
 	case !(*defaultGB > 0 && *defaultGB <= sizing.MaxBytes/1e9):
-		return nil, cli.UsageErrorf("--default-gb must be above 0, not %v", *defaultGB)
+		return nil, cli.UsageErrorf("--default-gb must be above 0 and at most %d, not %v", sizing.MaxBytes/1_000_000_000, *defaultGB)
 	case !slices.Contains(backtest.Formats(), *format):
 		return nil, cli.UsageErrorf("-o must be one of %s, not %q", strings.Join(backtest.Formats(), ", "), *format)
 	}

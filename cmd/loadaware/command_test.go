@@ -6,6 +6,8 @@ import (
 	"flag"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +70,19 @@ func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 		"--demo\n", "Usage: loadaware serve [flags]\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "--min-memory QUANTITY\n", "LOADAWARE_MIN_MEMORY; default 64Mi", "LOADAWARE_LOG_LEVEL", "Exit codes:",
 	} {
 		assert.Contains(t, out.String(), want)
+	}
+}
+
+func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
+	variables := []string{"LOADAWARE_LOG_LEVEL", "LOADAWARE_MAX_CONNECTIONS", "OTEL_EXPORTER_OTLP_ENDPOINT"}
+	for name, want := range map[string][]string{
+		"serve": variables, "train": {variables[0], variables[2]}, "import": variables[:1], "backtest": nil, "tasks": nil,
+	} {
+		var out bytes.Buffer
+		require.Zero(t, run(t.Context(), cli.Console{Out: &out, Err: io.Discard}, []string{name, "--help"}))
+		for _, variable := range variables {
+			assert.Equal(t, slices.Contains(want, variable), strings.Contains(out.String(), variable), "%s: %s", name, variable)
+		}
 	}
 }
 

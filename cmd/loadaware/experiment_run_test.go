@@ -95,7 +95,7 @@ func TestExperimentRunErrors(t *testing.T) {
 		"an unknown oversampler": {[]string{"run", "--trace", "-", "--oversampling", "adasyn"}, 2, "--oversampling must be one of none, weights, random, smote"},
 		"an unknown split":       {[]string{"run", "--trace", "-", "--split", "random"}, 2, "--split must be one of stratified, time"},
 		"an unknown search":      {[]string{"run", "--trace", "-", "--search", "grid"}, 2, "--search must be one of bayes, random"},
-		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be one of table, json, csv, markdown, html"},
+		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown, html"},
 		"bins without a task":    {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
 		"no bins":                {[]string{"run", "--trace", "-", "--bins", "a="}, 2, "write TASK=30,350"},
 		"descending bins":        {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},

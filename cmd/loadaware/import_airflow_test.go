@@ -28,6 +28,7 @@ type fakeAirflow struct {
 	url         string
 	runs        int
 	unavailable bool // returns no list of task instances
+	denied      bool // denies access to the list of task instances
 }
 
 // firstStart is the start of the first run; the other runs follow hourly.
@@ -42,6 +43,8 @@ func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {
 		switch {
 		case r.URL.Path == "/auth/token" && request["password"] != password:
 			response, status = map[string]any{"detail": "Invalid credentials"}, http.StatusUnauthorized
+		case p.denied && strings.HasSuffix(r.URL.Path, "/taskInstances/list"):
+			response, status = map[string]any{"detail": "Forbidden"}, http.StatusForbidden
 		case response == nil:
 			status = http.StatusNotFound
 		}
@@ -212,6 +215,15 @@ func TestAirflowPasswordIsNotPrinted(t *testing.T) {
 	assert.Contains(t, stderr, "Invalid credentials")
 	assert.Contains(t, stderr, "LOADAWARE_AIRFLOW_PASSWORD")
 	assert.Empty(t, leaks(out+stderr, "wrong-and-secret"))
+}
+
+func TestDeniedInstancesOfAirflowHaveAdvice(t *testing.T) {
+	airflow := startFakeAirflow(t, 1)
+	airflow.denied = true
+	code, _, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "Forbidden")
+	assert.Contains(t, stderr, "set --user with LOADAWARE_AIRFLOW_PASSWORD")
 }
 
 func TestPeaksOfCSVAreJoinedByTry(t *testing.T) {

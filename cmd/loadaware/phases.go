@@ -64,7 +64,7 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	case !(*reaction >= 1 && *reaction <= 600):
 		return cli.UsageErrorf("--reaction must be 1 to 600 seconds, not %v", *reaction)
 	case !(*request >= 0 && *request <= sizing.MaxBytes/1e9):
-		return cli.UsageErrorf("--request-gb must be 0 or more, not %v", *request)
+		return cli.UsageErrorf("--request-gb must be 0 to %d, not %v", sizing.MaxBytes/1_000_000_000, *request)
 	case *format != "table" && *format != "json" && *format != "markdown":
 		return cli.UsageErrorf("-o must be table, json or markdown, not %q", *format)
 	}

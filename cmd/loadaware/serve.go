@@ -29,6 +29,7 @@ func serve(ctx context.Context, con cli.Console, args []string) error {
 	cmd.Envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
 	cmd.Var(&cmd.ModelMemory, "model-memory", "memory for decoded models, as a `quantity`; the least recently used models are evicted, and decoded again when needed; by default a quarter of the container's memory limit, or 1Gi if it has none; 0 for no bound")
 	cmd.Envs["model-memory"] = "LOADAWARE_MODEL_MEMORY"
+	cmd.DescribeVariables(cli.MaxConnectionsVariable, cli.TraceVariable)
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err

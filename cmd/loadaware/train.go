@@ -27,6 +27,7 @@ assigns each task to one of them.`
 // train runs the command train, or the trainer process.
 func train(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("train", trainUsage, "database", "url", "token")
+	cmd.DescribeVariables(cli.TraceVariable)
 	namespace := cmd.NamespaceFlag()
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {

@@ -88,8 +88,8 @@ func (b Budget) Validate() (bad []sizing.FieldError) {
 
 // Usage is the part of the budget that a campaign has used.
 type Usage struct {
-	Runs    int
-	GBHours float64
+	Runs    int     // number of DAG runs, including repeated attempts
+	GBHours float64 // allocated memory times duration of the reproduced tries
 }
 
 // Exhausted returns the reason why no further run may start; "" if a run may start.

@@ -52,9 +52,17 @@ type Option struct {
 type Command struct {
 	config.Config
 	*flag.FlagSet
-	usage string
-	Envs  map[string]string // environment variables by flag
+	usage     string
+	Envs      map[string]string // environment variables by flag
+	variables []string          // sentences of the help about environment variables without a flag
 }
+
+// Sentences of the help about environment variables without a flag.
+const (
+	logVariables           = "LOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text)."
+	MaxConnectionsVariable = "LOADAWARE_MAX_CONNECTIONS is the maximum number of client connections (default 8192)."
+	TraceVariable          = "OTEL_EXPORTER_OTLP_ENDPOINT is the URL of a trace collector (default none)."
+)
 
 // New returns the command line of a subcommand with the named options. The subcommand may define
 // further flags. The first line of usage shows the arguments.
@@ -68,7 +76,15 @@ func New(name, usage string, optionNames ...string) *Command {
 		cmd.StringVar(o.field, flag, *o.field, o.help)
 		cmd.Envs[flag] = o.Env
 	}
+	if slices.Contains(optionNames, "database") { // only commands that may open a database write a log
+		cmd.DescribeVariables(logVariables)
+	}
 	return cmd
+}
+
+// DescribeVariables adds sentences about environment variables without a flag to the help.
+func (cmd *Command) DescribeVariables(sentences ...string) {
+	cmd.variables = append(cmd.variables, sentences...)
 }
 
 // ParseArgs reads the environment and the flags, and returns the other arguments. Flags may be
@@ -139,9 +155,10 @@ func (cmd *Command) help(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace(dashes+f.Name+" "+strings.ToUpper(kind)), text, note)
 	})
-	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text).\n"+
-		"LOADAWARE_MAX_CONNECTIONS is the maximum number of client connections of serve (default 8192).\n"+
-		"OTEL_EXPORTER_OTLP_ENDPOINT is the URL of a trace collector (default none).\n\n%s", ExitCodes)
+	if len(cmd.variables) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(cmd.variables, "\n"))
+	}
+	fmt.Fprintf(w, "\n%s", ExitCodes)
 }
 
 // SplitList splits the value of a flag at commas and spaces.

@@ -115,7 +115,7 @@ func (e *unavailableError) Unwrap() error { return e.cause }
 // that the server handles idempotently may use it.
 func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.RetryFor / 100
-	for waited := time.Duration(0); ; waited += pause {
+	for waited := time.Duration(0); ; {
 		response, err := c.send(ctx, method, path, body)
 		var unavailable *unavailableError
 		if !errors.As(err, &unavailable) || ctx.Err() != nil {
@@ -132,7 +132,8 @@ func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([
 			return nil, ctx.Err()
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, c.RetryFor/6)
+		waited += pause
+		pause = min(2*pause, c.RetryFor/6, c.RetryFor-waited)
 	}
 }
 

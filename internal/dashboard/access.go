@@ -227,7 +227,8 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// signOut deletes the session cookie of a browser.
+// signOut deletes the session cookie of a browser. Replicas share no state of sessions, so a copy of the
+// cookie stays valid until it expires, or until the token or the key is changed (docs/security.md).
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	v := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -243,8 +244,13 @@ func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) cookie(r *http.Request, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		Secure: usesTLS(r),
 	}
+}
+
+// usesTLS reports whether the browser uses TLS, perhaps to a reverse proxy.
+func usesTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // localAddress returns an address of these pages unchanged, and the address of the overview for any

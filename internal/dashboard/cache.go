@@ -25,8 +25,9 @@ type cache struct {
 type cacheEntry struct {
 	reading chan struct{} // contains a token while the query runs
 	value   any
-	at      time.Time     // end of the last query; zero before the first query has ended
+	at      time.Time     // end of the last query; zero without a value
 	took    time.Duration // of the last query
+	isEmpty bool          // the last query returned an empty list, which is not cached
 }
 
 const (
@@ -79,11 +80,12 @@ func cached[T any](ctx context.Context, c *cache, key string, read func(context.
 }
 
 // cachedIfRead returns the value of a key like cached. If there is no value, or one older than staleAge,
-// it does not wait: it starts the read in the background and returns false.
+// it does not wait: it starts the read in the background and returns false. After an empty list it waits,
+// because the query of an empty list is fast.
 func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (value T, isRead bool, err error) {
 	e, version := c.entry(key)
 	c.mu.Lock()
-	isRead = !e.at.IsZero() && c.now().Sub(e.at) <= staleAge
+	isRead = e.isEmpty || !e.at.IsZero() && c.now().Sub(e.at) <= staleAge
 	c.mu.Unlock()
 	if !isRead {
 		c.refresh(ctx, e, version, func(ctx context.Context) (any, error) { return read(ctx) })
@@ -189,9 +191,13 @@ func isEmpty(value any) bool {
 func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version == c.version && !isEmpty(value) {
-		e.value, e.at = value, c.now()
-		e.took = e.at.Sub(begun)
+	if version != c.version {
+		return
+	}
+	e.value, e.at, e.isEmpty = value, c.now(), isEmpty(value)
+	e.took = e.at.Sub(begun)
+	if e.isEmpty {
+		e.value, e.at = nil, time.Time{}
 	}
 }
 

@@ -59,6 +59,38 @@ func TestEmptyListIsReadAgain(t *testing.T) {
 	require.Equal(t, 2, read())
 }
 
+// A page that loads itself again until a list has been read must not do so forever.
+func TestEmptyListCountsAsRead(t *testing.T) {
+	now, rows := time.Unix(0, 0), 2
+	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	read := func() (*taskList, bool) {
+		list, isRead, err := cachedIfRead(t.Context(), c, "key", func(context.Context) (*taskList, error) {
+			now = now.Add(2 * slowQuery)
+			return &taskList{rows: make([]TaskRow, rows)}, nil
+		})
+		require.NoError(t, err)
+		e, _ := c.entry("key")
+		e.reading <- struct{}{} // waits until a background read has ended
+		<-e.reading
+		return list, isRead
+	}
+	_, isRead := read()
+	require.False(t, isRead)
+	now, rows = now.Add(2*maxAge), 0
+	list, isRead := read()
+	require.True(t, isRead)
+	require.Len(t, list.rows, 2, "the previous value, while the read runs in the background")
+	for range 2 {
+		list, isRead = read()
+		require.True(t, isRead)
+		require.Empty(t, list.rows)
+	}
+	rows = 1
+	list, isRead = read()
+	require.True(t, isRead)
+	require.Len(t, list.rows, 1, "an empty list is read again")
+}
+
 // After a start of the server, a page must not wait for the sums of many days.
 func TestFirstReadRunsInTheBackground(t *testing.T) {
 	now := time.Unix(0, 0)

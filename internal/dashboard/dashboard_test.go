@@ -181,7 +181,8 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 		assert.NotContains(t, page, "%!", target)
 	}
 	page := e.page("/ui/task?dag_id=etl&task_id=load")
-	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator", "To paste into a manifest", ">bins</li>", "bin up to"} {
+	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator", "To paste into a manifest", ">bins</li>", "bin up to",
+		"3 <small>4.8\u00a0% of successes and kills</small>", "of 63 tries in all"} {
 		assert.True(t, strings.Contains(page, text), text)
 	}
 	killed := e.page("/ui/try?dag_id=etl&task_id=load&run_id=run_19&try_number=1")
@@ -234,6 +235,7 @@ func TestTasksAreSortedAndFiltered(t *testing.T) {
 	} {
 		assert.Equal(t, want, order(query), query)
 	}
+	assert.Contains(t, e.page("/ui/tasks?severity=warning&sort=-severity"), "/ui/tasks?severity=warning&amp;sort=severity\"", "a column with the name of a filter keeps the filter")
 }
 
 // secret returns the secret of the token with a name. It is long, so that no random text contains it.
@@ -374,14 +376,17 @@ func TestPagesBehindAPrefix(t *testing.T) {
 	cfg.Prefix, cfg.FrameAncestors = "/sizing", "https://airflow.example.org"
 	e := newEnv(t, cfg)
 	e.observe(key, 2, rows)
-	for _, path := range []string{"/ui/", "/sizing/ui/"} { // some proxies remove the prefix
+	for _, path := range []string{"/ui/", "/sizing/ui/", "/ui/start", "/sizing/ui/tasks"} { // some proxies remove the prefix
 		page := e.page(path)
 		for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]+)"`).FindAllStringSubmatch(page, -1) {
-			if !strings.HasPrefix(link[1], "#") {
+			if !strings.HasPrefix(link[1], "#") && link[1] != "/sizing/docs" && link[1] != "/sizing/openapi.yaml" {
 				assert.True(t, strings.HasPrefix(link[1], "/sizing/ui/"), link[1])
 			}
 		}
 	}
+	start := e.get("/ui/start", header{"X-Forwarded-Proto": "https"}).Body.String()
+	assert.Contains(t, start, "https://localhost:8080/sizing/predict?")
+	assert.Contains(t, start, "--url https://localhost:8080/sizing<")
 	rec := e.get("/")
 	assert.Equal(t, "/sizing/ui/", rec.Header().Get("Location"))
 	rec = e.get("/sizing/ui/", header{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"})

@@ -61,7 +61,7 @@ func (d *Dashboard) forecast(v *pageRequest) (*view, error) {
 	ctx, cancel := v.withDeadline()
 	defer cancel()
 	f := &Forecast{Namespace: cmp.Or(v.query.Get("namespace"), sizing.DefaultNamespace), DagID: v.query.Get("dag_id"), Features: strings.TrimSpace(v.query.Get("features")),
-		Tasks: []ForecastTask{}, Unknown: []string{}, Base: newStart(v.Request, d.cfg.Auth.Disabled).Base}
+		Tasks: []ForecastTask{}, Unknown: []string{}, Base: d.newStart(v.Request).Base}
 	all := f.Tasks
 	page := &view{Title: "Forecast", Nav: "Forecast", Template: "forecast", Page: f, Table: func() ([]string, [][]string) { return forecastTable(all) }}
 	list, err := d.taskList(ctx, v.grants)

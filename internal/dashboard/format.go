@@ -22,7 +22,7 @@ const percentSign = "\u00a0%"
 // functions are the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
-		"url": d.url, "asset": func(name string) string { return d.url("/assets/" + assetVersion + "/" + name) },
+		"url": d.url, "api": func(path string) string { return d.cfg.Prefix + path }, "asset": func(name string) string { return d.url("/assets/" + assetVersion + "/" + name) },
 		"taskurl": func(path, namespace, dag, task string, params ...string) string {
 			return d.taskURL(path, sizing.TaskKey{Namespace: namespace, DAG: dag, Task: task}, params...)
 		},

@@ -23,21 +23,20 @@ var shellSafeHost = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[
 
 // start shows the first commands of a new user.
 func (d *Dashboard) start(v *pageRequest) (*view, error) {
-	s := newStart(v.Request, d.cfg.Auth.Disabled)
+	s := d.newStart(v.Request)
 	return &view{Title: "Get started", Template: "start", Page: s, Table: func() ([]string, [][]string) { return startTable(&s) }}, nil
 }
 
-// newStart returns the data of the page for the Host of a request; isOpen means that no token is
-// needed.
-func newStart(r *http.Request, isOpen bool) Start {
+// newStart returns the data of the page for the Host of a request.
+func (d *Dashboard) newStart(r *http.Request) Start {
 	base, host := "http://", r.Host
-	if r.TLS != nil {
+	if usesTLS(r) {
 		base = "https://"
 	}
 	if !shellSafeHost.MatchString(host) {
 		host = "localhost"
 	}
-	s := Start{Base: base + host, Tokens: !isOpen}
+	s := Start{Base: base + host + d.cfg.Prefix, Tokens: !d.cfg.Auth.Disabled}
 	token := ""
 	if s.Tokens {
 		token = ` -H "Authorization: Bearer $TOKEN"`

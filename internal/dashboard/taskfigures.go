@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -162,7 +163,7 @@ func reliabilityFigure(promises []sizing.Promise) chart.Figure {
 		return chart.Figure{}
 	}
 	sorted := slices.Clone(promises)
-	slices.SortStableFunc(sorted, func(a, b sizing.Promise) int { return int(math.Copysign(1, a.Risk-b.Risk)) })
+	slices.SortStableFunc(sorted, func(a, b sizing.Promise) int { return cmp.Compare(a.Risk, b.Risk) })
 	interval := chart.Series{Name: "95 % interval", Colour: 1, Style: chart.Ranges}
 	realised := chart.Series{Name: "realised", Colour: 1, Style: chart.Dots}
 	highest := 0.0
@@ -237,10 +238,7 @@ func newDrivers(tries []service.TryFactors) *drivers {
 		d.list = append(d.list, Driver{Name: name, Factor: math.Exp(v.sum / float64(len(tries))), Tries: len(v.factor)})
 	}
 	slices.SortFunc(d.list, func(a, b Driver) int {
-		if a.Factor != b.Factor {
-			return int(math.Copysign(1, b.Factor-a.Factor))
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(b.Factor, a.Factor), strings.Compare(a.Name, b.Name))
 	})
 	d.list = d.list[:min(len(d.list), shownDrivers)]
 	for i := range d.list {

@@ -84,13 +84,13 @@ func fromInt(n int) *float64 {
 var taskColumns = []taskColumn{
 	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
 	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},
-	{key: "severity", name: "state", hint: "critical: killed too often, or costs more than its request; warning: less than half of the grant is used", text: func(t *TaskRow) string { return string(t.Severity) }},
+	{key: "severity", name: "state", hint: "critical: killed too often, or costs more than its request; warning: successes use less than half of their grants", text: func(t *TaskRow) string { return string(t.Severity) }},
 	{key: "requested", name: "requested", hint: "the static request when it was first seen", number: func(t *TaskRow) *float64 { return fromBytes(t.RequestedBytes) }},
 	{key: "granted", name: "granted", hint: "mean over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.GrantedBytes) }},
 	{key: "used", name: "used", hint: "mean peak over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.UsedBytes) }},
 	{key: "saved", name: "saved GB·h", hint: "requested − granted − killed", number: func(t *TaskRow) *float64 { return t.SavedGBH }},
 	{key: "wasted", name: "wasted GB·h", hint: "granted and not used, and killed tries", number: func(t *TaskRow) *float64 { return t.WastedGBH }},
-	{key: "killed", name: "killed", hint: "share of the tries that were OOM-killed", number: func(t *TaskRow) *float64 { return t.KilledPercent }},
+	{key: "killed", name: "killed", hint: "OOM kills as a share of the successes and OOM kills", number: func(t *TaskRow) *float64 { return t.KilledPercent }},
 	{key: "tries", name: "tries", number: func(t *TaskRow) *float64 { return fromInt(t.Tries) }},
 	{key: "why", name: "why not better", text: func(t *TaskRow) string { return orEmpty(t.WhyNot) }},
 }
@@ -219,13 +219,19 @@ func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (colu
 // addressWith returns an address with the parameters of a query, without its format. params replace
 // or add parameters: name, value, name, value.
 func (d *Dashboard) addressWith(q url.Values, path string, params ...string) string {
-	var all []string
+	values := map[string]string{}
 	for name := range q {
-		if name != "format" && !slices.Contains(params, name) {
-			all = append(all, name, q.Get(name))
-		}
+		values[name] = q.Get(name)
 	}
-	return d.url(path, append(all, params...)...)
+	delete(values, "format")
+	for i := 0; i+1 < len(params); i += 2 {
+		values[params[i]] = params[i+1]
+	}
+	var all []string
+	for name, value := range values {
+		all = append(all, name, value)
+	}
+	return d.url(path, all...)
 }
 
 func choicesOf(rows []TaskRow) Choices {

@@ -22,7 +22,7 @@ func (r *Report) database(ctx context.Context, dsn string) {
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, check := range []func(context.Context, *pgx.Conn) error{r.versionAndClock, r.connections} {
 		if err := check(ctx, conn); err != nil {
-			r.Errorf("database", "see the log of the database", "a query failed: %v", err)
+			r.failedQuery(err)
 			return
 		}
 	}
@@ -31,9 +31,14 @@ func (r *Report) database(ctx context.Context, dsn string) {
 	}
 	for _, check := range []func(context.Context, *pgx.Conn) error{r.models, r.untrained, r.unreported, r.receipts} {
 		if err := check(ctx, conn); err != nil {
-			r.Errorf("database", "see the log of the database", "a query failed: %v", err)
+			r.failedQuery(err)
 		}
 	}
+}
+
+// failedQuery reports a query that failed.
+func (r *Report) failedQuery(err error) {
+	r.Errorf("database", "see the log of the database", "a query failed: %v", err)
 }
 
 // connectionAdvice returns advice for an error of pgx.Connect.
@@ -124,11 +129,15 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	case errors.As(err, &pg) && pg.Code == "42501":
 		r.Errorf("permissions", "grant the user access to the tables of loadaware", "the user may not read the tables")
 		return false
-	case err != nil:
+	case errors.As(err, &pg) && pg.Code == "42P01", errors.Is(err, pgx.ErrNoRows):
 		r.Errorf("tables", "run loadaware migrate up, or start serve, which creates them", "the tables do not exist")
+		return false
+	case err != nil:
+		r.failedQuery(err)
 		return false
 	case dirty:
 		r.Errorf("tables", "run loadaware migrate up, which prints how to repair it", "migration %d is incomplete", current)
+		return false
 	case current < newest:
 		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", current, newest)
 		return false
@@ -144,7 +153,11 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'UPDATE')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'DELETE'))`,
 		[]string{"task", "task_gone", "tally", "lease", "observation", "receipt", "receipt_compact", "receipt_name", "receipt_word", "receipt_format", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model", "savings_day", "savings_month", "savings_summed", "baseline", "baseline_change", "metadata_set", "observation_context", "cohort", "runtime_shapes", "dag_structure", "campaign", "campaign_run", "usage_profiles", "detailed_series", "executed_plan", "task_plan", "plan_pool"}).Scan(&denied)
-	if err != nil || len(denied) > 0 {
+	if err != nil {
+		r.failedQuery(err)
+		return false
+	}
+	if len(denied) > 0 {
 		r.Errorf("permissions", "grant SELECT, INSERT, UPDATE and DELETE on all tables of loadaware",
 			"the user may not read and write %s", strings.Join(denied, ", "))
 		return false

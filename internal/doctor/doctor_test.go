@@ -96,6 +96,38 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
+// The advice for missing tables or privileges does not help if a query itself fails.
+func TestFailedQueriesOfTablesAreReported(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	tenant := asTenant(t, dsn, "SELECT ON schema_migrations")
+	execute(t, dsn, "REVOKE SELECT ON pg_catalog.pg_tables FROM PUBLIC")
+	r := NewReport()
+	r.database(t.Context(), tenant)
+	require.Len(t, r.Findings, 1)
+	assert.Contains(t, r.Findings[0].Message, "a query failed: ERROR: permission denied for view pg_tables")
+
+	execute(t, dsn, "ALTER TABLE schema_migrations RENAME COLUMN dirty TO other")
+	r = NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1)
+	assert.Contains(t, r.Findings[0].Message, `column "dirty" does not exist`)
+
+	execute(t, dsn, "DROP TABLE schema_migrations")
+	r = NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, "the tables do not exist", r.Findings[0].Message)
+}
+
+func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	execute(t, dsn, "UPDATE schema_migrations SET dirty = true", "DROP TABLE model CASCADE")
+	r := NewReport()
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1, "%v", r.Findings)
+	assert.Contains(t, r.Findings[0].Message, "is incomplete")
+}
+
 func TestClockAndDiskErrors(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	r := NewReport()
@@ -157,5 +189,7 @@ func TestChecksOfOtherServers(t *testing.T) {
 	}
 	assert.False(t, isLoopback("http://10.0.0.1:8080"))
 	assert.False(t, isLoopback("https://example.org"))
-	assert.True(t, isLoopback("http://[::1]:8080"))
+	for _, local := range []string{"http://[::1]:8080", "http://[::1]", "http://localhost", "http://localhost:8080/path", "http://127.0.0.1/path"} {
+		assert.True(t, isLoopback(local), local)
+	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -149,12 +149,9 @@ func (r *Report) server(ctx context.Context, c *Config) {
 }
 
 // isLoopback reports whether a URL names this machine.
-func isLoopback(url string) bool {
-	_, rest, _ := strings.Cut(url, "://")
-	host, _, err := net.SplitHostPort(rest)
-	host = cmp.Or(host, rest)
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+func isLoopback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // fetch sends a GET request and reads at most one megabyte of the response.

@@ -37,7 +37,7 @@ func (t *TriesImporter) Airflow(ctx context.Context, c *airflow.Client, cfg Airf
 	if err := a.readUsage(); err != nil {
 		return err
 	}
-	return a.finish(ctx, a.read(ctx))
+	return a.finish(ctx, ExplainAirflow(a.read(ctx)))
 }
 
 // airflowImport is the state of one import.
@@ -76,7 +76,7 @@ func (a *airflowImport) read(ctx context.Context) error {
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	for page, err := range a.client.Runs(ctx, a.cfg.Since, a.cfg.DAGs) {
 		if err != nil {
-			return ExplainAirflow(err)
+			return err
 		}
 		bar.ChangeMax(a.runs + page.Remaining)
 		if err := a.addPage(ctx, page.Runs); err != nil {
@@ -235,7 +235,7 @@ func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	return err
 }
 
-// ExplainAirflow adds advice to an error of the Airflow client.
+// ExplainAirflow adds advice to an error of the Airflow client. It returns other errors, and nil, unchanged.
 func ExplainAirflow(err error) error {
 	if errors.Is(err, airflow.ErrDenied) {
 		return fmt.Errorf("%w; set --user with LOADAWARE_AIRFLOW_PASSWORD, or LOADAWARE_AIRFLOW_TOKEN (Airflow 2 accepts passwords if its auth_backends contain basic_auth)", err)

@@ -81,7 +81,7 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 
 // Run runs a command and returns its exit code. After a signal it waits for the command during
 // gracePeriod, and then until await returns. If the command still runs, Run calls report and returns the
-// exit code of the signal.
+// exit code of the signal. If ctx ends without a signal, Run waits for the command.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()
@@ -89,6 +89,10 @@ func Run(ctx context.Context, command func() int, await func(), report func(*Int
 	case code := <-done:
 		return code
 	case <-ctx.Done():
+	}
+	i := Of(ctx)
+	if i == nil {
+		return <-done
 	}
 	select {
 	case code := <-done:
@@ -102,7 +106,6 @@ func Run(ctx context.Context, command func() int, await func(), report func(*Int
 		return code
 	case <-awaited:
 	}
-	i := Of(ctx)
 	report(i)
 	return i.ExitCode()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -40,6 +41,13 @@ func TestRunReturnsWithoutBlockedCommand(t *testing.T) {
 func TestRunReturnsExitCodeOfCommand(t *testing.T) {
 	ctx, _ := cancelled()
 	assert.Equal(t, 3, Run(ctx, func() int { return 3 }, func() {}, func(*Interruption) {}))
+}
+
+func TestRunWaitsForTheCommandWithoutASignal(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code := Run(ctx, func() int { time.Sleep(gracePeriod + 50*time.Millisecond); return 3 }, func() {}, func(*Interruption) { t.Error("no signal was received") })
+	assert.Equal(t, 3, code)
 }
 
 func TestExplainNamesSignalOnce(t *testing.T) {

@@ -109,7 +109,7 @@ func taskName(namespace, dag, task string) string {
 // Static prints the static requests of a report as arguments of a KubernetesPodOperator.
 func Static(w io.Writer, r *report.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Static memory requests from reported runs: %s. GB = 1e9 bytes.\n", window(r.From, r.To, r.FirstDay, r.LastDay))
+	fmt.Fprintf(&b, "# Static memory requests from reported runs: %s. GB = 1e9 bytes, Gi = 2^30 bytes.\n", window(r.From, r.To, r.FirstDay, r.LastDay))
 	fmt.Fprintf(&b, "# risk: bound of the probability that the next run exceeds the request; a run above it is killed and charged whole.\n")
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

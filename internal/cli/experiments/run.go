@@ -153,15 +153,15 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 		flag         string
 		chosen, from []string
 	}{
-		{"families", e.cfg.Families, experiment.Families()},
-		{"oversampling", e.cfg.Oversamplings, experiment.Oversamplings()},
-		{"split", []string{e.cfg.Split}, experiment.Splits()},
-		{"search", []string{e.cfg.Search}, experiment.Searches()},
-		{"o", []string{e.format}, experiment.Formats()},
+		{"--families", e.cfg.Families, experiment.Families()},
+		{"--oversampling", e.cfg.Oversamplings, experiment.Oversamplings()},
+		{"--split", []string{e.cfg.Split}, experiment.Splits()},
+		{"--search", []string{e.cfg.Search}, experiment.Searches()},
+		{"-o", []string{e.format}, experiment.Formats()},
 	} {
 		for _, name := range choice.chosen {
 			if !slices.Contains(choice.from, name) {
-				return nil, cli.UsageErrorf("--%s must be one of %s, not %q", choice.flag, strings.Join(choice.from, ", "), name)
+				return nil, cli.UsageErrorf("%s must be one of %s, not %q", choice.flag, strings.Join(choice.from, ", "), name)
 			}
 		}
 	}

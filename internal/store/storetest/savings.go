@@ -24,6 +24,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
 	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
+	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
 	t.Run("months", func(t *testing.T) { testSumMonths(t, open(t)) })
 	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
 }
@@ -250,6 +251,19 @@ func testUnknownAmounts(t *testing.T, st store.Store) {
 	require.Nil(t, sum.Granted, "no success has a duration")
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Hours)
+}
+
+// testSavedCPU reports a success and a kill without a CPU allocation, and then a success with one.
+func testSavedCPU(t *testing.T, st store.Store) {
+	lasting := func(o sizing.Observation, allocated sizing.Cores) sizing.Observation {
+		o.Allocated, o.Requested, o.Duration = sizing.Resources{Memory: 2 * sizing.GiB, CPU: allocated}, sizing.Resources{Memory: 2 * sizing.GiB, CPU: 2}, time.Hour
+		return o
+	}
+	key := task("a")
+	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), 0), lasting(kill(firstTry(key, "1"), 0), 0))
+	require.Nil(t, savings(t, st, store.ByTask)[0].SavedCPU)
+	recordNew(t, st, lasting(success(firstTry(key, "2"), sizing.GiB, 0), 0.5))
+	require.InDelta(t, 1.5, *savings(t, st, store.ByTask)[0].SavedCPU, 1e-9)
 }
 
 func testSavingsFilter(t *testing.T, st store.Store) {

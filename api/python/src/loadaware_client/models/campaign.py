@@ -30,7 +30,7 @@ class Campaign:
         conf (CampaignConfType0 | None):
         version (None | str):
         budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field, or 0, is no bound.
-        used (CampaignUsage):
+        used (CampaignUsage): The part of the budget that a campaign has used.
         paused (bool):
         stopped (None | str): Why the budget ended the campaign.
         created_at (datetime.datetime):

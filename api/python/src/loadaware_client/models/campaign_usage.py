@@ -10,10 +10,11 @@ T = TypeVar("T", bound="CampaignUsage")
 
 @_attrs_define
 class CampaignUsage:
-    """
+    """The part of the budget that a campaign has used.
+
     Attributes:
-        runs (int):
-        gbh (float):
+        runs (int): DAG runs, repeated attempts included.
+        gbh (float): Allocated GB times hours of the reproduced tries.
     """
 
     runs: int

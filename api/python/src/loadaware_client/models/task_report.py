@@ -24,8 +24,9 @@ class TaskReport:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
-        severity (TaskReportSeverity): `critical`: killed more often than the risk target, or more spent than requested.
-            `warning`: less than half of the grant was used, by a task with at least 1 % of all waste.
+        severity (TaskReportSeverity): `critical`: kills, as a share of all successes and kills, above the risk target,
+            or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least
+            1 % of all waste.
         tries (int): Reported tries.
         kills (int): OOM-killed tries.
         requested_bytes (int | None): The first static request of the task.

@@ -1,0 +1,18 @@
+LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;
+SET LOCAL statement_timeout = 0;
+
+DO $do$
+BEGIN
+    EXECUTE replace(pg_get_functiondef('savings_change'::regproc), ', r.allocated_cpu) AS s', ', coalesce(r.allocated_cpu, r.requested_cpu)) AS s');
+END $do$;
+
+UPDATE savings_day AS d
+SET cpu_tries = d.cpu_tries + o.cpu_tries, cpu_us = d.cpu_us + o.cpu_us,
+    cpu_granted = d.cpu_granted + o.cpu_granted, cpu_killed = d.cpu_killed + o.cpu_killed
+FROM (
+    SELECT r.task, (r.at AT TIME ZONE 'UTC')::date AS day, sum(s.cpu_tries) AS cpu_tries, coalesce(sum(s.cpu_us), 0) AS cpu_us,
+        coalesce(sum(s.cpu_granted), 0) AS cpu_granted, coalesce(sum(s.cpu_killed), 0) AS cpu_killed
+    FROM observation AS r, savings_of(r.outcome, r.duration_us, NULL, NULL, r.requested_cpu) AS s
+    WHERE r.allocated_cpu IS NULL AND r.requested_cpu IS NOT NULL AND NOT starts_with(r.run_id, 'loadaware_campaign__')
+    GROUP BY 1, 2) AS o
+WHERE d.task = o.task AND d.day = o.day AND d.owner IS NULL;
