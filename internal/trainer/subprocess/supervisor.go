@@ -93,7 +93,7 @@ func (p *Supervisor) disconnect() {
 	defer p.mu.Unlock()
 	p.requests, p.pid, p.isUp = nil, 0, make(chan struct{})
 	for id, caller := range p.waiting {
-		caller <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted; try again", Text: "the trainer ended"}}
+		caller <- result{Failed: failureOf(sizing.Errorf(sizing.Unavailable, "the training was interrupted; try again"))}
 		delete(p.waiting, id)
 	}
 }
@@ -159,7 +159,7 @@ func (p *Supervisor) request(ctx context.Context, task sizing.TaskKey, answer ch
 			defer p.mu.Unlock()
 			p.lastID++
 			if err := p.requests.Encode(request{ID: p.lastID, Task: task, Actor: sizing.Actor(ctx)}); err != nil {
-				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is starting; try again", Cause: err}
+				return 0, sizing.Errorf(sizing.Unavailable, "the trainer is starting; try again") // the child has just ended
 			}
 			p.waiting[p.lastID] = answer
 			return p.lastID, nil
