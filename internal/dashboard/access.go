@@ -104,6 +104,10 @@ func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 			d.fail(w, v, auth.RoleError(roles))
 			return
 		}
+		if format := v.query.Get("format"); format != "" && format != formatOf(v.query) {
+			d.fail(w, v, sizing.InvalidField("format", "must be html, json or csv, not %.50q", format))
+			return
+		}
 		content, err := p(v)
 		if err != nil {
 			d.fail(w, v, err)
