@@ -23,6 +23,10 @@ func Strict() json.Options {
 	)
 }
 
+// maxWhole bounds an integer with a point or an exponent, so that it fits int64. It has 19 digits; the error
+// says 18, because all integers of 18 digits are accepted in every notation.
+const maxWhole = 1 << 62
+
 // readInt64 reads integers in any notation: many tools write 7340032000 as 7340032000.0 or
 // 7.340032e9.
 func readInt64(dec *jsontext.Decoder, v *int64) error {
@@ -42,7 +46,7 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 		return nil
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<62 {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxWhole {
 		return errors.New("must be an integer of at most 18 digits")
 	}
 	*v = int64(f)

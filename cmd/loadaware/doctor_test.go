@@ -91,6 +91,10 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 		}, []string{"DELETE FROM task WHERE task_id LIKE 'many-%'"}},
 		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
+		{"cohorts", "blue version 4 (decode a cohort", []string{`INSERT INTO cohort (namespace, version, format, runs, kills, trained_at, blob)
+			VALUES ('blue', 4, 1, 0, 0, now(), 'lost')`}, []string{"DELETE FROM cohort"}},
+		{"cohorts", "blue version 4 (format 9, want 1)", []string{`INSERT INTO cohort (namespace, version, format, runs, kills, trained_at, blob)
+			VALUES ('blue', 4, 9, 0, 0, now(), '')`}, []string{"DELETE FROM cohort"}},
 		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
 		{"tables", "is incomplete", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
 		{"tables", "do not exist", []string{"ALTER TABLE schema_migrations RENAME TO renamed"}, []string{"ALTER TABLE renamed RENAME TO schema_migrations"}},

@@ -26,6 +26,17 @@ type pageRequest struct {
 	user    string      // the user that a trusted proxy names, if there is no valid session; "" without one
 }
 
+// namespace returns the namespace of a page about exactly one: the requested one, or the one that
+// auth.Grants.OneNamespace chooses. If the grants do not cover that, it returns the one of the first grant.
+func (v *pageRequest) namespace() (string, error) {
+	requested := v.query.Get("namespace")
+	namespace, err := v.grants.OneNamespace(requested)
+	if err != nil && requested == "" {
+		return v.grants[0].Namespace, nil
+	}
+	return namespace, err
+}
+
 // identify returns a request with the grants of its caller: none if the caller is unknown. Programs
 // send a bearer token, browsers a cookie, and a trusted proxy names its user. The cookie takes
 // precedence over the proxy, so that a user who may only read can sign in with the token of an admin.
@@ -91,6 +102,10 @@ func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 		}
 		if v.grants = v.grants.WithRole(roles); len(v.grants) == 0 {
 			d.fail(w, v, auth.RoleError(roles))
+			return
+		}
+		if format := v.query.Get("format"); format != "" && format != formatOf(v.query) {
+			d.fail(w, v, sizing.InvalidField("format", "must be html, json or csv, not %.50q", format))
 			return
 		}
 		content, err := p(v)

@@ -230,12 +230,30 @@ func TestTasksAreSortedAndFiltered(t *testing.T) {
 		return names
 	}
 	for query, want := range map[string]string{
-		"": "cba", "sort=tries": "abc", "sort=-tries": "cba", "sort=task": "abc", "sort=-task": "cba", "sort=nonsense": "cba",
+		"": "cba", "sort=tries": "abc", "sort=-tries": "cba", "sort=task": "abc", "sort=-task": "cba",
 		"q=AG_B": "b", "dag_id=dag_a": "a", "q=x": "", "mode=shadow": "", "mode=enforce&sort=task": "abc", "sort=task&offset=1": "bc", "offset=99": "",
 	} {
 		assert.Equal(t, want, order(query), query)
 	}
 	assert.Contains(t, e.page("/ui/tasks?severity=warning&sort=-severity"), "/ui/tasks?severity=warning&amp;sort=severity\"", "a column with the name of a filter keeps the filter")
+}
+
+func TestUnknownValuesOfParametersAreErrors(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	for target, detail := range map[string]string{
+		"/ui/tasks?sort=foo":              "sort must be one of task, owner,",
+		"/ui/tasks?offset=x":              "offset must be 0 or a positive integer",
+		"/ui/savings?by=week":             "by must be dag, task, owner or dag_owner",
+		"/ui/savings?by=week&format=json": "by must be dag, task, owner or dag_owner",
+		"/ui/tasks?format=xml":            "format must be html, json or csv",
+	} {
+		rec := e.get(target)
+		assert.Equal(t, http.StatusUnprocessableEntity, rec.Code, target)
+		assert.Contains(t, rec.Body.String(), detail, target)
+	}
+	for _, target := range []string{"/ui/tasks?sort=&offset=&format=", "/ui/savings?by=&format=html"} {
+		assert.Equal(t, http.StatusOK, e.get(target).Code, target)
+	}
 }
 
 // secret returns the secret of the token with a name. It is long, so that no random text contains it.

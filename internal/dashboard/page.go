@@ -164,8 +164,8 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
 		p = Problem{http.StatusForbidden, "No access", denied.Detail}
 	case errors.As(err, &large):
 		p = Problem{http.StatusRequestEntityTooLarge, "Form too large", "the form has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
-	case errors.As(err, &domain) && domain.Kind == sizing.Unavailable:
-		p = Problem{http.StatusServiceUnavailable, "Not available now", "The database cannot be reached, or too much is in progress. Load the page again in a moment."}
+	case errors.As(err, &domain) && domain.Kind == sizing.Unavailable && domain.Cause != nil:
+		p = Problem{http.StatusServiceUnavailable, "Not available now", "The database cannot be reached, or is too slow. Load the page again in a moment."}
 	case errors.As(err, &domain) && statuses[domain.Kind] != 0:
 		p = Problem{statuses[domain.Kind], titles[domain.Kind], detailOf(domain)}
 	case v.Context().Err() != nil:
@@ -183,7 +183,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
 }
 
 // titles are the headings of the pages of errors.
-var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed"}
+var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed", sizing.Unavailable: "Not available now"}
 
 func detailOf(e *sizing.Error) string {
 	if len(e.Fields) == 0 {

@@ -41,14 +41,11 @@ func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	}
 	ctx, cancel := v.withDeadline()
 	defer cancel()
-	namespace, err := v.grants.ListNamespace(v.query.Get("namespace"))
+	namespace, err := v.namespace()
 	if err != nil {
 		return nil, err
 	}
 	page := &PhasedTasks{Namespace: namespace, Rows: []PhasedRow{}}
-	if page.Namespace == "" {
-		page.Namespace = sizing.DefaultNamespace
-	}
 	if bad := sizing.CheckID(page.Namespace); bad != "" {
 		return nil, sizing.InvalidField("namespace", "%s", bad)
 	}

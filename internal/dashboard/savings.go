@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -105,10 +106,10 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 
 // readSavings reads the parameters.
 func (d *Dashboard) readSavings(v *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
-	page = &Savings{By: v.query.Get("by"), From: v.query.Get("from"), To: v.query.Get("to"), Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"),
+	page = &Savings{By: cmp.Or(v.query.Get("by"), string(store.ByDAG)), From: v.query.Get("from"), To: v.query.Get("to"), Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"),
 		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(v.query, "/savings", "format", asCSV), JSON: d.addressWith(v.query, "/savings", "format", asJSON)}
 	if !slices.Contains(savingsKeys, store.SavingsKey(page.By)) {
-		page.By = string(store.ByDAG)
+		return f, page, sizing.InvalidField("by", "must be dag, task, owner or dag_owner, not %.50q", page.By)
 	}
 	f = store.SavingsFilter{DAG: page.DagID, Scopes: v.grants.Scopes()}
 	if f.Namespace, err = v.grants.ListNamespace(page.Namespace); err != nil {

@@ -99,11 +99,14 @@ var taskColumns = []taskColumn{
 func (d *Dashboard) tasks(v *pageRequest) (*view, error) {
 	ctx, cancel := v.withDeadline()
 	defer cancel()
+	f, err := readTaskFilter(v.query)
+	if err != nil {
+		return nil, err
+	}
 	list, err := d.taskList(ctx, v.grants)
 	if err != nil {
 		return nil, err
 	}
-	f := readTaskFilter(v.query)
 	t := &Tasks{Filter: f, Known: len(list.rows), Choices: choicesOf(list.rows)}
 	t.Columns = d.taskColumns(v.query, f.Sort, len(t.Choices.Owners) > 0)
 	rows := f.apply(list.rows)
@@ -124,18 +127,22 @@ func (d *Dashboard) tasks(v *pageRequest) (*view, error) {
 	return &view{Title: "Tasks", Nav: "Tasks", Template: "tasks", Page: t, Table: func() ([]string, [][]string) { return tasksTable(all) }}, nil
 }
 
-func readTaskFilter(q url.Values) TaskFilter {
-	f := TaskFilter{
+func readTaskFilter(q url.Values) (f TaskFilter, err error) {
+	f = TaskFilter{
 		Text: strings.TrimSpace(q.Get("q")), Namespace: q.Get("namespace"), DAG: q.Get("dag_id"), Group: q.Get("group"), Source: q.Get("source"),
-		Mode: q.Get("mode"), Severity: q.Get("severity"), Owner: q.Get("owner"), Sort: q.Get("sort"),
+		Mode: q.Get("mode"), Severity: q.Get("severity"), Owner: q.Get("owner"), Sort: cmp.Or(q.Get("sort"), "-wasted"),
 	}
-	if n, err := strconv.Atoi(q.Get("offset")); err == nil && n > 0 {
-		f.Offset = n
+	if f.Offset, err = strconv.Atoi(cmp.Or(q.Get("offset"), "0")); err != nil || f.Offset < 0 {
+		return f, sizing.InvalidField("offset", "must be 0 or a positive integer, not %.50q", q.Get("offset"))
 	}
 	if columnOf(f.Sort) == nil {
-		f.Sort = "-wasted"
+		var keys []string
+		for i := range taskColumns {
+			keys = append(keys, taskColumns[i].key)
+		}
+		return f, sizing.InvalidField("sort", "must be one of %s, after a hyphen for descending order, not %.50q", strings.Join(keys, ", "), f.Sort)
 	}
-	return f
+	return f, nil
 }
 
 // columnOf returns the column that a sort parameter names; nil if it names none.

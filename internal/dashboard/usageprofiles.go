@@ -75,14 +75,11 @@ const shownMembers = 300
 func (d *Dashboard) usageProfiles(v *pageRequest) (*view, error) {
 	ctx, cancel := v.withDeadline()
 	defer cancel()
-	namespace, err := v.grants.ListNamespace(v.query.Get("namespace"))
+	namespace, err := v.namespace()
 	if err != nil {
 		return nil, err
 	}
 	page := &Profiles{Namespace: namespace, Quantities: []string{}, Rows: []ProfileRow{}}
-	if page.Namespace == "" {
-		page.Namespace = sizing.DefaultNamespace
-	}
 	if bad := sizing.CheckID(page.Namespace); bad != "" {
 		return nil, sizing.InvalidField("namespace", "%s", bad)
 	}

@@ -48,4 +48,11 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	body := e.get("/ui/profiles?id=2&format=json", header{"Authorization": "Bearer " + secret("ml")}).Body.String()
 	assert.Contains(t, body, `"dag_id": "ml"`)
 	assert.NotContains(t, body, `"dag_id": "etl"`)
+
+	e.serve(dashboard.Config{Auth: auth.Config{Tokens: []auth.Token{{Role: auth.RolePredict, Namespace: "blue", Hash: sha("two")}, {Role: auth.RolePredict, Namespace: "red", Hash: sha("two")}}}})
+	two := header{"Authorization": "Bearer " + secret("two")}
+	for _, path := range []string{"/ui/profiles", "/ui/phases"} {
+		assert.Contains(t, e.get(path+"?format=json", two).Body.String(), `"namespace": "blue"`, "no grant covers the default namespace")
+		assert.Equal(t, http.StatusForbidden, e.get(path+"?namespace=default", two).Code)
+	}
 }

@@ -29,7 +29,7 @@ func (r *Report) database(ctx context.Context, dsn string) {
 	if !r.tables(ctx, conn) {
 		return
 	}
-	for _, check := range []func(context.Context, *pgx.Conn) error{r.models, r.untrained, r.unreported, r.receipts} {
+	for _, check := range []func(context.Context, *pgx.Conn) error{r.models, r.cohorts, r.untrained, r.unreported, r.receipts} {
 		if err := check(ctx, conn); err != nil {
 			r.failedQuery(err)
 		}

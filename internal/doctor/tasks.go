@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -48,6 +49,33 @@ func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 			advice = "DELETE /tasks/{dag_id}/{task_id}/pin for pinned ones, then " + advice
 		}
 		r.Errorf("models", advice, "%d active models cannot be decoded: %s", len(broken), strings.Join(broken, ", "))
+	}
+	return err
+}
+
+// cohorts decodes the cohort of every namespace, and names the cohorts that cannot be decoded. A replica
+// answers their tasks without history with the static request.
+func (r *Report) cohorts(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("cohorts")
+	rows, err := conn.Query(ctx, `SELECT namespace, version, format, blob FROM cohort ORDER BY namespace`)
+	if err != nil {
+		return err
+	}
+	var broken []string
+	var namespace string
+	var version, format int
+	var blob []byte
+	_, err = pgx.ForEachRow(rows, []any{&namespace, &version, &format, &blob}, func() error {
+		if format != cohort.Format {
+			broken = append(broken, fmt.Sprintf("%s version %d (format %d, want %d)", namespace, version, format, cohort.Format))
+		} else if _, err := cohort.Open(blob); err != nil {
+			broken = append(broken, fmt.Sprintf("%s version %d (%v)", namespace, version, err))
+		}
+		return nil
+	})
+	if len(broken) > 0 {
+		r.Errorf("cohorts", "delete the row of each namespace in the table cohort, then POST /tasks/{dag_id}/{task_id}/train for a task of it, which learns the cohort again; until then tasks without history get the static request",
+			"%d cohorts cannot be decoded: %s", len(broken), strings.Join(broken, ", "))
 	}
 	return err
 }

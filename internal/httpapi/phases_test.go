@@ -131,6 +131,9 @@ func TestPlannedRunsCostLess(t *testing.T) {
 	t.Logf("%.3f of the static grant, %d killed", planned/static, kills)
 	assert.Less(t, planned/static, .75)
 	assert.Zero(t, kills)
+	var explained api.Explanation
+	e.post("/explain", fmt.Sprintf(ask, "explained")).into(&explained)
+	assert.Contains(t, explained.Reason, "; plan ", "as in the answer of /predict")
 
 	var receipt api.Receipt
 	require.Eventually(t, func() bool {

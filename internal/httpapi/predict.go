@@ -50,13 +50,14 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 		return nil, err
 	}
 	s.svc.AwaitReceipts(ctx, len(r.Body.Tasks))
+	problemOf := func(i int, err error) *api.Problem { return s.itemProblem(ctx, err, fmt.Sprintf("tasks[%d].", i)) }
 	return codec.WritePredictions(len(r.Body.Tasks), func(i int) (api.Prediction, *api.Problem) {
 		a, err := s.predictItem(ctx, r.Body.Tasks[i])
 		if err != nil {
-			return api.Prediction{}, s.itemProblem(ctx, err, fmt.Sprintf("tasks[%d].", i))
+			return api.Prediction{}, problemOf(i, err)
 		}
 		return predictionAnswer(a), nil
-	})
+	}, problemOf)
 }
 
 // predictItem answers one item of a batch.

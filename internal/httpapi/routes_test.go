@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -48,6 +49,9 @@ func TestInternalErrorsHideTheirCause(t *testing.T) {
 	unreachable := sizing.Errorf(sizing.Unavailable, "dial unix /data/.s.PGSQL.5432: %w", context.DeadlineExceeded)
 	assert.Equal(t, http.StatusServiceUnavailable, failureOf(unreachable).status)
 	assert.NotContains(t, failureOf(unreachable).detail, "PGSQL")
+	assert.Contains(t, failureOf(sizing.Errorf(sizing.Unavailable, "check DATABASE_URL: %w", io.EOF)).detail, "the database is unreachable")
+	notReady := sizing.Errorf(sizing.Unavailable, "predict task d/t: its model is not loaded yet; repeat the request")
+	assert.Equal(t, "predict task d/t: its model is not loaded yet; repeat the request", failureOf(notReady).detail, "not the fault of the database")
 	assert.Equal(t, http.StatusForbidden, failureOf(sizing.Errorf(sizing.Refused, "refused")).status)
 }
 

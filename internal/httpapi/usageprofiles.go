@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/loadaware/loadaware/api"
@@ -14,7 +13,7 @@ import (
 const profileMembers = 100
 
 // usageProfiles returns the usage profiles of a namespace that the caller may access. Without a namespace it
-// selects the namespace of the caller's grants if all have the same, or else the default namespace.
+// selects one by auth.Grants.OneNamespace.
 func (s *server) usageProfiles(ctx context.Context, f *fieldReader, namespace *string) (*service.UsageProfiles, error) {
 	if namespace != nil {
 		if detail := sizing.CheckID(*namespace); detail != "" {
@@ -24,11 +23,11 @@ func (s *server) usageProfiles(ctx context.Context, f *fieldReader, namespace *s
 	if len(f.errors) > 0 {
 		return nil, invalidFields(f.errors)
 	}
-	allowed, err := infoOf(ctx).grants.ListNamespace(valueOr(namespace, ""))
+	allowed, err := infoOf(ctx).grants.OneNamespace(valueOr(namespace, ""))
 	if err != nil {
 		return nil, err
 	}
-	return s.svc.UsageProfiles(ctx, cmp.Or(allowed, sizing.DefaultNamespace))
+	return s.svc.UsageProfiles(ctx, allowed)
 }
 
 // ListUsageProfiles lists the usage profiles of a namespace.

@@ -87,3 +87,19 @@ func TestUsageProfiles(t *testing.T) {
 	get("/tasks/etl_a/new?namespace=blue", "all").into(&unseen)
 	assert.Equal(t, task.Profile.ID, unseen.Profile.ID, "a task that is newer than the profiles is placed by its runs")
 }
+
+func TestUsageProfilesOfTheDefaultNamespaceNeedAGrant(t *testing.T) {
+	e := newTestEnv(t, tokens(t, "admin:"+sha("all"), "predict@blue:"+sha("two"), "predict@red:"+sha("two"), "predict@default:"+sha("with"), "predict@red:"+sha("with")))
+	e.reportUsage("default", bearer("all"))
+	require.NoError(t, e.trainer.FindProfiles(t.Context(), time.Now()))
+	for _, path := range []string{"/profiles", "/profiles/1"} {
+		denied := e.do(http.MethodGet, path, "", bearer("two"))
+		assert.Equal(t, http.StatusForbidden, denied.status, path)
+		assert.Contains(t, string(denied.body), "send the parameter namespace")
+		assert.Equal(t, http.StatusForbidden, e.do(http.MethodGet, path+"?namespace=default", "", bearer("two")).status, path)
+		assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, path+"?namespace=blue", "", bearer("two")).status, path)
+		for _, token := range []string{"all", "with"} {
+			assert.Equal(t, http.StatusOK, e.do(http.MethodGet, path, "", bearer(token)).status, "%s with %s", path, token)
+		}
+	}
+}

@@ -34,21 +34,23 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 		return nil, invalid(bad)
 	}
 	now := s.cfg.Now()
+	warnings := append(ask.BoundContext(), ask.Warnings()...)
 	run := s.priorKills(ctx, ask)
-	e := &ExplainedAnswer{Allocation: sizing.Allocation{Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: ask.Warnings()}}
+	e := &ExplainedAnswer{Allocation: sizing.Allocation{Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: warnings}}
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
-	isDecoded := s.allocateExplained(task, ask, &run, e, now)
-	if e.Allocation.Memory.Limit == 0 {
-		return nil, noAllocation(ask.Try.TaskKey, isDecoded)
+	policy, isDecoded := s.allocateExplained(task, ask, &run, e, now)
+	if err := s.complete(ctx, &e.Allocation, &policy, &run, isDecoded); err != nil {
+		return nil, err
 	}
 	e.Ask = *ask
 	e.answerStatic()
 	return e, s.addRuns(ctx, e, task)
 }
 
-// allocateExplained sets the answer and its factors in e, and reports whether the model is decoded.
-func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (isDecoded bool) {
+// allocateExplained sets the answer and its factors in e. It returns the policy of the task, and reports
+// whether the model is decoded.
+func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
@@ -63,7 +65,7 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	if e.Allocation.Cohort != nil {
 		var ok bool
 		if e.Factors, ok = alloc.explainCohort(ask, &q, granted); ok {
-			return task.IsDecoded()
+			return alloc.policy, task.IsDecoded()
 		}
 		kind, name = taskmodel.TermCohort, similarTasks
 	}
@@ -72,7 +74,7 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 		e.Factors = taskmodel.Explanation{Granted: granted, Base: granted, BaseName: name}
 	}
 	e.Factors = e.Factors.WithTerm(kind, name, granted)
-	return task.IsDecoded()
+	return alloc.policy, task.IsDecoded()
 }
 
 // ExplainReceipt explains a recorded answer by the model that gave it.

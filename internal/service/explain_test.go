@@ -75,6 +75,18 @@ func TestAnExplanationMatchesThePrediction(t *testing.T) {
 	}
 }
 
+func TestAnExplanationIgnoresTheSameFactsAsThePrediction(t *testing.T) {
+	r := newReplica(t)
+	question, load := ask("load", ""), 1.5
+	question.Metadata = sizing.Metadata{"owner": {"pricing"}, "empty": {}}
+	question.Placement = sizing.Placement{NodeType: "m5", ClusterLoad: &load}
+	answer, e := r.predict(question), r.explain(question)
+	assert.Len(t, answer.Warnings, 2)
+	assert.Equal(t, answer.Warnings, e.Allocation.Warnings)
+	assert.Equal(t, sizing.Metadata{"owner": {"pricing"}}, e.Ask.Metadata)
+	assert.Nil(t, e.Ask.Placement.ClusterLoad)
+}
+
 func TestColdStartsWithAddedFeaturesAreExplained(t *testing.T) {
 	r := newReplica(t)
 	for n := range 40 {

@@ -126,6 +126,25 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
+func TestTheBriefListGroupsLikeTheFullList(t *testing.T) {
+	r := newReplica(t)
+	for name, peak := range map[string]sizing.Bytes{"light": gib / 4, "moderate": 4 * gib, "heavy": 40 * gib} { // too few tasks for clusters
+		o := success(name, 0, 1)
+		o.MemoryMax = peak
+		r.report(o)
+	}
+	full, err := r.Tasks(t.Context(), "", sizing.TaskKey{}, 10)
+	require.NoError(t, err)
+	brief, err := r.TasksBrief(t.Context(), "", sizing.TaskKey{}, 10)
+	require.NoError(t, err)
+	require.Len(t, full, 3)
+	require.Len(t, brief, 3)
+	for i := range full {
+		assert.Equal(t, full[i].Task.Task, string(full[i].Group))
+		assert.Equal(t, full[i].Group, brief[i].Group, full[i].Task.Task)
+	}
+}
+
 func TestSettingTheDefaultPolicyCreatesNoTask(t *testing.T) {
 	r := newReplica(t)
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}))

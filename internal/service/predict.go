@@ -32,14 +32,8 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		task.SetTimeout(ask.Timeout)
 	}
 	policy, isDecoded := s.allocate(task, ask, &run, a, now)
-	if a.Memory.Limit == 0 {
-		return nil, noAllocation(ask.Try.TaskKey, isDecoded)
-	}
-	if policy.Phases != sizing.NoPhases && len(run.Killed) == 0 {
-		s.addPlan(ctx, a, &policy)
-	}
-	if !isDecoded {
-		a.Reason = "the model of this task is not loaded yet; " + a.Reason
+	if err := s.complete(ctx, a, &policy, &run, isDecoded); err != nil {
+		return nil, err
 	}
 	switch isFirst := s.recordAnswer(ask, a, now); {
 	case sizing.IsReproduction(ask.Try.RunID): // the guard does not count a reproduced run
@@ -63,6 +57,21 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
 	alloc.allocate(ask, run, a)
 	return alloc.policy, task.IsDecoded()
+}
+
+// complete adds the plan to a computed allocation, and a model that is not decoded to its reason. It fails
+// if a has no amount.
+func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
+	if a.Memory.Limit == 0 {
+		return noAllocation(a.Task, isDecoded)
+	}
+	if policy.Phases != sizing.NoPhases && len(run.Killed) == 0 {
+		s.addPlan(ctx, a, policy)
+	}
+	if !isDecoded {
+		a.Reason = "the model of this task is not loaded yet; " + a.Reason
+	}
+	return nil
 }
 
 // noAllocation returns the error for a task without a usable model and an ask without a request.

@@ -22,14 +22,26 @@ func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.Task
 	return profiles, err
 }
 
-// TasksBrief lists profiles like Tasks, but without request, schema and quantiles.
+// TasksBrief lists profiles like Tasks, but without request, schema and quantiles. It reads the quantiles of
+// memory only of the few tasks whose group depends on them, because they need thousands of observations.
 func (s *Service) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.TasksBrief(ctx, namespace, after, limit)
+	if err != nil {
+		return nil, err
+	}
 	grouped := s.groups(ctx)
 	for i := range profiles {
-		s.completeProfile(&profiles[i], grouped)
+		p := &profiles[i]
+		if _, isClustered := grouped[p.Task]; !isClustered && p.LargestPeak >= sizing.LightBytes {
+			full, err := s.store.Task(ctx, p.Task) // not found if it was deleted meanwhile
+			if err != nil && sizing.KindOf(err) != sizing.NotFound {
+				return nil, err
+			}
+			p.Memory = full.Memory
+		}
+		s.completeProfile(p, grouped)
 	}
-	return profiles, err
+	return profiles, nil
 }
 
 // Owners returns the owner of each task of a namespace ("" for all) with an owner in its metadata.

@@ -47,7 +47,7 @@ func parseAmount(s string) (v float64, ok bool) {
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {
 		end++
 	}
-	if end > maxDigits+1 || end > 1 && digits[0] == '0' && digits[1] != '.' {
+	if end-strings.Count(digits[:end], ".") > maxDigits || end > 1 && digits[0] == '0' && digits[1] != '.' {
 		return 0, false
 	}
 	factor, known := factorOf(digits[end:])

@@ -16,7 +16,7 @@ const (
 	Invalid                 // the request is wrong; Fields describe the corrections
 	NotFound                // no such object
 	Conflict                // the request contradicts stored data, or another writer committed first
-	Unavailable             // the database cannot be reached; try again later
+	Unavailable             // the database cannot be reached (Cause is set), or a part of the service is not ready; try again later
 	Refused                 // a policy or a limit forbids the request now
 	Exhausted               // too many such operations wait or run; try again later
 )

@@ -21,34 +21,49 @@ const (
 // entry may have several values, such as tags.
 type Metadata map[string][]string
 
-// Bounded returns the entries within the limits, and at most MaxMetadata + 1 warnings about the others.
-// If all entries fit, it returns m itself.
+// Bounded returns the entries within the limits, and at most MaxMetadata + 1 warnings about the others. If
+// all entries fit, it returns m itself. Otherwise it reads the entries in the order of their names.
 func (m Metadata) Bounded() (Metadata, []FieldError) {
 	if len(m) <= MaxMetadata && m.fits() {
 		return m, nil
 	}
-	size := 0
+	size, unnamed := 0, 0 // unnamed counts the ignored entries without a warning of their own
 	var warnings []FieldError
 	bounded := make(Metadata, min(len(m), MaxMetadata))
 	for i, name := range m.Names() {
-		switch {
-		case len(bounded) == MaxMetadata:
+		if len(bounded) == MaxMetadata {
 			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has %d entries, and %d are allowed: the last %d by name are ignored", len(m), MaxMetadata, len(m)-i)})
-			return bounded, warnings
-		case len(warnings) > MaxMetadata:
-			return bounded, warnings
-		case name == "" || !isMetadataText(name, MaxMetadataName):
-			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has the name %.40q, which is ignored: names are 1 to %d characters without control characters", name, MaxMetadataName)})
-		case !fitsValues(m[name]):
-			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: it must be a string of at most %d characters without control characters, or a list of 1 to %d of them", MaxMetadataValue, MaxMetadataValues)})
-		case size+entrySize(name, m[name]) > MaxMetadataBytes:
-			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: all names and values together may have %d bytes", MaxMetadataBytes)})
-		default:
+			break
+		}
+		warning, fits := m.checkEntry(name, size)
+		switch {
+		case fits:
 			bounded[name] = m[name]
 			size += entrySize(name, m[name])
+		case len(warnings) < MaxMetadata-1:
+			warnings = append(warnings, warning)
+		default:
+			unnamed++
 		}
 	}
+	if unnamed > 0 {
+		warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has %d more entries that are ignored, like those of the other warnings", unnamed)})
+	}
 	return bounded, warnings
+}
+
+// checkEntry reports whether an entry is within the limits after other entries of size bytes, and else
+// returns a warning.
+func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
+	switch {
+	case name == "" || !isMetadataText(name, MaxMetadataName):
+		return FieldError{"metadata", fmt.Sprintf("has the name %.40q, which is ignored: names are 1 to %d characters without control characters", name, MaxMetadataName)}, false
+	case !fitsValues(m[name]):
+		return FieldError{"metadata." + name, fmt.Sprintf("is ignored: it must be a string of at most %d characters without control characters, or a list of 1 to %d of them", MaxMetadataValue, MaxMetadataValues)}, false
+	case size+entrySize(name, m[name]) > MaxMetadataBytes:
+		return FieldError{"metadata." + name, fmt.Sprintf("is ignored: all names and values together may have %d bytes", MaxMetadataBytes)}, false
+	}
+	return FieldError{}, true
 }
 
 // fits reports whether all entries are within the limits, except their number.

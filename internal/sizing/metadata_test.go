@@ -41,4 +41,13 @@ func TestMetadataIsBounded(t *testing.T) {
 	got, warnings = long.Bounded()
 	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "lists of 30 long values")
 	assert.Len(t, warnings, MaxMetadata-1)
+
+	empty := Metadata{"zone": {"a"}}
+	for i := range 2 * MaxMetadata {
+		empty[fmt.Sprintf("name%02d", i)] = nil
+	}
+	got, warnings = empty.Bounded()
+	assert.Equal(t, Metadata{"zone": {"a"}}, got, "a valid entry after many others")
+	assert.Len(t, warnings, MaxMetadata)
+	assert.Contains(t, warnings[MaxMetadata-1].Detail, "31 more entries")
 }

@@ -55,7 +55,7 @@ func (m PhasesMode) IsValid() bool {
 type Policy struct {
 	Mode         Mode       // Enforce if empty
 	Floor        Bytes      // smallest grant; zero: none
-	Cap          Bytes      // largest grant; zero: derived from the request and the largest peak
+	Cap          Bytes      // largest grant; zero: derived from the request, the largest peak, the floor and the minimum grant
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64    // memory limit / request; 1 (the QoS class Guaranteed) if zero

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,43 @@ func (s *hookedStore) active(t *testing.T, name string) int {
 	versions, err := s.ActiveVersions(t.Context())
 	require.NoError(t, err)
 	return versions[task(name)]
+}
+
+// A training learns a row once. If it reads the row before the receipt of the try is stored, it does not compare
+// the promise of the try with its outcome, and later trainings do not either.
+func TestAPromiseThatIsStoredAfterTheTrainingIsNotCompared(t *testing.T) {
+	killed := sizing.TryKey{TaskKey: task("t"), RunID: "killed", MapIndex: sizing.NoMap, Number: 1}
+	promised := 0.0135
+	receipt := sizing.Receipt{Ask: sizing.Ask{Try: killed}, At: time.Now(), Allocation: sizing.Allocation{
+		PredictionID: uuid.Must(uuid.NewV7()).String(), Task: killed.TaskKey, Memory: sizing.Grant{Request: sizing.GiB, Limit: sizing.GiB}, Risk: sizing.Risk{Promised: &promised},
+	}}
+	kills := func(isLate bool) (sum float64) {
+		st := newStore(t)
+		tr := newTrainer(st, trainer.Config{})
+		st.report(t, "t", 0, 40)
+		require.True(t, runOnce(t, tr))
+		if !isLate {
+			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt}))
+		}
+		_, err := st.Record(t.Context(), []sizing.Observation{{Try: killed, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: sizing.GiB}}})
+		require.NoError(t, err)
+		require.True(t, runOnce(t, tr))
+		if isLate {
+			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt}))
+		}
+		st.report(t, "t", 40, 60)
+		require.True(t, runOnce(t, tr))
+		stored, err := st.ActiveModel(t.Context(), task("t"))
+		require.NoError(t, err)
+		share, err := taskmodel.ReadShare(stored.Share, stored.Blob)
+		require.NoError(t, err)
+		for _, n := range share.Killed {
+			sum += n
+		}
+		return sum
+	}
+	assert.Positive(t, kills(false))
+	assert.Zero(t, kills(true))
 }
 
 func runOnce(t *testing.T, tr *trainer.Trainer) bool {

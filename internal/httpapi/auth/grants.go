@@ -63,8 +63,9 @@ func (g Grants) CheckTask(task sizing.TaskKey) error {
 	return g.scopeError(fmt.Sprintf("the request names dag_id %q in namespace %q", task.DAG, task.Namespace))
 }
 
-// ListNamespace returns the namespace to which a list is limited; "" means all. The argument
-// is the requested namespace; "" requests everything that the caller may see.
+// ListNamespace returns the namespace to which a list is limited; "" means all, whose tasks the caller of
+// this method filters by Covers or Scopes. The argument is the requested namespace; "" requests everything
+// that the caller may see.
 func (g Grants) ListNamespace(requested string) (string, error) {
 	if requested != "" {
 		if slices.ContainsFunc(g, func(t *Token) bool { return t.coversNamespace(requested) }) {
@@ -78,6 +79,20 @@ func (g Grants) ListNamespace(requested string) (string, error) {
 		}
 	}
 	return g[0].Namespace, nil
+}
+
+// OneNamespace returns the namespace of a request that concerns exactly one: the requested one or, if
+// requested is "", the only namespace of the grants, or else the default namespace. It fails if no grant
+// covers the result.
+func (g Grants) OneNamespace(requested string) (string, error) {
+	namespace, err := g.ListNamespace(requested)
+	if err != nil || namespace != "" {
+		return namespace, err
+	}
+	if !slices.ContainsFunc(g, func(t *Token) bool { return t.coversNamespace(sizing.DefaultNamespace) }) {
+		return "", g.scopeError(fmt.Sprintf("the request names no namespace, which means %q; send the parameter namespace", sizing.DefaultNamespace))
+	}
+	return sizing.DefaultNamespace, nil
 }
 
 // Scopes returns the ranges of tasks that the caller may access.

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -27,18 +28,30 @@ func (w *PredictionResponse) VisitPredictBatchResponse(to http.ResponseWriter) e
 	return w.send(to)
 }
 
-// send writes the answer and returns the memory to the pool.
+// errInfinite reports an answer that JSON cannot express.
+var errInfinite = errors.New("encode a prediction: a number is not finite")
+
+// send writes the answer and returns the memory to the pool. It writes nothing and fails if a number is not
+// finite.
 func (w *PredictionResponse) send(to http.ResponseWriter) error {
+	defer w.release()
+	if w.Infinite {
+		return errInfinite
+	}
 	h := to.Header()
 	h["Content-Type"] = jsonMedia
 	h["Content-Length"] = []string{strconv.Itoa(len(w.B))}
 	to.WriteHeader(http.StatusOK)
 	_, err := to.Write(w.B)
+	return err
+}
+
+// release returns the memory to the pool.
+func (w *PredictionResponse) release() {
 	if cap(w.B) <= maxPooled {
 		w.B, w.Infinite = w.B[:0], false
 		responsePool.Put(w)
 	}
-	return err
 }
 
 var jsonMedia = []string{"application/json"} // read only
@@ -52,8 +65,8 @@ func WritePrediction(p *api.Prediction) *PredictionResponse {
 }
 
 // WritePredictions encodes the answer to a batch of n items. item returns the prediction or
-// the problem of item i.
-func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem)) (*PredictionResponse, error) {
+// the problem of item i, and problemOf the problem of item i whose prediction cannot be encoded.
+func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem), problemOf func(i int, err error) *api.Problem) (*PredictionResponse, error) {
 	w := responsePool.Get().(*PredictionResponse)
 	w.Raw(`{"predictions":[`)
 	for i := range n {
@@ -61,9 +74,12 @@ func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem)) (*
 			w.Raw(",")
 		}
 		p, problem := item(i)
-		if problem == nil {
-			w.prediction(&p)
-			continue
+		if start := len(w.B); problem == nil {
+			if w.prediction(&p); !w.Infinite {
+				continue
+			}
+			w.B, w.Infinite = w.B[:start], false
+			problem = problemOf(i, errInfinite)
 		}
 		text, err := json.Marshal(api.BatchPrediction{Error: problem})
 		if err != nil {

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"net/http/httptest"
 	"strconv"
@@ -87,9 +88,33 @@ func TestWritePredictionsMatchesEncodingJSON(t *testing.T) {
 			return api.Prediction{}, batch[i].Error
 		}
 		return *batch[i].Prediction, nil
-	})
+	}, nil)
 	require.NoError(t, err)
 	require.Equal(t, string(want)+"\n", string(got.B))
+}
+
+func TestNumbersThatAreNotFiniteAreNotSent(t *testing.T) {
+	nan, finite := math.NaN(), api.Prediction{TaskID: "finite"}
+	for name, p := range map[string]api.Prediction{
+		"promise": {Risk: api.Risk{Promised: &nan}},
+		"plan":    {Plan: &api.Plan{PollSeconds: math.Inf(1)}},
+	} {
+		got := httptest.NewRecorder()
+		require.Error(t, WritePrediction(&p).VisitPredictResponse(got), name)
+		assert.Empty(t, got.Body.String(), name)
+		assert.Empty(t, got.Header(), name)
+
+		batch := []api.Prediction{finite, p, finite}
+		w, err := WritePredictions(len(batch), func(i int) (api.Prediction, *api.Problem) { return batch[i], nil },
+			func(int, error) *api.Problem { return &api.Problem{Status: 500} })
+		require.NoError(t, err)
+		var answer api.PredictBatch200JSONResponse
+		got = httptest.NewRecorder()
+		require.NoError(t, w.VisitPredictBatchResponse(got))
+		require.NoError(t, json.Unmarshal(got.Body.Bytes(), &answer))
+		assert.Equal(t, 500, answer.Predictions[1].Error.Status, name)
+		assert.Equal(t, "finite", answer.Predictions[2].Prediction.TaskID, name)
+	}
 }
 
 func TestPooledAnswersAreIndependent(t *testing.T) {

@@ -28,7 +28,7 @@ type Explanation struct {
 	Note    string     // the reason why the chain is incomplete; "" if it is complete
 	Text    string
 
-	warnings []sizing.FieldError // features of the request that the model does not use as sent
+	warnings []sizing.FieldError // parts of the request that were ignored or not used as sent
 }
 
 // Chain leads from a base to the grant: Base · Π Factor = Granted.

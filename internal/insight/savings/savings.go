@@ -41,7 +41,7 @@ type Row struct {
 	Tries            int `json:"tries"`
 	Successes        int `json:"successes"`
 	Kills            int `json:"kills"`
-	UnaccountedTries int `json:"unaccounted_tries"` // successes and kills without a duration or an allocation; in no GB·h
+	UnaccountedTries int `json:"unaccounted_tries"` // successes and kills without a duration or an allocation; in no GB·h but used_gbh
 	UnmeasuredTries  int `json:"unmeasured_tries"`  // successes without a duration or a peak; not in used_gbh
 
 	SuccessHours *float64 `json:"success_hours"` // duration of the successes that have an allocation

@@ -104,8 +104,8 @@ func (p *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 		select {
 		case c := <-p.calls:
 			c.ID = p.addCall(c.answer)
-			if err := requests.Encode(c.request); err != nil {
-				p.answer(result{ID: c.ID, Failed: &failure{Kind: sizing.Unavailable, Detail: starting, Text: err.Error()}})
+			if requests.Encode(c.request) != nil { // the child has just ended
+				p.answer(result{ID: c.ID, Failed: failureOf(sizing.Errorf(sizing.Unavailable, starting))})
 			}
 		case <-ended:
 			return
@@ -137,7 +137,7 @@ func (p *Supervisor) interruptCalls() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, caller := range p.waiting {
-		caller <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted; try again", Text: "the trainer ended"}}
+		caller <- result{Failed: failureOf(sizing.Errorf(sizing.Unavailable, "the training was interrupted; try again"))}
 		delete(p.waiting, id)
 	}
 }

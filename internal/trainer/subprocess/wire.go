@@ -62,5 +62,9 @@ func (f *failure) err() error {
 	case f.Kind == sizing.Internal:
 		return errors.New(f.Text)
 	}
-	return &sizing.Error{Kind: f.Kind, Detail: f.Detail, Cause: errors.New(f.Text)}
+	known := &sizing.Error{Kind: f.Kind, Detail: f.Detail}
+	if f.Text != f.Detail {
+		known.Cause = errors.New(f.Text)
+	}
+	return known
 }
