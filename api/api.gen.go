@@ -1225,9 +1225,7 @@ type Observation struct {
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
 	// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
-	Outcome Outcome `json:"outcome"`
-
-	// PredictionID Of the answer that the try was launched with. An unknown one, or one of another run, is ignored with a warning; batches above 100 reports are not checked.
+	Outcome      Outcome `json:"outcome"`
 	PredictionID *string `json:"prediction_id,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.

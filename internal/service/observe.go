@@ -44,9 +44,6 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 		return nil, err
 	}
 	s.learnRecorded(ctx, valid, recorded)
-	if len(valid) <= maxLearnedBeforeAck { // larger batches are imports, whose predictions another service may have made
-		s.checkPredictions(ctx, valid, recorded)
-	}
 	for i := range recorded {
 		results[index[i]] = recorded[i]
 	}

@@ -44,34 +44,6 @@ func TestEveryAnswerHasAReceiptBeforeAndAfterShutdown(t *testing.T) {
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
 }
 
-func TestAReportWithThePredictionOfAnotherTryGetsAWarning(t *testing.T) {
-	r := newReplica(t)
-	asked := func(task, run string) string { return r.predict(ask(task, run)).PredictionID }
-	own, withoutRun := asked("load", "own"), asked("load", "")
-	lifted := r.lift(ask("load", "lifted"), 2*gib).PredictionID
-	for name, c := range map[string]struct{ run, id, warning string }{
-		"none":              {"none", "", ""},
-		"its own":           {"own", own, ""},
-		"without a run":     {"any", withoutRun, ""},
-		"a lift of the run": {"lifted", lifted, ""},
-		"another run":       {"other-run", own, "another run"},
-		"another task":      {"other-task", asked("else", "other-task"), "another task"},
-		"an unknown id":     {"unknown", "01a203db-3767-75af-9372-ef21f00e90a2", "no stored prediction"},
-		"not an id of ours": {"text", "mine", "no stored prediction"},
-	} {
-		o := success("load", 1, 40)
-		o.Try.RunID, o.PredictionID = c.run, c.id
-		warnings := r.report(o)[0].Warnings
-		if c.warning == "" {
-			assert.Empty(t, warnings, name)
-			continue
-		}
-		require.Len(t, warnings, 1, name)
-		assert.Equal(t, "prediction_id", warnings[0].Field)
-		assert.Contains(t, warnings[0].Detail, c.warning, name)
-	}
-}
-
 func TestARejectedReceiptDoesNotAffectOthers(t *testing.T) {
 	r := newReplica(t)
 	good := r.predict(ask("load", "r"))

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -34,35 +33,6 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 		all = addConsequence(all, peakField(o), reason, consequence)
 	}
 	return all
-}
-
-// checkPredictions adds a warning to each recorded report whose prediction_id names no prediction of its run.
-// The report counts all the same: the store compares only promises of the same try. checkPredictions ignores
-// reads that fail or together exceed Config.ReadTimeout.
-func (s *Service) checkPredictions(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
-	defer cancel()
-	for i := range results {
-		o, r := &reports[i], &results[i]
-		if o.PredictionID == "" || r.Err != nil || r.Duplicate {
-			continue
-		}
-		receipt, err := s.Receipt(ctx, o.PredictionID)
-		detail := ""
-		switch asked := &receipt.Ask.Try; {
-		case sizing.KindOf(err) == sizing.NotFound:
-			detail = "names no stored prediction"
-		case err != nil:
-			return
-		case asked.TaskKey != o.Try.TaskKey:
-			detail = "names a prediction of another task"
-		case asked.RunID != "" && asked.Run() != o.Try.Run():
-			detail = "names a prediction of another run"
-		default:
-			continue
-		}
-		r.Warnings = append(r.Warnings, sizing.FieldError{Field: "prediction_id", Detail: detail + " and is ignored: send the prediction_id of the answer that this try was launched with"})
-	}
 }
 
 // peakField names the field from which the peak of a report comes.

@@ -66,8 +66,7 @@ class Observation:
             of its feature counts as
             missing; a boolean counts as 0 or 1 if the others are numbers.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
-        prediction_id (None | str | Unset): Of the answer that the try was launched with. An unknown one, or one of
-            another run, is ignored with a warning; batches above 100 reports are not checked.
+        prediction_id (None | str | Unset):
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
