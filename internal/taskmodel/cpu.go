@@ -121,7 +121,7 @@ func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
 	if len(cells) > 0 && len(b.groupOf) == len(cells) && &b.groupOf[0] == &cells[0] {
 		return b.group
 	}
-	return m.Groups.find(groupKey(m.Enc.Columns, cells), &b.groupValue)
+	return m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
 }
 
 // summariseCores records the range and the mean of the CPU use of the fitted rows.

@@ -189,14 +189,14 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 // Equal features give equal keys, also if the schema has grown or a feature has no column.
 func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
-	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}) }
+	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}, nil) }
 	assert.Equal(t, key(text("a"), number(1)), key(text("a"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("b"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("a"), number(2)))
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a schema that grew")
 	columns[0].Kind = sizing.Missing // a constant has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")

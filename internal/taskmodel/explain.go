@@ -164,7 +164,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 // describeIdentical describes the number of runs with the same features.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
-	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells), &found); g != nil {
+	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
 		if g.Rows == 1 {
 			return "1 run"
 		}

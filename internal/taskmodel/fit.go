@@ -223,12 +223,20 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		fitted.reduceDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}
-	m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, fitKey(rows)
-	m.learnPending()
+	m.useModels(fitted, fitKey(rows))
 	if m.isEarly() {
 		m.EarlyRows = rows
 	}
 	return nil
+}
+
+// useModels replaces the models by fitted ones. key is the fitKey of the rows; 0: unknown.
+func (m *Model) useModels(fitted *models, key uint64) {
+	if m.Models != nil && !groupsAlike(m.Models.RecurringColumns, fitted.RecurringColumns) {
+		m.Experts.ForgetPartialRepeats()
+	}
+	m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, key
+	m.learnPending()
 }
 
 // rowsOf returns the rows to fit among the first n: the measured rows, and the censored rows with

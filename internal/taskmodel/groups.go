@@ -18,6 +18,7 @@ type group struct {
 	CoreRows float64              // number of these rows, at most groupMemory
 	Seen     int                  // Clock of the newest row
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
+	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of the rows before them, newest first; 0: none
 }
 
 // groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers,
@@ -85,7 +86,7 @@ func (gs *groups) set(key uint64, g *group) {
 	i, ok := slices.BinarySearch(gs.keys, key)
 	if !ok {
 		gs.keys, gs.at = slices.Insert(gs.keys, i, key), slices.Insert(gs.at, i, 0)
-		gs.at[i] = gs.add(g)
+		gs.at[i] = gs.insert(g)
 		return
 	}
 	at := gs.at[i]
@@ -94,11 +95,11 @@ func (gs *groups) set(key uint64, g *group) {
 		return
 	}
 	gs.removeSingle(at)
-	gs.at[i] = gs.add(g)
+	gs.at[i] = gs.insert(g)
 }
 
-// add stores a group and returns its index for at.
-func (gs *groups) add(g *group) uint32 {
+// insert stores a group and returns its index for at.
+func (gs *groups) insert(g *group) uint32 {
 	if s, ok := newSingleRow(g); ok {
 		gs.singles = append(gs.singles, s)
 		return uint32(len(gs.singles)-1) | isSingle
@@ -132,7 +133,7 @@ func newGroups(stored map[uint64]group) *groups {
 	gs.full, gs.singles = make([]group, 0, len(stored)-singles), make([]singleRow, 0, singles)
 	for _, key := range gs.keys {
 		g := stored[key]
-		gs.at = append(gs.at, gs.add(&g))
+		gs.at = append(gs.at, gs.insert(&g))
 	}
 	return gs
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // groupKey returns a hash of the features of a row (FNV-1a, 64 bit), which is the key of its group.
-// It includes the names of the fields, so that keys stay valid when the schema grows.
-func groupKey(columns []column, cells []sizing.Value) uint64 {
+// It includes the names of the fields, so that keys stay valid when the schema grows. Unless selected is
+// nil, it covers only the selected columns.
+func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
 	text := func(s string) {
@@ -21,7 +22,7 @@ func groupKey(columns []column, cells []sizing.Value) uint64 {
 	}
 	for j := range columns {
 		v := cells[j]
-		if v.Kind == sizing.Missing || columns[j].IsOtherKind {
+		if v.Kind == sizing.Missing || columns[j].IsOtherKind || selected != nil && !selected[j] {
 			continue
 		}
 		text(columns[j].Name)
@@ -37,11 +38,18 @@ func groupKey(columns []column, cells []sizing.Value) uint64 {
 	return h
 }
 
-// addToGroup adds a row to its group; y is its log peak.
-func (m *models) addToGroup(r *row, y float64) {
+// addToGroups adds a row to its groups. outlier marks a low outlier.
+func (m *models) addToGroups(r *row, outlier bool) {
 	m.Clock++
-	key := groupKey(m.Enc.Columns, r.Cells)
-	g := m.Groups.find(key, new(group))
+	m.Groups.add(groupKey(m.Enc.Columns, r.Cells, nil), r, m.Clock, outlier)
+	m.addToRecurring(r, m.Clock, outlier)
+}
+
+// add adds a row to the group of a key. seen is the Clock of the row. The peak of a low outlier does not
+// enter the older peaks: many outliers in sequence must not lower the grants of other runs.
+func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
+	y := math.Log(r.Peak)
+	g := gs.find(key, new(group))
 	if g == nil {
 		g = &group{Recent: y}
 	} else {
@@ -58,10 +66,14 @@ func (m *models) addToGroup(r *row, y float64) {
 		g.CoreRows = min(g.CoreRows+1, groupMemory)
 		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
 	}
-	g.Seen = m.Clock
+	g.Seen = seen
+	if !outlier {
+		copy(g.Older[1:], g.Older[:])
+		g.Older[0] = float32(g.Newest[newestPeaks-1])
+	}
 	copy(g.Newest[1:], g.Newest[:])
 	g.Newest[0] = r.Peak
-	m.Groups.set(key, g)
+	gs.set(key, g)
 }
 
 // minGrant returns the smallest amount in bytes to grant to a run with the group's features: the largest
@@ -73,7 +85,13 @@ func (g *group) minGrant() float64 {
 	return slices.Max(g.Newest[:]) * (1 + Headroom)
 }
 
+// largestPeak returns the largest of the newest and older peaks in bytes.
+func (g *group) largestPeak() float64 {
+	return max(slices.Max(g.Newest[:]), float64(slices.Max(g.Older[:])))
+}
+
 const (
+	olderPeaks  = 5 // number of stored peaks before the newest ones
 	newestPeaks = 3 // number of stored peaks of a group; few, so that minGrant soon follows a change
 
 	// Headroom is the share of the largest peak of identical runs that is granted above this peak: even
@@ -81,18 +99,18 @@ const (
 	Headroom = 0.02
 )
 
-// forgetGroups drops the least recently seen groups if there are more than maxGroups.
-func (m *models) forgetGroups() {
-	if m.Groups.len() <= maxGroups {
+// forgetOldest drops the least recently seen groups if there are more than maxGroups.
+func (gs *groups) forgetOldest() {
+	if gs.len() <= maxGroups {
 		return
 	}
-	stored := m.Groups.stored()
-	keys := slices.Clone(m.Groups.keys)
+	stored := gs.stored()
+	keys := slices.Clone(gs.keys)
 	slices.SortFunc(keys, func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(stored[b].Seen, stored[a].Seen), cmp.Compare(a, b))
 	})
 	for _, key := range keys[maxGroups:] {
 		delete(stored, key)
 	}
-	m.Groups = newGroups(stored)
+	*gs = *newGroups(stored)
 }

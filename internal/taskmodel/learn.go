@@ -193,8 +193,7 @@ func (m *Model) refitEarly(r row) {
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
 		// If a fit fails, the last good models stay in use.
 		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits); err == nil {
-			m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, 0
-			m.learnPending()
+			m.useModels(fitted, 0)
 		}
 	}
 }

@@ -49,7 +49,10 @@ func averageBytes(a *bayes.Average) int64 {
 // bytes returns the memory of the point predictors.
 func (m *models) bytes() int64 {
 	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeInputs)
-	size += m.Groups.bytes()
+	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
+	if m.Recurring != nil {
+		size += m.Recurring.bytes()
+	}
 	if m.Trees != nil {
 		size += m.Trees.MemoryBytes()
 	}

@@ -51,6 +51,11 @@ type models struct {
 	// trend.runTimeInputs.
 	RunTimeInputs []int `cbor:",omitempty"`
 
+	// RecurringColumns selects the columns whose values recur, see findRecurring; nil: all or none. Recurring
+	// holds the groups of rows with the same values of these columns.
+	RecurringColumns []bool  `cbor:",omitempty"`
+	Recurring        *groups `cbor:",omitempty"`
+
 	Unsolved int // rows added to the line since it was last solved
 
 	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
@@ -108,13 +113,14 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
-		m.forgetGroups()
+		m.Groups.forgetOldest()
 	} else {
 		for i := range rows {
 			m.Recent.Add(y[i], maxRecentRows)
-			m.addToGroup(&rows[i], y[i])
+			m.addToGroups(&rows[i], false)
 		}
 	}
+	m.fitRecurring(prev, rows)
 	if len(rows) < 2 || m.Enc.LineWidth == 0 {
 		for i := range rows {
 			m.Enc.learn(cells[i], y[i])
@@ -267,7 +273,7 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
-	m.addToGroup(r, y)
+	m.addToGroups(r, outlier)
 }
 
 // correct updates the line by a row, and the stack by the error of LineTrees unless the row is a

@@ -40,6 +40,7 @@ type buffers struct {
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // with the features of groupOf; nil: none
+	recurring       group                       // group that repeats has found
 	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
 	noFeatures      bool                        // the row has no feature at all
@@ -91,6 +92,9 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 		for _, k := range [...]int{experts.Same, experts.Fresh, experts.Stack} {
 			p.Level[k] = max(p.Level[k], low)
 		}
+		if p.Repeats.Peak < math.Exp(median) { // the newest runs may be an episode of low peaks
+			p.Repeats = experts.Repeats{}
+		}
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -119,9 +123,9 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	lineTrees := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
-	g := m.Groups.find(groupKey(m.Enc.Columns, cells), &b.groupValue)
+	g := m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
 	b.group, b.groupOf = g, cells
-	p.MinAmount = g.minGrant()
+	p.MinAmount, p.Repeats = g.minGrant(), m.repeats(cells, g, b)
 	if g == nil {
 		return
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportHeavy stores n runs with peaks up to some dozens of GiB. Six binary features together
-// determine a peak. The default trees need more rows to learn such an interaction.
+// reportHeavy stores n runs with peaks up to some dozens of GiB. Six features with a low and a high
+// range together determine a peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 77))
@@ -27,7 +27,7 @@ func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 			on := rng.IntN(2)
 			combination = 2*combination + uint64(on)
-			f[name] = sizing.NumberValue(float64(on))
+			f[name] = sizing.NumberValue(float64(on) + 0.1*rng.Float64()) // no value recurs
 		}
 		level := rand.New(rand.NewPCG(combination, 5)).NormFloat64()
 		peak := float64(4*sizing.GiB) * math.Exp(1.2*level+0.03*rng.NormFloat64())

@@ -11,7 +11,7 @@ type Answer struct {
 	Amount   float64 // in the unit of the peak
 	Promised float64 // P(killed), corrected by Factor
 	Factor   float64 // the pool's correction of the promise
-	Expert   int     // expert with the largest weight; −1 for the cold-start rule
+	Expert   int     // expert with the largest weight; −1 for the cold-start rule, less for a margin of Repeats
 }
 
 // selectExperts selects and weights the experts that answer until the next row is learned.
@@ -189,8 +189,11 @@ func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.Student
 }
 
 // Name returns the description of an expert for people: its model and its residual
-// distribution. A negative expert stands for the cold-start rule.
+// distribution. A negative expert stands for the cold-start rule or for a margin of Repeats.
 func Name(expert int) string {
+	if expert <= firstRepeat {
+		return repeatName(expert)
+	}
 	if expert < 0 {
 		return "a Bayesian average of simple models"
 	}

@@ -122,9 +122,18 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 	return x.ColdStartShare
 }
 
-// combinedAmount averages the answers of the cold-start rule and the experts by their
-// shares, in log amount.
+// combinedAmount returns the answer of a margin above earlier rows with the same features, or of
+// the experts.
 func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
+	if margin, killRate := x.repeatMargin(p, target); margin >= 0 {
+		return repeatAmount(p, margin), killRate, firstRepeat - margin
+	}
+	return x.expertsAmount(p, target, s)
+}
+
+// expertsAmount averages the answers of the cold-start rule and the experts by their shares, in
+// log amount.
+func (x *Experts) expertsAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
 	share := x.coldStartShare(p)
 	if share == 1 {
 		amount, promised = x.coldStartAmount(p, target)

@@ -67,6 +67,8 @@ type Experts struct {
 	// ColdStartKills is the number of kills of the cold-start rule that the picks avoid. Each row lowers
 	// it by the target, but not below 0.
 	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
+	// Repeats compares the margins above earlier rows with the same features with the experts.
+	Repeats [repeatClasses]RepeatCosts `cbor:",omitzero"`
 
 	config  Config
 	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
@@ -144,6 +146,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 	for k := range x.SquaredErrors {
 		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
+	x.updateRepeats(p, peak, duration)
 	x.updateHedge(p, peak, duration)
 	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals
 		x.updateLosses(p, peak, duration)

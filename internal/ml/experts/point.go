@@ -36,6 +36,7 @@ type Point struct {
 	Scale     [ScaleCount]float64 // > 0, in log units
 	Duration  float64             // predicted log of the duration in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
+	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features
 	Imputed   bool                `cbor:"-"` // the levels are conservative guesses: Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 }

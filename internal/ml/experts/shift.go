@@ -165,4 +165,7 @@ func (x *Experts) discardBefore(rows int) {
 		x.Kills[e] *= x.config.ChangeDiscount
 	}
 	x.ChargedRows *= x.config.ChangeDiscount
+	for i := range x.Repeats {
+		x.Repeats[i].discount(x.config.ChangeDiscount)
+	}
 }

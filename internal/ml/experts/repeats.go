@@ -1,0 +1,152 @@
+package experts
+
+import (
+	"fmt"
+	"math"
+)
+
+// Repeats summarises the earlier rows with the same features as a row. The zero value means that
+// there are none.
+type Repeats struct {
+	Peak      float64 // largest of the newest peaks
+	Rows      float64 // number of rows
+	IsPartial bool    // only the features whose values recur are the same
+}
+
+// Margins above earlier rows with the same features compete with the experts: the largest of the
+// newest peaks plus a fixed share of it. Runs of the same input often need nearly the same memory,
+// whereas a residual distribution also contains the errors for inputs that were not seen before.
+// A margin answers instead of the experts for the rows of a class if it was cheaper on the earlier
+// rows of this class, and if its kill rate was within the target.
+
+// repeatMargins lists the margins, as shares of the peak.
+var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
+
+// repeatRows lists the least number of rows with the same features in each class, because the
+// largest of few peaks is exceeded more often. Partial repeats have classes of their own.
+var repeatRows = [...]float64{1, 2, 3, 5, 10}
+
+// repeatClasses is the number of classes.
+const repeatClasses = 2 * len(repeatRows)
+
+// repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin.
+// The kill counts for the selection of the margin by its cost (the winner's curse).
+const repeatPriorRows = 20
+
+// RepeatCosts compares the experts with the margins on the rows of one class. The sums decay by
+// Config.Decay per row.
+type RepeatCosts struct {
+	_     struct{}                        `cbor:",toarray"` // compact, because a task stores all classes
+	Rows  float64                         // number of rows
+	Cost  [1 + len(repeatMargins)]float64 // costs in units of peak · seconds: of the experts, then of each margin
+	Kills [1 + len(repeatMargins)]float64 // kills, in the same order
+}
+
+// class returns the class of a row with these repeats; −1: there are none.
+func (r *Repeats) class() int {
+	class := -1
+	for i, least := range repeatRows {
+		if r.Rows >= least {
+			class = i
+		}
+	}
+	if class >= 0 && r.IsPartial {
+		class += len(repeatRows)
+	}
+	return class
+}
+
+// repeatAmount returns the answer of a margin to a row.
+func repeatAmount(p *Point, margin int) float64 {
+	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
+}
+
+// updateRepeats charges the experts and all margins for a row.
+func (x *Experts) updateRepeats(p *Point, peak, duration float64) {
+	class := p.Repeats.class()
+	if class < 0 {
+		return
+	}
+	c, decay := &x.Repeats[class], x.config.Decay
+	c.Rows = c.Rows*decay + 1
+	amount, _, _ := x.expertsAmount(p, x.config.Target, &x.scratch)
+	for i := range c.Cost {
+		if i > 0 {
+			amount = repeatAmount(p, i-1)
+		}
+		waste, killed := wastage(amount, 2*amount, peak)
+		c.Cost[i] = c.Cost[i]*decay + waste*duration
+		c.Kills[i] *= decay
+		if killed {
+			c.Kills[i]++
+		}
+	}
+}
+
+// discount multiplies all sums by a factor.
+func (c *RepeatCosts) discount(factor float64) {
+	c.Rows *= factor
+	for i := range c.Cost {
+		c.Cost[i] *= factor
+		c.Kills[i] *= factor
+	}
+}
+
+// ForgetPartialRepeats removes the costs of margins above partial repeats. It is called if other
+// features recur than before.
+func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
+
+// killRate returns the expected kill rate of a margin.
+func (c *RepeatCosts) killRate(margin int) float64 {
+	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
+}
+
+// repeatMargin returns the margin that answers a row, and its expected kill rate. It returns −1 if
+// the experts answer. A class with too few rows for the target is compared together with the
+// classes of fewer repeats, in which a margin is killed more often.
+func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate float64) {
+	class := p.Repeats.class()
+	if class < 0 {
+		return -1, 0
+	}
+	costs := x.Repeats[class]
+	for ; class%len(repeatRows) > 0 && 1 > target*(costs.Rows+repeatPriorRows); class-- {
+		costs.add(&x.Repeats[class-1])
+	}
+	return costs.cheapest(x.config.KillPrice*x.MeanRowCost, target)
+}
+
+// cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
+// returns −1 if the experts were cheaper. price is the price of a kill.
+func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
+	margin = -1
+	least := c.Cost[0] + price*c.Kills[0]
+	for i := range repeatMargins {
+		rate := c.killRate(i)
+		if cost := c.Cost[1+i] + price*(c.Kills[1+i]+1); rate <= target && cost < least {
+			least, margin, killRate = cost, i, rate
+		}
+	}
+	return margin, killRate
+}
+
+// add adds the sums of another class.
+func (c *RepeatCosts) add(other *RepeatCosts) {
+	c.Rows += other.Rows
+	for i := range c.Cost {
+		c.Cost[i] += other.Cost[i]
+		c.Kills[i] += other.Kills[i]
+	}
+}
+
+// firstRepeat is the Answer.Expert of the first margin. Those of the others descend from it.
+const firstRepeat = -2
+
+// repeatName describes the answer of a margin by its Answer.Expert.
+func repeatName(expert int) string {
+	margin := firstRepeat - expert
+	if margin >= len(repeatMargins) {
+		return "the largest of the newest runs with the same features"
+	}
+	return fmt.Sprintf("the largest of the newest runs with the same features plus %.0f %%", math.Round(100*repeatMargins[margin]))
+}

@@ -1,0 +1,125 @@
+package taskmodel
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Most runs of a task differ in a date or an id, although the same customers come back each day. Such
+// runs count as partial repeats: they have the same values of the features whose values recur.
+
+const (
+	minRecurringRows  = 8   // rows from which recurring features are found
+	minRecurringShare = 0.5 // share of a recurring feature's newer values that are also among the older ones
+)
+
+// findRecurring reports for each column whether its values recur: most values of the newer half of the
+// rows are also in the older half. rows are oldest first. It returns nil if all features recur, or none.
+func findRecurring(columns []column, rows []row) []bool {
+	if len(rows) < minRecurringRows {
+		return nil
+	}
+	recurs, known, recurring := make([]bool, len(columns)), 0, 0
+	for j := range columns {
+		share, ok := recurringShare(j, &columns[j], rows)
+		if !ok {
+			continue
+		}
+		known++
+		if recurs[j] = share >= minRecurringShare; recurs[j] {
+			recurring++
+		}
+	}
+	if recurring == 0 || recurring == known {
+		return nil
+	}
+	return recurs
+}
+
+// recurringShare returns the share of the values of column j in the newer half of the rows that are also in
+// the older half; ok is false if the newer half has none.
+func recurringShare(j int, c *column, rows []row) (share float64, ok bool) {
+	if c.IsOtherKind {
+		return 0, false
+	}
+	half, older := len(rows)/2, map[sizing.Value]bool{}
+	for i := range rows[:half] {
+		older[distinct(rows[i].Cells[j])] = true
+	}
+	found, values := 0, 0
+	for i := half; i < len(rows); i++ {
+		if v := rows[i].Cells[j]; v.Kind != sizing.Missing {
+			values++
+			if older[distinct(v)] {
+				found++
+			}
+		}
+	}
+	return float64(found) / float64(max(values, 1)), values > 0
+}
+
+// distinct returns a value without the text from which a number was read.
+func distinct(v sizing.Value) sizing.Value {
+	if v.Kind != sizing.Category {
+		v.Text = ""
+	}
+	return v
+}
+
+// fitRecurring finds the recurring features. It takes the groups from prev if these are still the same, and
+// groups the rows otherwise.
+func (m *models) fitRecurring(prev *models, rows []row) {
+	m.RecurringColumns = findRecurring(m.Enc.Columns, rows)
+	switch {
+	case m.RecurringColumns == nil:
+	case prev != nil && groupsAlike(prev.RecurringColumns, m.RecurringColumns):
+		m.Recurring = prev.Recurring
+		m.Recurring.forgetOldest()
+	default:
+		m.Recurring = new(groups)
+		for i := range rows {
+			if !rows[i].Imputed {
+				m.addToRecurring(&rows[i], m.Clock-len(rows)+i+1, false)
+			}
+		}
+	}
+}
+
+// groupsAlike reports whether two selections of columns give the same groups. The schema may have grown
+// between them.
+func groupsAlike(a, b []bool) bool {
+	for j := range max(len(a), len(b)) {
+		if (j < len(a) && a[j]) != (j < len(b) && b[j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// addToRecurring adds a row to the group with the same values of the recurring features. seen is the
+// Clock of the row, and outlier marks a low outlier.
+func (m *models) addToRecurring(r *row, seen int, outlier bool) {
+	if m.Recurring != nil {
+		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen, outlier)
+	}
+}
+
+// repeats returns the earlier rows with the same features as a row. g is its group; nil: none. If there are
+// fewer than enoughRepeats, it returns the rows with the same recurring features.
+func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
+	if g != nil {
+		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}
+	}
+	if r.Rows >= enoughRepeats || m.Recurring == nil {
+		return r
+	}
+	g = m.Recurring.find(groupKey(m.Enc.Columns, cells, m.RecurringColumns), &b.recurring)
+	if g == nil {
+		return r
+	}
+	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
+}
+
+// enoughRepeats is the number of rows whose largest peak says more than that of all rows with the same
+// recurring features.
+const enoughRepeats = 3
