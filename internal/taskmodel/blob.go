@@ -194,11 +194,11 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 
 // compare returns an error if the answer is invalid or differs from another.
 func (s *Answer) compare(other *Answer) error {
-	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised == nil || math.IsNaN(*s.Promised) {
+	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
 		return fmt.Errorf("answer of %d bytes with promised risk %v is invalid", s.Limit, s.Promised)
 	}
-	if s.Limit != other.Limit || other.Promised == nil || *s.Promised != *other.Promised ||
-		s.Source != other.Source || s.CPU != other.CPU || !slices.Equal(s.Ladder, other.Ladder) {
+	samePromise := s.Promised == other.Promised || s.Promised != nil && other.Promised != nil && *s.Promised == *other.Promised
+	if !samePromise || s.Limit != other.Limit || s.Source != other.Source || s.CPU != other.CPU || !slices.Equal(s.Ladder, other.Ladder) {
 		return fmt.Errorf("the decoded model answers %v, the trained model %v", other.Ladder, s.Ladder)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A typo must not widen the range within which nothing is extrapolated.
@@ -25,4 +26,18 @@ func TestInputsWithATypoDoNotWidenTheRange(t *testing.T) {
 		assert.Contains(t, granted.Reason, "outside the known range", "%v rows", x)
 		assert.Nil(t, granted.Promised, "%v rows: %s", x, granted.Reason)
 	}
+}
+
+// A model is published even if no risk can be stated for its newest rows, as after a typo.
+func TestModelWithAnUnusualNewestRowIsVerified(t *testing.T) {
+	k, rng := newTask(t), newRand(8)
+	for range 150 {
+		x := math.Round(1000 + 9000*rng.Float64())
+		k.reportSuccess(withRows(x), (0.5+x/10_000)*noise(rng, 0.04))
+	}
+	k.reportSuccess(withRows(5_000_000), 1.1)
+	k.train()
+	require.Nil(t, k.model.Size(question(withRows(5_000_000))).Promised)
+	_, err := k.model.VerifiedBlob(&k.history)
+	require.NoError(t, err)
 }

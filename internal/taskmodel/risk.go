@@ -101,6 +101,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 		unknown := 0.5
 		return raisePromise(&unknown, limit, q.Above)
 	}
+	q.MinGrant = m.minGrant(q)
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point

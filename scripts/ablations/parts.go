@@ -33,6 +33,7 @@ var parts = []part{
 	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
 	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},
 	{name: "same inputs", ablation: taskmodel.Ablation{Adjust: withoutSameInputs}},
+	{name: "margins above repeats", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Repeats = experts.Repeats{} }}},
 	{name: "stack", ablation: taskmodel.Ablation{Adjust: func(p *experts.Point) { p.Level[experts.Stack] = p.Level[experts.LineTrees] }}},
 	{name: "residuals near in level", ablation: excluding("rows near in level")},
 	{name: "predicted spread", ablation: excluding("predicted spread")},
@@ -80,7 +81,7 @@ func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 // withoutSameInputs changes the predictions as if no two runs had the same inputs.
 func withoutSameInputs(p *experts.Point) {
 	p.Level[experts.Same], p.Level[experts.Fresh] = p.Level[experts.LineTrees], p.Level[experts.LineTrees]
-	p.Scale[experts.SameScale], p.MinAmount = p.Scale[experts.TreeScale], 0
+	p.Scale[experts.SameScale], p.MinAmount, p.Repeats = p.Scale[experts.TreeScale], 0, experts.Repeats{}
 }
 
 // read reads the first rows of a trace, or all rows if rows is zero.
