@@ -13,15 +13,16 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// interaction draws runs whose peak depends on the combination of six switches: each of the 64
-// combinations has its own level. The default trees, which use half of the columns in each round, do
-// not learn the levels from 300 rows.
+// interaction draws runs whose peak depends on the combination of six of twelve switches: each of the 64
+// combinations has its own level. Few runs have the same twelve values. The default trees, which use half of the
+// columns in each round, do not learn the levels from 300 rows.
 func interaction(rng *rand.Rand) (sizing.Features, float64) {
-	f := sizing.Features{"id": sizing.NumberValue(rng.Float64())} // no two runs have the same features
-	setting := uint64(0)
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+	f, setting := sizing.Features{}, uint64(0)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
 		on := rng.IntN(2)
-		setting = 2*setting + uint64(on)
+		if name <= "f" {
+			setting = 2*setting + uint64(on)
+		}
 		f[name] = sizing.NumberValue(float64(on))
 	}
 	level := rand.New(rand.NewPCG(setting, 5)).NormFloat64()
@@ -47,12 +48,12 @@ func (k *task) search() taskmodel.SearchResult {
 }
 
 func TestSearchImprovesUnsuitableTrees(t *testing.T) {
-	k := searchableTask(t, interaction, 400)
+	k := searchableTask(t, interaction, 600)
 	before := blobOf(t, k.model)
 	found := k.search()
 	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
 	assert.NotEqual(t, taskmodel.TreeParams{}, found.Trees)
-	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.FittedOn, found.Evaluation.Rows})
+	assert.Equal(t, []int{450, 150}, []int{found.Evaluation.FittedOn, found.Evaluation.Rows})
 	require.Len(t, found.Evaluation.Candidates, 3)
 	for _, other := range found.Evaluation.Candidates[1:] {
 		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*other.Waste, other.Name)
@@ -70,7 +71,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	m, _, err = taskmodel.Fit(&k.history, back)
 	require.NoError(t, err)
 	assert.Equal(t, found.Trees, m.Trees, "later trainings keep the parameters")
-	assert.Equal(t, 399, m.Experts.LearnedRows)
+	assert.Equal(t, 599, m.Experts.LearnedRows)
 }
 
 // A line fits all of growing, and constant has no structure.
