@@ -170,7 +170,7 @@ func typeLink(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(template.HTMLEscapeString(strings.Join(ref.Value.Type.Slice(), " or ")))
 }
 
-// describeLimits lists the constraints of a schema beyond its type.
+// describeLimits lists constraints of a schema beyond its type: values, bounds, lengths, the default and null.
 func describeLimits(s *openapi3.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -29,7 +29,7 @@ func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, lo
 	}
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: serverAddr})
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) {
-		return "", nil, inUse // without the context that pglocal adds: its message is complete
+		return "", nil, inUse // without the errors that wrap it: the message of inUse is complete
 	}
 	if err != nil {
 		return "", nil, err

@@ -30,8 +30,8 @@ type Trainer struct {
 	Err     io.Writer // log
 }
 
-// Run trains the tasks that In names and, if Background is set, does all background learning, until
-// In ends.
+// Run trains the tasks that In names, until In ends. If Background is set, it also does all background
+// learning: trainings that are due, parameter searches, shapes, usage profiles and plans.
 func (t *Trainer) Run(ctx context.Context) error {
 	log := t.Logger(t.Err)
 	tracer, endTracing, err := startTracing(ctx, t.Config, t.Version, log)

@@ -1,7 +1,7 @@
 // Package cgroup reads the resource usage of the control group of this process: memory, the peak of
 // memory, CPU and OOM kills. It supports cgroup versions 1 and 2.
 //
-// The package only reads, and makes no assumption about containers.
+// The package only reads files, and works with and without containers.
 //
 // Sources: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package cgroup
@@ -25,7 +25,7 @@ type Reading struct {
 	InactiveFile int64         // bytes of page cache that the kernel reclaims first
 	Watermark    int64         // maximum of the charged bytes so far
 	CPU          time.Duration // CPU time of all processes since the group was created
-	OOMKills     int64         // processes that the kernel killed in this group
+	OOMKills     int64         // processes of this group that the kernel's OOM killer killed
 }
 
 // WorkingSet returns the working set in bytes as Kubernetes defines it: the charged memory without the

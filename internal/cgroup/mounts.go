@@ -78,7 +78,7 @@ func (m mountTable) version1Dir(controller string) string {
 	})
 }
 
-// find returns the directory of a controller's group in the first mount that matches.
+// find returns the directory of a controller's group in the first mount that matches; "" if there is none.
 func (m mountTable) find(controller string, matches func(mount) bool) string {
 	path, known := m.paths[controller]
 	i := slices.IndexFunc(m.mounts, matches)

@@ -29,7 +29,7 @@ type Client struct {
 	URL      string // without a trailing slash
 	Token    string // bearer token; none if empty
 	HTTP     *http.Client
-	RetryFor time.Duration // how long Record and Train retry while the server is unavailable
+	RetryFor time.Duration // sum of the pauses of Record, SetStructure and Train while the server is unavailable
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.
 	Retrying func(err error, pause time.Duration)
@@ -96,7 +96,8 @@ func DescribeTraining(t *api.Training) string {
 	return "no new model: " + t.Reason
 }
 
-// TaskPath returns the path of a task, or of one of its resources such as "policy".
+// TaskPath returns the path and the query of a task, or of one of its resources such as "policy". An empty
+// resource is the task itself.
 func TaskPath(task sizing.TaskKey, resource string) string {
 	path := "/tasks/" + url.PathEscape(task.DAG) + "/" + url.PathEscape(task.Task)
 	if resource != "" {
@@ -137,7 +138,8 @@ func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([
 	}
 }
 
-// checkURL returns an ErrInvalidURL that shows how to write the address of a server.
+// checkURL returns nil for a valid URL, or else an error that wraps ErrInvalidURL and shows how to write the
+// address of a server.
 func checkURL(server string) error {
 	u, err := url.Parse(server)
 	hasScheme := err == nil && (u.Scheme == "http" || u.Scheme == "https")

@@ -31,16 +31,16 @@ type Config struct {
 	TLSCert      string        `envconfig:"TLS_CERT"`             // file; "": no TLS
 	TLSKey       string        `envconfig:"TLS_KEY"`              // file
 	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`        // file; "": callers need no certificate
-	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // of clients
+	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // largest number of connections of clients
 	LogLevel     slog.Level    `envconfig:"LOG_LEVEL"`
 	LogFormat    LogFormat     `envconfig:"LOG_FORMAT"`
-	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
-	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may contain a token
-	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`               // between parameter searches; 0: none
-	Background   bool          `envconfig:"BACKGROUND_TRAINING"`        // train tasks that have new reports
-	Similar      bool          `envconfig:"SIMILAR_TASKS"`              // size tasks without history by similar tasks
-	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                 // that a model grants; 0: none
-	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`               // bound on decoded models; 0: none
+	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"` // "": no tracing
+	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`  // may contain a token
+	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // between parameter searches; 0: none
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // train tasks that have new reports
+	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // size tasks without history by similar tasks
+	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: none
+	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // bound on decoded models; 0: none
 	Keep         RetentionAges `envconfig:"KEEP"`
 	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`
 	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"` // of one core for one hour
@@ -59,7 +59,7 @@ type Config struct {
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
 	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try to its first lookup
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // period of lookups of a try
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // from the end of a try to its last lookup
 	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // between passes
 }
 

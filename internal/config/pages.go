@@ -42,11 +42,11 @@ type HeaderName string
 // validHeader matches the header names that a proxy may use for the user.
 var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// Decode implements envconfig.Decoder. It rejects headers that browsers themselves send.
+// Decode implements envconfig.Decoder. It rejects headers that have another meaning, such as Cookie.
 func (h *HeaderName) Decode(value string) error {
 	switch lower := strings.ToLower(value); {
 	case value != "" && !validHeader.MatchString(value):
-		return fmt.Errorf("header %q: must be a name such as X-Forwarded-User", value)
+		return fmt.Errorf("header %q: must be a name such as X-Forwarded-User, of 1 to 64 letters, digits and dashes", value)
 	case lower == "authorization" || lower == "cookie" || lower == "host" || lower == "origin" || strings.HasPrefix(lower, "sec-"):
 		return fmt.Errorf("header %q: has another meaning; use a name such as X-Forwarded-User", value)
 	}
@@ -114,13 +114,13 @@ func (f *FrameSources) Decode(value string) error {
 // SessionKey is the secret that signs sessions.
 type SessionKey string
 
-// minKey is the minimum number of characters of a SessionKey.
+// minKey is the minimum number of bytes of a SessionKey.
 const minKey = 32
 
 // Decode implements envconfig.Decoder.
 func (k *SessionKey) Decode(value string) error {
 	if value != "" && len(value) < minKey {
-		return fmt.Errorf("session key: must have at least %d characters; create one with 'openssl rand -hex 32'", minKey)
+		return fmt.Errorf("session key: must have at least %d bytes; create one with 'openssl rand -hex 32'", minKey)
 	}
 	*k = SessionKey(value)
 	return nil

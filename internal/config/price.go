@@ -17,7 +17,7 @@ func (p *Price) Decode(value string) error {
 	}
 	price, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(price >= 0) || math.IsInf(price, 0) {
-		return fmt.Errorf("price %q: must be a number of at least 0, without a currency; LOADAWARE_PRICE_CURRENCY names the currency", value)
+		return fmt.Errorf("price %q: must be a finite number of at least 0, without a currency; LOADAWARE_PRICE_CURRENCY names the currency", value)
 	}
 	*p = Price(price)
 	return nil

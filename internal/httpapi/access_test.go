@@ -95,8 +95,8 @@ var scopes = map[string]bool{
 	"@red": false, "@/ml_": false, "@blue/ml_": false, "@red/etl_": false, "@blu": false, "@blue/etl_load_and_more": false,
 }
 
-// allTokens configures one token for each role and scope, named after its grant, and a setup token
-// that creates the data.
+// allTokens configures one token for each role and scope, whose secret is the text of both, and the token
+// "setup", which creates the data.
 func allTokens(t *testing.T) httpapi.Config {
 	grants := []string{"admin:" + sha("setup")}
 	for _, role := range []string{"predict", "observe", "campaign", "admin"} {
@@ -210,7 +210,7 @@ func TestEveryOperationHasAnAccessRule(t *testing.T) {
 
 func TestEveryTokenHasExactlyItsPermissions(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes its thousands of requests one after the other, which the race detector cannot check")
+		t.Skip("the thousands of requests take long, and run one after the other, so that there are no data races to find")
 	}
 	e := newTestEnv(t, allTokens(t))
 	calls, violations := findViolations(e, accessRules)

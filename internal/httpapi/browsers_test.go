@@ -15,7 +15,7 @@ import (
 )
 
 // Without tokens, a web page in a browser on the same machine must not act as its user.
-func TestCrossOriginWritesAreRejected(t *testing.T) {
+func TestCrossOriginWritesAndPublicHostNamesAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	host := func(host string) option { return func(r *http.Request) { r.Host = host } }
 	for name, c := range map[string]struct {
@@ -78,8 +78,8 @@ var browserCalls = map[string]struct {
 	"an unknown Sec-Fetch-Site":                 {[]option{fetch("elsewhere", "cors", "empty")}, 403, 403},
 }
 
-// GET /predict with a run_id stores a receipt, so that another page must not send it, even by a link.
-// Another page may link to a route that only reads, but must not fetch it.
+// GET /predict stores a receipt. Another page must not send it, even by a link. Another page may link to a route
+// that only reads, but must not fetch it.
 func TestCrossOriginReadsAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	here := func(r *http.Request) { r.Host = "localhost:8080" }

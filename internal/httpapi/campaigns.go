@@ -229,7 +229,8 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 	return api.RegisterCampaignRuns200JSONResponse{Registered: registered, Already: already}, nil
 }
 
-// ReportCampaignRun moves a run to another state if the run is still in the state "from" of the report.
+// ReportCampaignRun moves a run to another state, if the run is still in the state that the field from of the
+// report names.
 func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunRequestObject) (api.ReportCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err

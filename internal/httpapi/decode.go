@@ -20,7 +20,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxCommonBody is the largest body, in bytes, that package codec tries to read.
+// maxCommonBody is the largest body of a single request, in bytes, that package codec tries to read.
 const maxCommonBody = 16 << 10
 
 // decode reads the body of r into body, a pointer to a request type of package api.
@@ -90,7 +90,7 @@ func readCommon(raw []byte, body any) bool {
 }
 
 // bufferBody reads a large body into a buffer, which the caller releases after the answer. It
-// returns nil for a small body.
+// returns nil for a small body, and for a route without a body.
 func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (*admission.Buffer, error) {
 	if rule.maxBody == 0 || admission.IsSmall(r) {
 		return nil, nil

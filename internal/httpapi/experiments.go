@@ -176,7 +176,7 @@ func rejectNullFields(raw []byte) error {
 	return nil
 }
 
-// readExperiment converts an experiment for the store.
+// readExperiment validates an experiment and converts it for the store.
 func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
 	var f fieldReader
 	run := store.Run{
@@ -218,7 +218,8 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	return run, models, nil
 }
 
-// checkText returns why a text is invalid, or "".
+// checkText returns why a text is invalid, or "". A valid text has 1 to maxRunes characters, none of them a
+// control character.
 func checkText(text string, maxRunes int) string {
 	if text == "" || utf8.RuneCountInString(text) > maxRunes {
 		return "must have 1 to " + strconv.Itoa(maxRunes) + " characters"
@@ -229,7 +230,7 @@ func checkText(text string, maxRunes int) string {
 	return ""
 }
 
-// document returns a copy of a JSON value that begins with open; nil if it is null or missing.
+// document returns a copy of a JSON object (open is '{') or array (open is '['); nil if it is null or missing.
 // It copies because the buffer of the body is reused.
 func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)

@@ -38,7 +38,8 @@ func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	return invalidFields(all)
 }
 
-// memory reads a memory amount from field_bytes, from a quantity in field, or from both if they agree.
+// memory reads a memory amount in bytes from the field with the suffix _bytes, from a Kubernetes quantity in
+// the field itself, or from both if they agree. Without both it returns 0.
 func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizing.Bytes {
 	var b sizing.Bytes
 	if bytes != nil {
@@ -60,8 +61,8 @@ func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizin
 	return q
 }
 
-// cpu reads a CPU amount from field_cores, from a quantity in field, or from both if they differ by
-// less than a millicore.
+// cpu reads a CPU amount in cores from the field with the suffix _cores, from a Kubernetes quantity in the
+// field itself, or from both if they differ by less than a millicore. Without both it returns 0.
 func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing.Cores {
 	var c sizing.Cores
 	if cores != nil {

@@ -5,6 +5,8 @@
 //	  │        401, 403     404, 405   403, 503  4xx         │
 //	  └──────────── fail: every error as problem+json ◀──────┘
 //
+// Between begin and authenticate, servePages answers the paths of the HTML pages, if there are pages.
+//
 // Rules about allocations belong in package sizing or service. Of the subpackages, auth identifies
 // callers, admission sheds load, and codec reads and writes the most frequent JSON.
 package httpapi

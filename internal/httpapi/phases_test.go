@@ -17,21 +17,21 @@ import (
 
 const gb = 1_000_000_000
 
-// usageAt returns the memory in bytes and the CPU of run number run at a time: a task that computes on
-// little memory for most of a run, and then collects its result.
+// usageAt returns the memory in bytes and the CPU in cores of a run at a second: a task that computes on
+// little memory for 70 % of a run, and then collects its result.
 func usageAt(run, second int) (memory int64, cores float64) {
 	size := 1 + .08*math.Sin(float64(run)*1.7)
 	late := math.Max(0, float64(second)/(1800*size)-.7) / .3
 	return int64(size * gb * (1 + 6*math.Min(1, late))), 1 + 2*math.Floor(float64(second)/900)
 }
 
-// seconds returns the duration of run number run.
+// seconds returns the duration of a run in seconds.
 func seconds(run int) int { return int(1800 * (1 + .08*math.Sin(float64(run)*1.7))) }
 
-// reportDetailed reports the runs from to to-1 with series in steps of 15 s.
-func (e *testEnv) reportDetailed(from, to int) {
+// reportDetailed reports the runs first to last-1 with series in steps of 15 s.
+func (e *testEnv) reportDetailed(first, last int) {
 	e.t.Helper()
-	for run := from; run < to; run++ {
+	for run := first; run < last; run++ {
 		series := map[string]any{"step_seconds": 15}
 		var memory []int64
 		var cores []float64
@@ -170,10 +170,10 @@ func TestPhaseAnswersTheStaticGrantWithoutAPlan(t *testing.T) {
 	assert.Nil(t, got.Version)
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/ml/train/phases", "").status)
 	for name, body := range map[string]string{
-		"no limit":           `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60}`,
-		"unordered samples":  `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "samples": [{"seconds": 9, "memory_bytes": 1}, {"seconds": 8, "memory_bytes": 1}]}`,
-		"a zero maximum":     `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "max_memory_bytes": 0}`,
-		"a negative elapsed": `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": -1, "limit_bytes": 1}`,
+		"no limit":                `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60}`,
+		"unordered samples":       `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "samples": [{"seconds": 9, "memory_bytes": 1}, {"seconds": 8, "memory_bytes": 1}]}`,
+		"a zero maximum":          `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1, "max_memory_bytes": 0}`,
+		"a negative elapsed time": `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": -1, "limit_bytes": 1}`,
 	} {
 		assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodPost, "/phase", body).status, name)
 	}

@@ -129,7 +129,7 @@ func paramFailure(err error) *failure {
 	return internalError
 }
 
-// formatDetail describes a parameter that could not be parsed, in the words of a field of a body.
+// formatDetail describes a parameter that could not be parsed, with the same words as for a field of a body.
 func formatDetail(err error) string {
 	var number *strconv.NumError
 	if !errors.As(err, &number) {
@@ -187,11 +187,13 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // a client that disconnected needs no answer
 }
 
+// pathError returns the 404 of a path that does not exist.
 func pathError(r *http.Request) error {
 	return &failure{class: notFound, detail: fmt.Sprintf("the path %.200q does not exist; see /docs, and percent-encode ids in paths", r.URL.Path)}
 }
 
-// methodError lists the methods of the path in Allow and in the detail.
+// methodError returns the 405 of a method that a path does not support. It lists the supported methods in the
+// header Allow and in the detail.
 func methodError(w http.ResponseWriter, r *http.Request, mux chi.Routes) error {
 	path := r.URL.EscapedPath()
 	var allowed []string

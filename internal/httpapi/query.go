@@ -18,7 +18,8 @@ var reservedParams = map[string]bool{
 	"try_number": true, "memory": true, "cpu": true, "max_memory": true, "execution_timeout_seconds": true,
 }
 
-// queryFeatures reads each unreserved parameter as a feature.
+// queryFeatures reads each parameter that is not reserved as a feature. It adds an error for each parameter,
+// reserved or not, that occurs more than once.
 func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) sizing.Features {
 	features := make(sizing.Features, len(query))
 	for name, values := range query {

@@ -44,7 +44,7 @@ func receiptAnswer(r *sizing.Receipt) (api.Receipt, error) {
 	}, err
 }
 
-// askAnswer converts a request to the form in which clients send it.
+// askAnswer converts the parts of a request that a receipt stores to the form in which clients send them.
 func askAnswer(a *sizing.Ask) (api.PredictRequest, error) {
 	q := api.PredictRequest{
 		Namespace: &a.Try.Namespace, DagID: a.Try.DAG, TaskID: a.Try.Task, MapIndex: &a.Try.MapIndex, TryNumber: &a.Try.Number,

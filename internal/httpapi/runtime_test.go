@@ -17,7 +17,7 @@ import (
 )
 
 // reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. Each row
-// takes 1 s in load and 2 s in fit.
+// takes 1 s in load and 2 s in fit, ± 10 % per run.
 func (e *testEnv) reportWorkflow(runs int) {
 	var items []string
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -38,7 +38,7 @@ func (e *testEnv) reportWorkflow(runs int) {
 }
 
 // awaitRunTimes waits until the models of load and fit have learned all runs: they learn a batch after the
-// server has answered it.
+// server has answered it. The answer does not count the first run, which has no prediction before it.
 func (e *testEnv) awaitRunTimes(runs int) {
 	e.t.Helper()
 	for _, task := range []string{"load", "fit"} {

@@ -110,7 +110,7 @@ func (g *gauges) addLearning() {
 		}
 		return float64(state.Backlog.Waiting), true
 	})
-	g.gauge("training_wait_seconds", "Age of the oldest due training.", func(state *scrape) (float64, bool) {
+	g.gauge("training_wait_seconds", "Time for which the oldest due training has been due.", func(state *scrape) (float64, bool) {
 		if state.Backlog == nil {
 			return 0, false
 		}
@@ -122,7 +122,7 @@ func (g *gauges) addLearning() {
 func (g *gauges) addHealth() {
 	g.gauge("ready", "1 while the server answers predictions.", known(func(state *scrape) float64 { return boolValue(state.Ready) }))
 	g.gauge("database_up", "1 while the database answers.", known(func(state *scrape) float64 { return boolValue(state.StoreOK) }))
-	g.gauge("stale_seconds", "Age of this replica's list of stored models and policies.", known(func(state *scrape) float64 { return state.Stale.Seconds() }))
+	g.gauge("stale_seconds", "Time for which this replica may have missed changes of stored models and policies.", known(func(state *scrape) float64 { return state.Stale.Seconds() }))
 	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(state *scrape) float64 { return float64(state.Queued) }))
 	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(state *scrape) float64 { return float64(state.Dropped) })
 	g.counter("receipts_thinned_total", "Receipts that no report needs (of requests without a run or repeated requests), not stored because the outbox was full.", func(state *scrape) float64 { return float64(state.Thinned) })

@@ -18,10 +18,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// shapeTasks is the number of tasks with shapes: half of them are steady, half run with retries.
+// shapeTasks is the number of tasks with shapes: half of them are steady, and half are flaky. A run of a flaky
+// task takes three times as long with a probability of 30 %.
 const shapeTasks = 40
 
-// imageOf returns the metadata of a steady or a flaky task. They predict its shape.
+// imageOf returns the metadata of a steady or a flaky task, as JSON. The image predicts the shape of the task.
 func imageOf(isSteady bool) string {
 	if isSteady {
 		return `{"image": "steady", "operator": "PodOperator"}`
@@ -67,7 +68,7 @@ func TestShapesOfTasksWithFewRuns(t *testing.T) {
 	e := newPollingTestEnv(t, noAuth, time.Second)
 	e.reportShapes()
 	t.Run("metadata predict the shape of a new task", func(t *testing.T) { testPredictedShape(t, e) })
-	t.Run("odd run times have sane answers", func(t *testing.T) { testOddRunTimes(t, e) })
+	t.Run("answers to odd run times are within bounds", func(t *testing.T) { testOddRunTimes(t, e) })
 }
 
 func testPredictedShape(t *testing.T, e *testEnv) {
@@ -79,7 +80,7 @@ func testPredictedShape(t *testing.T, e *testEnv) {
 	assert.Less(t, *steady.TimeoutProbability, .5**flaky.TimeoutProbability)
 	assert.Greater(t, *flaky.TimeoutProbability, .1, "three of ten runs take 300 s")
 
-	for k := range 6 { // no retry so far
+	for k := range 6 { // none takes three times as long
 		e.post("/observe", fmt.Sprintf(`{"dag_id": "shapes", "task_id": "new", "run_id": "r%d", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": %d, "metadata": %s}`,
 			k, 100+k%2, imageOf(false)))
 	}

@@ -13,7 +13,8 @@ import (
 // whatIfWait is the time that POST /whatif waits for a result.
 const whatIfWait = 2 * time.Second
 
-// StartWhatIf starts a replay and waits up to whatIfWait for its result.
+// StartWhatIf starts a what-if: a replay of the history of a task or a DAG with other settings. It waits up to
+// whatIfWait for the result.
 func (s *server) StartWhatIf(ctx context.Context, r api.StartWhatIfRequestObject) (api.StartWhatIfResponseObject, error) {
 	var f fieldReader
 	q := f.whatIf(r.Body)
@@ -39,7 +40,7 @@ func (s *server) StartWhatIf(ctx context.Context, r api.StartWhatIfRequestObject
 	return api.StartWhatIf200JSONResponse(answer), nil
 }
 
-// GetWhatIf returns the state of a replay.
+// GetWhatIf returns the state of a what-if and, once it is done, its result.
 func (s *server) GetWhatIf(ctx context.Context, r api.GetWhatIfRequestObject) (api.GetWhatIfResponseObject, error) {
 	job, err := s.whatIf(ctx, r.WhatifID)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *server) GetWhatIf(ctx context.Context, r api.GetWhatIfRequestObject) (a
 	return api.GetWhatIf200JSONResponse(whatIfAnswer(job)), nil
 }
 
-// CancelWhatIf cancels a replay.
+// CancelWhatIf cancels a what-if.
 func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObject) (api.CancelWhatIfResponseObject, error) {
 	job, err := s.whatIf(ctx, r.WhatifID)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObje
 	return api.CancelWhatIf204Response{}, nil
 }
 
-// whatIf returns a replay. If the caller may not read it, the error is the same as for an unknown id.
+// whatIf returns a what-if. If the caller may not read it, the error is the same as for an unknown id.
 func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	job, err := s.whatIfs.Find(id)
 	if err == nil && !infoOf(ctx).grants.Covers(job.Task) {

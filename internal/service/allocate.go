@@ -24,7 +24,7 @@ type allocator struct {
 	memo             *taskmodel.Memo
 	cohort           *cohort.Model // of the namespace; nil if there is none
 	shapes           *taskmodel.Shapes
-	classifier       *cohort.Shapes // of shapes; both are nil if there is no classifier
+	classifier       *cohort.Shapes // predicts which of shapes a task has; shapes and classifier are both set or both nil
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
@@ -122,9 +122,9 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times
 // the largest of the request, the largest peak, the floor, the minimum grant and the extrapolated
-// trend. A kill raises the cap at most fourfold, so that a leak does not raise it without bound. If
-// neither a request nor a peak is known, the cap is four times the largest of the kills, the minimum
-// grant and the floor.
+// trend. Kills raise this cap to four times the largest killed allocation, but at most fourfold, so that a
+// leak does not raise it without bound. If neither a request nor a peak is known, the cap is four times the
+// largest of the kills, the minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {
@@ -140,7 +140,8 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	return limit, by
 }
 
-// hardCap returns the lowest cap of the policy, the caller and the nodes, or zero if there is none.
+// hardCap returns the lowest of the caps of the policy and the caller and the schedulable ceiling, or zero
+// if there is none. The argument above is the largest killed allocation of the run.
 func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
@@ -166,8 +167,9 @@ const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if all fit.
 // The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
-// started allocation, the floor and minNode. If that is not above all kills of the task and of this
-// run (above), the ceiling is half way from the largest kill to the unschedulable allocation.
+// started allocation, the floor and minNode. If this amount does not exceed the largest kill of the task
+// and of this run, the ceiling is half way from that kill to the unschedulable allocation. The argument
+// above is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -185,8 +187,8 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	return 0 // there is no amount between the two
 }
 
-// grant returns the grant with a limit and the policy's ratio of limit to request. The request is not
-// below the floor either.
+// grant returns the grant with a limit and the policy's ratio of limit to request. The request is at least
+// the floor, but at most the limit.
 func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	if c.policy.LimitRatio <= 1 {
 		return sizing.Grant{Request: limit, Limit: limit}
@@ -195,9 +197,9 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	return sizing.Grant{Request: min(request, limit), Limit: limit}
 }
 
-// answerStaticRequest replaces a by the static request, for the modes shadow and off. In
+// answerStaticRequest replaces the allocation in a by the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
-// zero, so that the service applies only amounts that a caller requested.
+// zero, because the service must apply only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory

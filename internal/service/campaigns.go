@@ -32,13 +32,14 @@ func (s *Service) CampaignStatus(ctx context.Context, id int64) (campaign.Status
 	return s.store.CampaignStatus(ctx, id, maxFailures)
 }
 
-// Campaigns lists campaigns with their progress, newest first.
+// Campaigns lists at most limit campaigns of the scopes with their progress, newest first. Their ids are
+// below before; 0 starts with the newest.
 func (s *Service) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
 	return s.store.Campaigns(ctx, scopes, before, limit)
 }
 
-// RegisterRuns adds archived runs to a campaign, and counts the added runs and those that it already
-// has. If one run is invalid, it adds none.
+// RegisterRuns adds archived runs to a campaign. It returns the number of added runs and of runs that the
+// campaign already had. If one run is invalid, RegisterRuns adds none.
 func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error) {
 	var bad []sizing.FieldError
 	for i := range runs {
@@ -52,7 +53,8 @@ func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.Ar
 	return s.store.RegisterRuns(ctx, id, runs)
 }
 
-// CampaignRuns lists runs of a campaign by number.
+// CampaignRuns lists at most limit runs of a campaign in the order of their numbers, which are above after.
+// Without states it selects all states.
 func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error) {
 	return s.store.CampaignRuns(ctx, id, states, after, limit)
 }
@@ -62,8 +64,8 @@ func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([
 	return s.store.CampaignRunTasks(ctx, id, number)
 }
 
-// ClaimRuns leases runs to a worker. The conf of each run includes the conf of the campaign,
-// which sets the sandbox.
+// ClaimRuns leases runs to a worker. The returned conf of each run is its archived conf, overridden by the
+// conf of the campaign.
 func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (store.ClaimedRuns, error) {
 	claimed, err := s.store.ClaimRuns(ctx, id, branch, limit, lease)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type cohorts struct {
 	byNamespace sync.Map    // string → loadedCohort
 	loading     sync.Mutex  // held while cohorts are read from the store
-	changing    sync.Mutex  // held while an entry of byNamespace is replaced, for less than a millisecond
+	changing    sync.Mutex  // held while an entry of byNamespace is replaced
 	isLoaded    atomic.Bool // whether all cohorts were read once
 }
 
@@ -72,8 +72,8 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 // of some tasks improve the predictions for the next ones. A poll reads one row per namespace.
 const cohortPollInterval = 2 * time.Second
 
-// pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first
-// success it repeats the read every second, because the replica is not ready before.
+// pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first success it
+// repeats the read at least every second, because the replica is not ready before.
 func (s *Service) pollCohorts(ctx context.Context) {
 	for {
 		s.refreshCohorts(ctx)
@@ -103,6 +103,7 @@ func (s *Service) refreshCohorts(ctx context.Context) {
 	s.cohorts.isLoaded.Store(true)
 }
 
+// loadCohorts loads the cohorts whose version changed.
 func (s *Service) loadCohorts(ctx context.Context) error {
 	s.cohorts.loading.Lock()
 	defer s.cohorts.loading.Unlock()
@@ -187,8 +188,8 @@ func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, grante
 	return taskmodel.ExplainCohort(explained.BaseName, explained.Base, steps, explained.Level, granted), true
 }
 
-// describeCohort completes the answer for a task without history: it names the tasks from which the
-// answer comes, and predicts the CPU and the GPU memory by their usage profiles.
+// describeCohort completes the answer for a task without history. It adds the number of tasks and runs from
+// which the answer comes, and predicts the CPU and the GPU memory by the usage profiles of the task.
 func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
 	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
 		return
@@ -205,7 +206,7 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 	if !isPlaced {
 		return
 	}
-	if used := place.Cores(profileCPULevel); used > 0 && a.Source == sizing.FromCohort && !c.policy.CPUUnmanaged {
+	if used := place.Cores(profileCPUQuantile); used > 0 && a.Source == sizing.FromCohort && !c.policy.CPUUnmanaged {
 		if steps := sizing.Cores(math.Ceil(used/profileCPUStep) * profileCPUStep); ask.Requested.CPU == 0 || steps < ask.Requested.CPU {
 			a.CPU = steps
 		}
@@ -216,10 +217,10 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 }
 
 // A first run gets the cores that 99 % of the runs of its profiles do not exceed, because throttling
-// costs more than a quarter of a core. It never gets more than its request.
+// costs more than a quarter of a core. It never gets more than its request of CPU, if it has one.
 const (
-	profileCPULevel = 0.99 // quantile of the used cores
-	profileCPUStep  = 0.25 // cores; an answer is rounded up to a multiple
+	profileCPUQuantile = 0.99 // of the used cores
+	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
 )
 
 // learnFirstRun lets the cohort learn a report of a task that may be new. The argument level is the log

@@ -36,15 +36,15 @@ func askOwned(name, run, owner string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
 }
 
-// trainCohort reports one run of each task from from to to-1, and trains the cohort of the namespace.
-func (r *replica) trainCohort(from, to int) {
+// trainCohort reports one run of each of the tasks first to last-1, and trains the cohort of the namespace.
+func (r *replica) trainCohort(first, last int) {
 	r.t.Helper()
 	var reports []sizing.Observation
-	for i := from; i < to; i++ {
+	for i := first; i < last; i++ {
 		reports = append(reports, owned(i, "first"))
 	}
 	r.report(reports...)
-	_, err := r.Train(r.t.Context(), task(fmt.Sprint("task", to-1)))
+	_, err := r.Train(r.t.Context(), task(fmt.Sprint("task", last-1)))
 	require.NoError(r.t, err)
 }
 
@@ -136,7 +136,8 @@ func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
 	assert.Equal(t, before, other.predict(request).Memory.Limit, "another replica waits for the training")
 }
 
-// A cohort that was trained before the reports of this replica does not forget them.
+// A replica loads a newer version of the cohort, whose training did not include the kills that the replica has
+// learned since. The replica still counts these kills.
 func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)

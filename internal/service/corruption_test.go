@@ -42,7 +42,7 @@ func TestActivateRejectsACorruptModel(t *testing.T) {
 			rejected++
 		}
 	}
-	t.Logf("seed %d: %d corrupt rows of a model of %d bytes were rejected", seed, rejected, len(whole.Blob))
+	t.Logf("seed %d: %d corrupt forms of a model of %d bytes were rejected", seed, rejected, len(whole.Blob))
 	assertSame(t, good, r.predict(ask("load", "")), "the active model is unchanged")
 
 	// The intact model can be activated: the corruption caused the rejections.

@@ -194,8 +194,8 @@ type pastOfDAG struct {
 type pastRun struct {
 	id         string
 	start, end time.Time
-	quantiles  []func(float64) float64 // quantile function of the run time of each task, in order
-	instances  []int                   // number of mapped instances of each task
+	quantiles  []func(float64) float64 // quantile function of the run time of each task, in the order of the tasks
+	instances  []int                   // number of mapped instances of each task, in the same order
 }
 
 // add adds the successes of the next task with their predictions, one for each success. It returns the

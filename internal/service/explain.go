@@ -77,7 +77,8 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	return alloc.policy, task.IsDecoded()
 }
 
-// ExplainReceipt explains a recorded answer by the model that gave it.
+// ExplainReceipt explains a recorded answer by the model that gave it, or by the receipt alone if that model
+// is not stored any more.
 func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*ExplainedAnswer, error) {
 	e := &ExplainedAnswer{Ask: r.Ask, Allocation: r.Allocation}
 	key := r.Ask.Try.TaskKey
@@ -92,7 +93,7 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	}
 	q := s.questionOf(ctx, task, r)
 	ok := false
-	if len(recorded.Guard.Params) > 0 { // the receipt has the state of the margins, which reproduces the answer
+	if len(recorded.Guard.Params) > 0 { // with these parameters of the margins the model reproduces the answer
 		if e.Factors, ok = explainCurrent(task, version, q, recorded); !ok {
 			model, err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// datedRows returns features of a run with a number, a date and a category.
+// datedRows returns the features of run n: a number, a date and a category.
 func datedRows(n int) sizing.Features {
 	return sizing.Features{
 		"product_count": sizing.NumberValue(float64(1000 + 40*n)), "region": sizing.TextValue([]string{"emea", "apac"}[n%2]),

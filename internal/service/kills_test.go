@@ -38,7 +38,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped instances that are OOM-killed and lifted until they reach the cap.
+// killUpToCap runs n mapped instances that are OOM-killed and lifted until they reach the cap, which is limit.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)
@@ -61,7 +61,7 @@ func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	}
 }
 
-func TestKillsOfAnEndedRunDoNotWiden(t *testing.T) {
+func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	r := newReplica(t)
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))
@@ -81,7 +81,7 @@ func TestKillsOfAnEndedRunDoNotWiden(t *testing.T) {
 	assert.Less(t, trained.Memory.Limit, 3*gib, "initial %s: %s", initial, trained.Reason)
 }
 
-func TestOpenRetriesWidenUntilTheyEnd(t *testing.T) {
+func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
 	r := newReplica(t)
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))

@@ -41,9 +41,9 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns sized into the answer to a later try, which repeats the lift of /retry-lift.
-// It computes a new lift if this replica knows no lift, if a lower cap was set since then, or if
-// a run with the same features was killed at the lifted amount.
+// repeatLift turns sized into the answer to a later try, which repeats the lift of /retry-lift, bounded by
+// hardCap (0: none). It computes a new lift if this replica knows no lift, or if the amount is not above the
+// kills of the run and of runs with the same features. A hardCap that was set after the lift can cause this.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo
@@ -55,8 +55,8 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder, Least: least,
 		}
-		// Airflow retries even if the service advised against a lift. Such a try gets the cap.
-		// A derived cap is never below the run's kills.
+		// Airflow retries even if the service advised against a lift. Such a try gets the cap. If
+		// the cap is derived, the try gets at least the largest killed allocation of its run.
 		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(max(sized.Limit, least), q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {
@@ -75,7 +75,7 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		q.Above.Approx(), sized.Reason)
 }
 
-// liftReason explains why a later try gets another amount than the model computes.
+// liftReason explains why a later try gets limit, which is not the amount that the model computes.
 func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) string {
 	switch {
 	case limit == run.LiftedTo:

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// LearnedTask compares the predictions of a task before a campaign and now, for archived runs of the
+// LearnedTask compares what the models of a task before a campaign and now predict for archived runs of the
 // campaign.
 type LearnedTask struct {
 	Task   string
@@ -22,18 +22,18 @@ type ModelPredictions struct {
 	Version      int
 	Observations int          // number of training rows
 	Grant        sizing.Bytes // mean grant
-	Width        float64      // median of the grant at the default risk target, over the grant at a risk of one half
+	Width        float64      // median over the runs: grant at the default risk target / grant at a target of one half
 	Unstated     int          // number of runs outside the known range, for which no risk can be stated
 	Runs         int          // number of archived runs
 }
 
 const (
-	maxLearnedTasks = 50
+	maxLearnedTasks = 50 // tasks of the DAG whose predictions are compared
 	maxLearnedRuns  = 50 // archived runs for which predictions are compared
 )
 
-// CampaignLearned compares what the tasks of a campaign's DAG predict before the campaign and now. It
-// omits tasks without a model.
+// CampaignLearned compares what the models of the tasks of a campaign's DAG predict: the last models before
+// the campaign and the active ones. It omits tasks without an active model.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {

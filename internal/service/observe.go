@@ -184,8 +184,8 @@ func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizi
 	return &row
 }
 
-// grantedTo returns the amount that this replica granted a try: the limit of its predictions, or
-// the lift after the previous try if that is larger.
+// grantedTo returns the amount that this replica granted a try: limit, the largest limit of its predictions,
+// or the lift after the previous try if that is larger.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
 		run := s.tries.Run(try)
@@ -205,7 +205,7 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-// trainingRow returns the training row of a first report.
+// trainingRow returns the training row of the first report of a try.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
@@ -224,7 +224,8 @@ const rejectionTTL = 10 * time.Second
 // report was stored.
 type rejection struct{ at atomic.Int64 }
 
-// update records the result of storing reports. It ignores errors of canceled calls.
+// update records the result of storing reports. It ignores errors of canceled calls, and errors that do not
+// say that the store is unavailable.
 func (r *rejection) update(ctx context.Context, err error, now time.Time) {
 	switch {
 	case err == nil:

@@ -66,7 +66,7 @@ func TestReadinessReportsADatabaseThatRejectsWrites(t *testing.T) {
 	assert.Equal(t, "ok", r.Readiness().Observe, "a stored report clears the rejection")
 }
 
-// Locks on all tables simulate a database that never answers.
+// Locks on the tables of tasks, reports, receipts and models simulate a database that never answers.
 func TestAFirstTryNeverReadsTheDatabase(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

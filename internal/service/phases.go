@@ -69,22 +69,23 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	if n := len(a.Samples); n > MaxPhaseSamples {
 		add("samples", "must have at most %d entries, not %d: send the newest", MaxPhaseSamples, n)
 	}
-	last := 0.0
+	previous := 0.0
 	for i, sample := range a.Samples {
-		if detail := checkSample(&sample, last); detail != "" {
+		if detail := checkSample(&sample, previous); detail != "" {
 			add(fmt.Sprintf("samples[%d]", i), "%s", detail)
 			break
 		}
-		last = sample.Seconds
+		previous = sample.Seconds
 	}
 	return bad
 }
 
-// checkSample returns what is wrong with a sample after another one, or "".
-func checkSample(s *taskplan.Sample, last float64) string {
+// checkSample returns what is wrong with a sample, or "". The previous sample, if there is one, was taken
+// after that many seconds.
+func checkSample(s *taskplan.Sample, previous float64) string {
 	switch {
-	case !(s.Seconds >= last && s.Seconds <= sizing.MaxDuration.Seconds()):
-		return "seconds must be 0 or more, and ascending"
+	case !(s.Seconds >= previous && s.Seconds <= sizing.MaxDuration.Seconds()):
+		return fmt.Sprintf("seconds must be 0 to %.0f, and not below those of the previous sample", sizing.MaxDuration.Seconds())
 	case s.Memory < 0 || s.Memory > sizing.MaxBytes:
 		return "memory_bytes must be 0 to 8Pi"
 	case s.CPU != nil && !(*s.CPU >= 0 && *s.CPU <= float64(sizing.MaxCores)):
@@ -99,11 +100,11 @@ type PhaseAnswer struct {
 	Mode    sizing.PhasesMode
 	Version int          // version of the planner; 0 without a planner
 	Static  sizing.Bytes // the static grant; 0 if unknown
-	Reason  string
+	Reason  string       // why the try needs these amounts
 }
 
-// idlePoll is the time in seconds until the next question of a try without a plan. The policy may change,
-// or a plan may be learned.
+// idlePoll is the time in seconds until a try without a plan asks again. Meanwhile the policy may change, or a
+// plan may be learned.
 const idlePoll = 300
 
 // Phase returns what a running try needs now and next. Without a plan the try needs its static grant.

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// placements holds the effects of node types and cluster load on run times, for the namespaces that
-// were requested last.
+// placements holds the effects of node types and cluster load on run times, for at most
+// placementNamespaces namespaces.
 type placements struct {
 	fitting     sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
 	mu          sync.Mutex // protects byNamespace
@@ -28,10 +28,10 @@ type fittedEffects struct {
 const (
 	placementRowsPerTask = 200              // largest number of runs of a task from which effects are fitted
 	placementRows        = 20_000           // the same for all tasks of a namespace
-	placementTTL         = time.Minute      // age from which effects are fitted again in the background
-	maxPlacementAge      = 10 * time.Minute // age from which a request waits for a new fit
+	placementTTL         = time.Minute      // after a fit; then the effects are fitted again in the background
+	maxPlacementAge      = 10 * time.Minute // after a fit; then a request waits for the next fit
 	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background
-	placementNamespaces  = 50               // largest number of namespaces with effects in memory
+	placementNamespaces  = 50               // with effects in memory; the next fit first removes the effects of all
 )
 
 // RunTimeWhatIf holds the run times that the model expects before and after a change.
@@ -114,8 +114,8 @@ func (s *Service) NodeTypes(ctx context.Context, namespace string) []string {
 	return nil
 }
 
-// effectsOf returns the effects of a namespace. It waits for a fit only if the known effects are older
-// than maxPlacementAge.
+// effectsOf returns the effects of a namespace. It waits for a fit only if no effects are known, or if they
+// are older than maxPlacementAge.
 func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.Effects, error) {
 	if known, ok := s.placements.find(namespace); ok && s.cfg.Now().Sub(known.at) < maxPlacementAge {
 		s.refitOld(ctx, namespace)

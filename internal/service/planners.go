@@ -19,7 +19,7 @@ type TaskPlanner struct {
 // maxPlanners bounds the planners in memory. A planner has at most 0.7 MB.
 const maxPlanners = 256
 
-// plannerRetry is the time after a failed read until the next one.
+// plannerRetry is the time after a failed read until the next one, if Config.PollInterval is not shorter.
 const plannerRetry = 2 * time.Second
 
 // planners holds the planners that were used last.
@@ -32,12 +32,13 @@ type planners struct {
 type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
-	pool         int          // version of the pool that planner uses
-	checkedAt    time.Time    // when the store was last read
+	pool         int          // version of the namespace's pool of plans that planner uses
+	checkedAt    time.Time    // when the store was last read; earlier after a failed read, see plannerRetry
 	isRefreshing bool         // whether a caller reads the store now
 }
 
-// find returns a copy of the entry of a task, and whether the caller must refresh it.
+// find returns a copy of the entry of a task, and whether the caller must refresh it, because the store was
+// last read maxAge ago or earlier.
 func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration) (found plannerEntry, mustRefresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,9 +77,9 @@ func (p *planners) update(next plannerEntry) {
 	}
 }
 
-// planner returns the planner of a task, or nil if nothing was learned about the runs of the task. The planner
-// was compared with the store at most Config.PollInterval ago. The first call for a task, and one call per
-// interval, wait for the store for at most Config.ReadTimeout. Calls during the wait get the planner in memory.
+// planner returns the planner of a task, or nil if nothing was learned about the runs of the task. The first
+// call for a task, and one call per Config.PollInterval, compare the planner with the store, and wait for the
+// store for at most Config.ReadTimeout. Calls during the wait, or after a failed read, get the planner in memory.
 func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner {
 	now := s.cfg.Now()
 	entry, mustRefresh := s.planners.find(task, now, s.cfg.PollInterval)
@@ -98,7 +99,8 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	return next.planner
 }
 
-// readPlanner returns entry with the newest stored planner and pool. It reads only those that changed.
+// readPlanner returns entry with the newest stored planner and pool. The store returns the contents of the
+// plan only if its version changed.
 func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {
 	known := 0
 	if entry.planner != nil {

@@ -28,11 +28,11 @@ func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.report(obs...)
 }
 
-// assertSameAnswers asserts that all replicas give equal answers for the tasks small and grown.
+// assertSameAnswers asserts that all replicas give equal answers for the tasks six and sixty.
 func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*replica) {
 	t.Helper()
 	for _, other := range others {
-		for _, name := range []string{"small", "grown"} {
+		for _, name := range []string{"six", "sixty"} {
 			for x := 1.0; x <= 9; x += 2 {
 				question := ask(name, "")
 				question.Features = rows(x)
@@ -45,9 +45,9 @@ func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*repli
 func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 	r := newReplica(t)
 	other := joinReplica(t, r.dsn, service.Config{}).start()
-	r.trainTask("small", 6)
-	r.trainTask("grown", 60)
-	before := r.predict(ask("small", ""))
+	r.trainTask("six", 6)
+	r.trainTask("sixty", 60)
+	before := r.predict(ask("six", ""))
 
 	for i := range 3 {
 		r.reportErraticRuns("sibling", 40*i, 40)
@@ -58,10 +58,10 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a publication")
 		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, other)
 	}
-	assert.NotEqual(t, before.Memory, r.predict(ask("small", "")).Memory, "the pool widens the margin of a task with few runs")
+	assert.NotEqual(t, before.Memory, r.predict(ask("six", "")).Memory, "the pool widens the margin of a task with few runs")
 
 	r.reportErraticRuns("sibling", 200, 20) // stored, but not learned by a training
-	newReport := success("small", 5, 6)
+	newReport := success("six", 5, 6)
 	newReport.Try.RunID = "late"
 	r.report(newReport)
 	r.exec(`UPDATE tally SET due_at = NULL`)
@@ -77,8 +77,8 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 
 func TestSharesOfModelsOfAnEarlierReleaseAreUsed(t *testing.T) {
 	r := newReplica(t)
-	r.trainTask("small", 6)
-	r.trainTask("grown", 60)
+	r.trainTask("six", 6)
+	r.trainTask("sixty", 60)
 	r.reportErraticRuns("sibling", 0, 60)
 	_, err := r.Train(t.Context(), task("sibling"))
 	require.NoError(t, err)

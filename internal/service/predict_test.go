@@ -195,7 +195,7 @@ func TestACapSetAfterALiftApplies(t *testing.T) {
 	assert.Equal(t, 5*gib, r.predict(nthTry(question, 2)).Memory.Limit)
 }
 
-func TestADerivedCapIsNotBelowTheKill(t *testing.T) {
+func TestATryAtItsDerivedCapGetsAtLeastTheKilledAllocation(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40) // 64 GiB were requested: the derived cap is 256 GiB, and 1 TiB after a kill
 	question := ask("load", "r")

@@ -177,14 +177,17 @@ func (r *replica) exec(statement string, args ...any) {
 	require.NoError(r.t, err)
 }
 
+// task returns the key of a task of the DAG etl.
 func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
+// try returns the key of a try that is not mapped.
 func try(name, run string, number int) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task(name), RunID: run, MapIndex: sizing.NoMap, Number: number}
 }
 
+// rows returns the features of a run with n rows.
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
 // success returns the report of run i of n. The feature rows of the run is 1+7i/n. Its peak is 1/8 GiB per

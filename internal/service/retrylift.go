@@ -81,8 +81,8 @@ func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *infl
 	return alloc, q, alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
 }
 
-// allowRetryAtCap turns a denied lift at the cap into a retry while attempts are left. In the modes
-// shadow and off the answer is the static request, so that the cap limits only the shadow.
+// allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left. In the modes
+// shadow and off the answer is the static request, and the cap limits only the shadow.
 func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
 	switch {
@@ -123,7 +123,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 	return nil
 }
 
-// liftFields are the fields of a LiftAsk from which a report takes a field of another name.
+// liftFields maps names of fields of a report to the names of the LiftAsk fields from which they come.
 var liftFields = map[string]string{"allocated.memory_bytes": "failed.memory_bytes", "outcome": "reason"}
 
 // inLiftFields returns the error of a report with the field names of a LiftAsk.

@@ -45,7 +45,8 @@ type RemainingTime struct{ Median, P95 float64 }
 // runTimeRows is the number of newest tries from which the next runs are estimated.
 const runTimeRows = 200
 
-// RunTime answers an ask. It returns NotFound if the task has no run time yet.
+// RunTime answers an ask. It returns NotFound if the task has no run time yet, and Unavailable if its model is
+// not loaded yet.
 func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer, error) {
 	if !(ask.Risk >= MinTimeoutRisk && ask.Risk <= MaxTimeoutRisk) { // or NaN
 		return nil, invalid([]sizing.FieldError{{Field: "risk", Detail: "must be 0.001 to 0.5"}})
@@ -79,7 +80,8 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of one try or, without features, of tries like the newest
 // runs. It holds the lock of the task only for the predictions, because learning waits for the
-// lock, and later predictions wait for learning. The facts predict the shape; nil if they are unknown.
+// lock, and later predictions wait for learning. The facts about the next run predict the shape of its run
+// time; nil predicts none.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()

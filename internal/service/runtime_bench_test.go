@@ -18,7 +18,7 @@ import (
 
 // BenchmarkPredictWithRunTimes measures what the run time adds to a prediction. The runs of two tasks
 // are equal, but only those of one have durations. Blocks of predictions of the two tasks alternate, and
-// the metric is the median ratio of a block with run times to the block without after it:
+// the metric is the median ratio of the time of a block with run times to that of the next block, without them:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictWithRunTimes -benchtime 200x ./internal/service
 func BenchmarkPredictWithRunTimes(b *testing.B) {

@@ -41,8 +41,8 @@ func shapedMetadata(kind int) sizing.Metadata {
 }
 
 // BenchmarkPredictShape measures what the classifier of shapes adds to a prediction of a task with few runs.
-// Blocks of predictions of equal tasks in two namespaces alternate, and the metric is the median ratio of a
-// block with the classifier to the block without after it:
+// Blocks of predictions of equal tasks in two namespaces alternate, and the metric is the median ratio of the
+// time of a block with the classifier to that of the next block, without it:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictShape -benchtime 200x ./internal/service
 func BenchmarkPredictShape(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 // maxRealised is the number of a task's newest answers from which its realised risk is computed.
 const maxRealised = 5_000
 
-// Tasks lists at most limit profiles, in the order of their keys from the key after on, without their
-// realised risk.
+// Tasks lists at most limit profiles of a namespace ("" for all) in the order of their keys, which follow the
+// key after. The profiles lack their realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
 	grouped := s.groups(ctx)
@@ -23,7 +23,8 @@ func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.Task
 }
 
 // TasksBrief lists profiles like Tasks, but without request, schema and quantiles. It reads the quantiles of
-// memory only of the few tasks whose group depends on them, because they need thousands of observations.
+// memory only of the few tasks whose group depends on them, because one quantile reads thousands of
+// observations.
 func (s *Service) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.TasksBrief(ctx, namespace, after, limit)
 	if err != nil {

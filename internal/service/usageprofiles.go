@@ -81,7 +81,7 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // profile of most of its runs in the set or, without such runs, of Newest; nil if both are empty
+	Profile *usageprofile.Profile // of most of its runs in the set, or else of most runs in Newest; nil without both
 	Share   float64               // share of these runs that have Profile
 	Runs    int                   // number of runs of the task in the set
 	Newest  []usageprofile.Place  // places of its newest runs, oldest first

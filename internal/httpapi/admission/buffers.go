@@ -9,11 +9,11 @@ import (
 	"weak"
 )
 
-// Sizes of request bodies in bytes. A body up to SmallBody needs no buffer of BodyBuffers.
+// Sizes of request bodies in bytes.
 const (
-	SmallBody  = 64 << 10
-	SingleBody = 1 << 20
-	BatchBody  = 32 << 20
+	SmallBody  = 64 << 10 // largest body that needs no buffer of BodyBuffers
+	SingleBody = 1 << 20  // largest body of a single request
+	BatchBody  = 32 << 20 // largest body of a batch
 )
 
 // BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need

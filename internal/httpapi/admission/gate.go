@@ -21,7 +21,7 @@ var ErrOverloaded = errors.New("too many requests of this kind are in flight; se
 // then rejected. Zero selects the default.
 type Limits struct {
 	Predict int // predictions; default 64 per CPU, because they need only CPU
-	Observe int // reports while no prediction is in flight; default 128, more than one group commit can take
+	Observe int // reports while no prediction is in flight; default 128, more than the database stores in one commit
 	Batch   int // batches, each up to 32 MiB; default 8
 }
 

@@ -13,8 +13,8 @@ import (
 // detect an overload of the CPUs: a prediction needs only CPU, so that it waits in the scheduler's run
 // queue before it reaches a gate.
 //
-// The ratio falls by 1/8 when a quarter of the goroutines that ran since the last adjustment
-// waited longer than maxLatency for a CPU, and otherwise grows by 1/16 (additive increase,
+// The ratio falls by an eighth of itself when a quarter of the goroutines that ran since the last
+// adjustment waited longer than maxLatency for a CPU. Otherwise it grows by 1/16 (additive increase,
 // multiplicative decrease: Chiu and Jain 1989).
 type LoadShedder struct {
 	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
@@ -47,7 +47,8 @@ func (l *LoadShedder) Overloaded() bool { return l.goroutines() > l.threshold }
 // AdmitRatio returns the ratio of requests that are admitted, 0 to 1.
 func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load()) / fullRatio }
 
-// Admit reports whether to process one request. Low-priority requests are rejected first.
+// Admit reports whether to process one request. Low-priority requests are rejected first: their ratio falls
+// twice as fast.
 func (l *LoadShedder) Admit(lowPriority bool) bool {
 	if !l.Overloaded() {
 		return true

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// newTestShedder creates a load shedder with a given number of goroutines, latency and clock.
+// newTestShedder creates a load shedder with a given number of goroutines and latency. It also returns the clock
+// of the load shedder.
 func newTestShedder(goroutines int, latency *time.Duration) (*LoadShedder, *time.Time) {
 	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	l := &LoadShedder{threshold: 100, goroutines: func() int { return goroutines }, latency: func() time.Duration { return *latency }, now: func() time.Time { return now }}

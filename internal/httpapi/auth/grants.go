@@ -63,9 +63,9 @@ func (g Grants) CheckTask(task sizing.TaskKey) error {
 	return g.scopeError(fmt.Sprintf("the request names dag_id %q in namespace %q", task.DAG, task.Namespace))
 }
 
-// ListNamespace returns the namespace to which a list is limited; "" means all, whose tasks the caller of
-// this method filters by Covers or Scopes. The argument is the requested namespace; "" requests everything
-// that the caller may see.
+// ListNamespace returns the namespace to which a list is limited, or "" for all namespaces. It does not check
+// the dag_ids, and not the namespaces if it returns "": the code that lists the tasks filters them by Covers or
+// Scopes. The argument requested is the namespace in the request; "" requests all visible tasks.
 func (g Grants) ListNamespace(requested string) (string, error) {
 	if requested != "" {
 		if slices.ContainsFunc(g, func(t *Token) bool { return t.coversNamespace(requested) }) {
@@ -81,9 +81,9 @@ func (g Grants) ListNamespace(requested string) (string, error) {
 	return g[0].Namespace, nil
 }
 
-// OneNamespace returns the namespace of a request that concerns exactly one: the requested one or, if
-// requested is "", the only namespace of the grants, or else the default namespace. It fails if no grant
-// covers the result.
+// OneNamespace returns the namespace of a request that concerns exactly one namespace. This is the requested
+// one. If requested is "", it is the only namespace of the grants, or else the default namespace. OneNamespace
+// fails if no grant covers the result.
 func (g Grants) OneNamespace(requested string) (string, error) {
 	namespace, err := g.ListNamespace(requested)
 	if err != nil || namespace != "" {

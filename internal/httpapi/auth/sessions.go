@@ -12,8 +12,8 @@ import (
 // SessionTime is how long a browser stays signed in.
 const SessionTime = 12 * time.Hour
 
-// Sessions issues and verifies the signed values of session cookies. A value names the hash of a
-// token and its expiry, so the server stores nothing, and removing the token ends its sessions.
+// Sessions issues and verifies the signed values of session cookies. A value contains the hash of a token and
+// the time at which the session ends. The server stores no sessions, and removing a token ends its sessions.
 type Sessions struct {
 	auth Config
 	key  []byte
@@ -61,7 +61,7 @@ func (s Sessions) Grants(value string, now time.Time) Grants {
 }
 
 // CSRFToken returns the CSRF token of a session. Each form contains it, so that a page of another origin
-// cannot submit a form. The argument is "" if no access token is needed.
+// cannot submit a form. The argument is the value of the session cookie, or "" if the server needs no token.
 func (s Sessions) CSRFToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("form", []byte(session)))
 }

@@ -43,9 +43,9 @@ type FirstToken struct {
 	file, secret, grant string
 }
 
-// LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty.
-// If the file does not exist, it creates a token and returns it as first; the caller must
-// call Store on it.
+// LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty. Without both it
+// returns no tokens. If the file does not exist, LoadTokens creates a token and returns it as first; the
+// caller must call Store on it.
 func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error) {
 	tokens, err = ParseTokens(list, "LOADAWARE_TOKENS")
 	if err != nil || len(tokens) > 0 || file == "" {

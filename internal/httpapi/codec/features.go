@@ -22,7 +22,8 @@ func ReadFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	return readAnyFeatures(raw)
 }
 
-// readCommonFeatures reads features in the common form. It returns false for any other form.
+// readCommonFeatures reads features in the common form (see the package comment). It returns false for any
+// other form.
 func readCommonFeatures(raw []byte) (sizing.Features, bool) {
 	s := scanner{data: raw}
 	if s.atEnd() {

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/jsonwriter"
 )
 
-// PredictionResponse is an encoded answer with status 200. Its bytes are the same that
-// encoding/json produces. Call a Visit method only once, because it returns the memory to a pool.
+// PredictionResponse is an encoded answer with status 200. It has the same bytes as the answer of
+// encoding/json. Call a Visit method only once, because it returns the memory to a pool.
 type PredictionResponse struct{ jsonwriter.Writer }
 
 var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
@@ -46,7 +46,7 @@ func (w *PredictionResponse) send(to http.ResponseWriter) error {
 	return err
 }
 
-// release returns the memory to the pool.
+// release returns the memory to the pool, unless there is more than maxPooled.
 func (w *PredictionResponse) release() {
 	if cap(w.B) <= maxPooled {
 		w.B, w.Infinite = w.B[:0], false

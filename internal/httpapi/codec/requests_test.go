@@ -117,7 +117,7 @@ func TestReadObservation(t *testing.T) {
 	}
 }
 
-// The hand-written readers and the strict decoder agree about bodies with up to two random changes.
+// The hand-written readers and the strict decoder agree about common bodies with up to two random changes.
 func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	for kind, c := range map[string]struct {
 		body  string

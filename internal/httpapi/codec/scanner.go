@@ -105,7 +105,7 @@ func (s *scanner) textPtr(to **string) bool {
 	return s.text(*to)
 }
 
-// number reads a number as RFC 8259 defines it: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
+// number reads a number as RFC 8259 defines it: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 // isInteger is false for a number with a fraction or an exponent.
 func (s *scanner) number() (text []byte, isInteger, ok bool) {
 	from := s.pos
@@ -147,7 +147,7 @@ func (s *scanner) number() (text []byte, isInteger, ok bool) {
 // int64Ptr reads an integer without exponent and fraction into to.
 func (s *scanner) int64Ptr(to **int64) bool {
 	text, isInteger, ok := s.number()
-	if !ok || !isInteger || len(text) > 18 { // 18 digits always fit an int64
+	if !ok || !isInteger || len(text) > 18 { // up to 18 characters always fit an int64
 		return false
 	}
 	v, err := strconv.ParseInt(string(text), 10, 64)

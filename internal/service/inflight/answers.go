@@ -18,8 +18,8 @@ type answers struct {
 	newer, older generation
 }
 
-// generation appends records to blocks and never changes them. Removing a
-// record deletes only its offset. A block without live records is freed.
+// generation appends records to blocks and never changes them. Removing a record deletes only its offset.
+// A block without live records is freed if it is more than half full.
 type generation struct {
 	offsets    map[uint64]uint32 // hash of a try's key → index of the block (12 bits) and offset in it (20 bits)
 	blocks     []block

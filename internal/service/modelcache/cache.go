@@ -1,7 +1,7 @@
 // Package modelcache holds the decoded model and the policy of each task in memory, and keeps
 // them equal to the store. On start a replica reads only version numbers. It decodes a model
-// on the first request for its task, so that a start does not take longer with more tasks. If the
-// decoded models exceed a limit in bytes, the cache evicts the least recently used ones.
+// on the first request for its task, so that a start with many tasks is fast. If the decoded models
+// exceed a limit in bytes, the cache evicts the least recently used ones.
 package modelcache
 
 import (
@@ -22,7 +22,8 @@ type Config struct {
 	PollInterval     time.Duration // the time between polls for missed notifications
 	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
 	Memory           int64         // the limit of decoded models in bytes; zero: no limit
-	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts.
+	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts. It
+	// reports whether all were stored.
 	Flush func(context.Context) bool
 	Now   func() time.Time // the current time
 }
@@ -40,7 +41,7 @@ type Cache struct {
 	isLoaded    atomic.Bool   // whether the first resync is complete
 	isStoreUp   atomic.Bool   // whether the last health check succeeded
 	freshness   freshness
-	watermark   atomic.Int64 // position in the store's changes of the newest resync or poll; 0 before the first
+	watermark   atomic.Int64 // the store's changes up to here are in the cache; 0 before the first resync
 	memory      memory
 
 	mu     sync.RWMutex
@@ -92,8 +93,8 @@ func (c *Cache) add(key sizing.TaskKey) *Task {
 	return t
 }
 
-// setVersion records the active version of a task. It creates an encoded task if the cache
-// does not know the task.
+// setVersion records the active version of a task whose model is not decoded. If the cache does not know the
+// task, setVersion creates it, with a model that is not decoded.
 func (c *Cache) setVersion(key sizing.TaskKey, version int) *Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -55,8 +55,8 @@ func (e *encodedModel) start(decode func() error) <-chan struct{} {
 }
 
 // Get returns a task, and waits up to Config.DecodeWait until its model is decoded. Decoding
-// continues afterwards for later calls. A task that the cache does not know has no model and
-// no policy.
+// continues afterwards for later calls. While the store is down, Get does not decode. A task that the cache
+// does not know has no model and no policy.
 func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	t := c.Find(key)
 	if t == nil {

@@ -7,12 +7,12 @@ import (
 )
 
 // freshness records when the cache was last known to equal the store. The cache equals the store
-// while the subscription is up, a resync has completed since the subscription began, and the
+// while the subscription is up, a resync or a poll has completed since the subscription began, and the
 // store answers pings.
 type freshness struct {
 	mu           sync.Mutex
 	isSubscribed bool
-	isSynced     bool      // a resync has completed since the subscription began
+	isSynced     bool      // a resync or a poll has completed since the subscription began
 	knownAt      time.Time // when the cache was last known to equal the store
 }
 
@@ -22,7 +22,7 @@ func (f *freshness) setSubscribed(isSubscribed bool) {
 	f.isSubscribed, f.isSynced = isSubscribed, false
 }
 
-// markSynced records that a resync which began at a time is complete.
+// markSynced records that a resync or a poll, which began at a time, is complete.
 func (f *freshness) markSynced(begun time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

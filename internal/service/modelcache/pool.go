@@ -14,7 +14,7 @@ import (
 
 // pool is the sum of the statistics (shares) in the published models of one DAG. Tasks of a DAG
 // run on the same inputs and have similar costs; tasks of other DAGs are not included. The pool
-// depends only on stored models, so that it is equal on all replicas.
+// depends only on stored models and is therefore equal on all replicas.
 type pool struct {
 	version atomic.Uint64 // increases with every change
 	loadMu  sync.Mutex    // held from reading shares until they are set; locked before Task.mu
@@ -100,7 +100,7 @@ func (p *pool) needsReloading() bool {
 	return p.isLoaded && p.isStale
 }
 
-// loadPool reads the shares of a task's DAG unless they are known. It skips a share that cannot be
+// loadPool reads the shares of a task's DAG unless they are known and unchanged. It skips a share that cannot be
 // decoded, because its model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()

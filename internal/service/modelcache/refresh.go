@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxTail bounds the rows that a model learns after it is loaded. The next training learns
-	// older rows. The residuals of a model cover no more rows.
+	// older rows. The residual store of a model has no more rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
 	retrainAfter = time.Minute

@@ -10,9 +10,9 @@ import (
 
 // shapes holds the shapes of run times of a namespace, which its tasks share.
 type shapes struct {
-	version atomic.Int64
+	version atomic.Int64                 // of the stored shapes that were read last, even if they could not be decoded
 	unknown *Task                        // returned for every task of the namespace that the cache does not know
-	loaded  atomic.Pointer[loadedShapes] // nil if none are learned yet
+	loaded  atomic.Pointer[loadedShapes] // nil if none are loaded yet
 }
 
 // loadedShapes are shapes with the classifier that predicts the shape of a task.
@@ -21,7 +21,7 @@ type loadedShapes struct {
 	classifier *cohort.Shapes // nil if none was stored
 }
 
-// set returns the newest shapes; nil if none are learned yet.
+// set returns the newest loaded shapes; nil if none are loaded yet.
 func (s *shapes) set() *taskmodel.Shapes {
 	if l := s.loaded.Load(); l != nil {
 		return l.set

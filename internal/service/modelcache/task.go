@@ -20,7 +20,7 @@ var emptyModel = taskmodel.New()
 // Task holds the model, the policy and the open tries of one task in memory. Callers of Model and
 // Policy hold the read lock, so that the model does not learn while it computes an allocation.
 type Task struct {
-	Open inflight.OpenTries
+	Open inflight.OpenTries // the open tries, which the guard counts, and the unschedulable allocations
 
 	name    string       // task id
 	usedAt  atomic.Int64 // memory.clock at the last prediction

@@ -23,7 +23,7 @@ func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, ta
 	return c.endReportedTries(ctx, t, key, previousSeq)
 }
 
-// restoreTries derives a task's open tries and their answers from the store.
+// restoreTries derives a task's open tries, their answers and its unschedulable allocations from the store.
 func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	now := c.cfg.Now()
 	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)

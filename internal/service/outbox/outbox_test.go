@@ -124,7 +124,7 @@ func TestAFullOutboxKeepsTheReceiptsThatReportsNeed(t *testing.T) {
 	}
 }
 
-func TestBatchesWaitForTheStore(t *testing.T) {
+func TestBatchesOfPredictionsWaitForTheStore(t *testing.T) {
 	var o Outbox
 	for n := range maxBeforeBatch {
 		o.Add(receiptNumber(n))
