@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
 	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // of /metrics and /debug/pprof; "": none
-	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL
+	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts without DatabaseURL
 	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
 	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
 	Tokens       string        `envconfig:"TOKENS"`               // grants with hashed tokens, separated by commas
@@ -37,12 +37,12 @@ type Config struct {
 	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"` // "": no tracing
 	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`  // may contain a token
 	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // between parameter searches; 0: none
-	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // train tasks that have new reports
-	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // size tasks without history by similar tasks
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // whether to train tasks that have new reports
+	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // whether similar tasks size tasks without history
 	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: none
 	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // bound on decoded models; 0: none
 	Keep         RetentionAges `envconfig:"KEEP"`
-	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`
+	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`   // of one GB (1e9 bytes) for one hour
 	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"` // of one core for one hour
 	Currency     string        `envconfig:"PRICE_CURRENCY"`
 	UI           Pages         `envconfig:"UI"`

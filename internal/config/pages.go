@@ -69,7 +69,7 @@ func (n *Networks) Decode(value string) error {
 		case err != nil:
 			return fmt.Errorf("network %q: must be an address or a range such as 10.1.2.0/24", text)
 		case network.Bits() == 0:
-			return fmt.Errorf("network %q: contains every address, so that anyone can choose a user; name the addresses of the proxy", text)
+			return fmt.Errorf("network %q: contains every address, and anyone could choose a user; name the addresses of the proxy", text)
 		}
 		networks = append(networks, network.Masked())
 	}

@@ -21,7 +21,8 @@ const (
 	defaultStuckAfter = 6 * time.Hour
 )
 
-// ListCampaigns returns one page of the campaigns that the caller may access.
+// ListCampaigns returns one page of the campaigns that the caller may access. A campaign reproduces archived
+// runs of a DAG in a sandbox.
 func (s *server) ListCampaigns(ctx context.Context, r api.ListCampaignsRequestObject) (api.ListCampaignsResponseObject, error) {
 	var f fieldReader
 	limit := f.pageLimit(r.Params.Limit, defaultPageSize)

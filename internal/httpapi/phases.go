@@ -128,7 +128,7 @@ func planSteps(steps []sizing.PlanStep) []api.PlanStep {
 	return all
 }
 
-// GetTaskPhases describes the phases and the plan of a task.
+// GetTaskPhases describes the phases of a task, which are parts of a run with one level of usage, and its plan.
 func (s *server) GetTaskPhases(ctx context.Context, r api.GetTaskPhasesRequestObject) (api.GetTaskPhasesResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // route is the admission rule of one operation.
 type route struct {
 	public        bool            // no token needed
-	hasSideEffect bool            // whether a GET stores data, so that a page of another origin must not send it
+	hasSideEffect bool            // whether a GET stores data; a page of another origin must not send such a GET
 	roles         []auth.Role     // sufficient roles besides admin
 	maxBody       int64           // bytes
 	timeout       time.Duration   // of the whole request

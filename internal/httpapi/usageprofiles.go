@@ -30,7 +30,7 @@ func (s *server) usageProfiles(ctx context.Context, f *fieldReader, namespace *s
 	return s.svc.UsageProfiles(ctx, allowed)
 }
 
-// ListUsageProfiles lists the usage profiles of a namespace.
+// ListUsageProfiles lists the usage profiles of a namespace: groups of runs that use resources alike.
 func (s *server) ListUsageProfiles(ctx context.Context, r api.ListUsageProfilesRequestObject) (api.ListUsageProfilesResponseObject, error) {
 	set, err := s.usageProfiles(ctx, &fieldReader{}, r.Params.Namespace)
 	if err != nil {

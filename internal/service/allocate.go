@@ -21,8 +21,8 @@ type allocator struct {
 	minMemory sizing.Bytes
 	// unschedulableFor is the time for which an unschedulable report lowers the ceiling.
 	unschedulableFor time.Duration
-	memo             *taskmodel.Memo
-	cohort           *cohort.Model // of the namespace; nil if there is none
+	memo             *taskmodel.Memo // of recent answers of all models
+	cohort           *cohort.Model   // of the namespace; nil if there is none
 	shapes           *taskmodel.Shapes
 	classifier       *cohort.Shapes // predicts which of shapes a task has; shapes and classifier are both set or both nil
 }

@@ -14,7 +14,7 @@ import (
 // maxFailures is the number of failed or stuck runs that are listed.
 const maxFailures = 20
 
-// CreateCampaign stores a campaign.
+// CreateCampaign validates and stores a campaign: archived runs of a DAG that Airflow reproduces in a sandbox.
 func (s *Service) CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
 	if bad := c.Validate(); len(bad) > 0 {
 		return c, invalid(bad)

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// cohorts holds the decoded cohort of each namespace.
+// cohorts holds the decoded cohort of each namespace: the model that sizes a task without history by the
+// other tasks of the namespace.
 type cohorts struct {
 	byNamespace sync.Map    // string → loadedCohort
 	loading     sync.Mutex  // held while cohorts are read from the store
@@ -22,7 +23,7 @@ type cohorts struct {
 
 // loadedCohort is a stored cohort with the runs that this replica added.
 type loadedCohort struct {
-	version int
+	version int           // of the stored cohort
 	model   *cohort.Model // nil if it cannot be decoded
 	runs    []firstRun    // runs that model learned after its training, oldest first
 }

@@ -29,7 +29,7 @@ type Counts struct {
 	Unreported      *UnreportedTries // nil before the first poll, or without old tries
 }
 
-// PromiseCheck compares promised risks with outcomes, over the first tries whose prediction
+// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries whose prediction
 // and report both reached this replica. With random routing, these tries are a fair sample.
 type PromiseCheck struct {
 	Tries, Killed int

@@ -38,8 +38,8 @@ func (s *Service) groups(ctx context.Context) groups.Groups {
 	return s.grouped.groups
 }
 
-// SavingsSums adds up the savings ledger. It first stores the queued receipts, which may hold the
-// first static request of a task.
+// SavingsSums adds up the savings ledger: the requested, granted, used and killed memory per task and day. It
+// first stores the queued receipts, which may hold the first static request of a task.
 func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	s.outbox.Flush(ctx)
 	return s.store.SavingsSums(ctx, f, by)

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// ladder returns the limits of a first try and of its lifts after each OOM kill. The model's
+// ladder returns the limits of a first try and of its lifts after each OOM kill, the rungs. The model's
 // ladder ends at the cap of q. But a kill can change the cap: never_above_requested no longer
 // applies, the last reported request is used, and a derived cap rises. In that case ladder
 // computes each lift.

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// addPlan adds the plan of a task whose policy asks for one. Only an enforced grant has a plan: the
-// static request of the modes shadow and off stays as it is.
+// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. Only an
+// enforced grant has a plan: the static request of the modes shadow and off stays as it is.
 func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy) {
 	if a.Mode != sizing.Enforce || a.Source == sizing.FromLift {
 		return

@@ -36,7 +36,7 @@ func killedAt(a sizing.Ask, allocated sizing.Bytes) sizing.Observation {
 
 func TestALiftAfterAKillOfAPlanIsAtLeastTheStaticGrant(t *testing.T) {
 	r := newReplica(t)
-	r.trainTask("train", 60) // its runs need at most 1.5 GiB, so that the ladder is far below 9 GiB
+	r.trainTask("train", 60) // its runs need at most 1.5 GiB, and the ladder is far below 9 GiB
 	for _, c := range []struct {
 		run            string
 		mode           sizing.PhasesMode

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// TaskPlanner is what was learned about the runs of a task.
+// TaskPlanner computes plans, which are limits that grow during a run, from the learned runs of a task.
 type TaskPlanner struct {
 	*taskplan.Planner
 	Version   int // of the stored planner, from 1 on

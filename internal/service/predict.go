@@ -13,7 +13,7 @@ import (
 )
 
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
-// cache, computes the allocation, and adds the receipt to the outbox. The first prediction
+// cache, computes the allocation, and adds the receipt, which records the answer, to the outbox. The first prediction
 // of a task may wait up to Config.DecodeWait. For a later try, Predict reads the kills that were
 // reported to other replicas. If no static request is known, the error is NotFound for a task without
 // history, and Unavailable while the model is not decoded.

@@ -28,15 +28,15 @@ const (
 	MaxTimeoutRisk     = 0.5
 )
 
-// RunTimeAnswer describes the run times of a task, in seconds.
+// RunTimeAnswer describes the run times of a task. Its numbers are seconds.
 type RunTimeAnswer struct {
-	Profile            taskmodel.RunTimeProfile
-	Median, P95, P99   float64
-	SuggestedTimeout   float64
-	LongestSeen        float64        // the longest of the newest successes
-	Timeout            time.Duration  // the execution timeout in use; zero if unknown
-	TimeoutProbability *float64       // P(run time > Timeout); nil if Timeout is unknown
-	Remaining          *RemainingTime // nil if RunTimeAsk.Elapsed is zero
+	Profile            taskmodel.RunTimeProfile // of the learned runs
+	Median, P95, P99   float64                  // quantiles of the predicted run time
+	SuggestedTimeout   float64                  // exceeded with the probability RunTimeAsk.Risk
+	LongestSeen        float64                  // the longest of the newest successes
+	Timeout            time.Duration            // the execution timeout in use; zero if unknown
+	TimeoutProbability *float64                 // P(run time > Timeout); nil if Timeout is unknown
+	Remaining          *RemainingTime           // nil if RunTimeAsk.Elapsed is zero
 }
 
 // RemainingTime is the remaining time of a running try in seconds.

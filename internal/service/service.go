@@ -111,7 +111,7 @@ func (s *Service) Run(ctx context.Context) error {
 // Readiness reports whether the service can answer predictions (Ready) and store reports (Observe).
 type Readiness struct {
 	Ready   bool
-	Observe string // "ok" or "unavailable"
+	Observe string // "ok" or "unavailable": whether reports can be stored
 	Models  int    // number of tasks with a published model
 	// Stale is the time since the models in memory were last known to equal the stored ones.
 	Stale time.Duration

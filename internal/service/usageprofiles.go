@@ -9,11 +9,11 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// UsageProfiles are the usage profiles of a namespace.
+// UsageProfiles are the usage profiles of a namespace: groups of runs, of any task, that use resources alike.
 type UsageProfiles struct {
 	*usageprofile.Set
 	Namespace string
-	Version   int
+	Version   int // of the stored profiles, from 1 on
 	LearnedAt time.Time
 }
 

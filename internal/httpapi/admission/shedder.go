@@ -10,8 +10,8 @@ import (
 )
 
 // LoadShedder admits a ratio of the requests while the CPUs are overloaded. Gates cannot
-// detect an overload of the CPUs: a prediction needs only CPU, so that it waits in the scheduler's run
-// queue before it reaches a gate.
+// detect an overload of the CPUs: a prediction needs only CPU, and waits in the scheduler's run queue before
+// it reaches a gate.
 //
 // The ratio falls by an eighth of itself when a quarter of the goroutines that ran since the last
 // adjustment waited longer than maxLatency for a CPU. Otherwise it grows by 1/16 (additive increase,

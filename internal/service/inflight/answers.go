@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// answers stores the answers of in-flight tries as packed records: a try's key, its answer
-// and its features. With a map of maps, 100,000 tries would be a million heap objects, and each
+// answers stores the answers of in-flight tries, which were predicted and not reported yet, as packed records:
+// a try's key, its answer and its features. With a map of maps, 100,000 tries would be a million heap objects, and each
 // garbage collection would delay predictions by tenths of a second.
 //
 // answers has two generations. When the newer one is full, answers discards the older one.

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// memory limits the bytes of decoded models and selects the least recently used model for
-// eviction. Its clock counts decoded models, so that all models that were used since the newest
-// decoding are equally recent. A prediction therefore needs a few atomic operations instead of a
-// locked list.
+// memory limits the bytes of decoded models and selects the least recently used model for eviction: its
+// removal from memory. The clock of memory counts decoded models, and all models that were used since the
+// newest decoding are equally recent. A prediction therefore needs a few atomic operations instead of a locked
+// list.
 type memory struct {
 	limit int64 // in bytes; zero: no limit
 

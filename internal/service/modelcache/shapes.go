@@ -8,7 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// shapes holds the shapes of run times of a namespace, which its tasks share.
+// shapes holds the shapes of run times of a namespace. A shape is a distribution of the ratio of run time to
+// prediction that several tasks share.
 type shapes struct {
 	version atomic.Int64                 // of the stored shapes that were read last, even if they could not be decoded
 	unknown *Task                        // returned for every task of the namespace that the cache does not know

@@ -1,5 +1,5 @@
 // Package packed encodes values as plain bytes. The garbage collector does not scan byte
-// slices for pointers, so that 100,000 packed tries delay predictions less than tries in maps.
+// slices for pointers. Therefore 100,000 packed tries delay predictions less than tries in maps.
 package packed
 
 import (
