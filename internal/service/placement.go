@@ -31,7 +31,7 @@ const (
 	placementTTL         = time.Minute      // after a fit; then the effects are fitted again in the background
 	maxPlacementAge      = 10 * time.Minute // after a fit; then a request waits for the next fit
 	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background
-	placementNamespaces  = 50               // with effects in memory; the next fit first removes the effects of all
+	placementNamespaces  = 50               // with effects in memory; see placements.set
 )
 
 // RunTimeWhatIf holds the run times that the model expects before and after a change.
@@ -167,10 +167,13 @@ func (p *placements) find(namespace string) (fittedEffects, bool) {
 	return known, ok
 }
 
+// set stores the effects of a namespace. If the namespace is new and the map is full, it first removes the
+// effects of all namespaces.
 func (p *placements) set(namespace string, effects fittedEffects) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.byNamespace == nil || len(p.byNamespace) >= placementNamespaces {
+	_, isKnown := p.byNamespace[namespace]
+	if p.byNamespace == nil || !isKnown && len(p.byNamespace) >= placementNamespaces {
 		p.byNamespace = map[string]fittedEffects{}
 	}
 	p.byNamespace[namespace] = effects
