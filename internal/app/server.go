@@ -24,10 +24,10 @@ import (
 // Server configures the server process.
 type Server struct {
 	*config.Config
-	Version       string // of this build; empty if unknown
-	Demo          bool   // import the demo history into an empty store
-	PrintExamples bool   // print example requests; a demo always prints them
-	Out, Err      io.Writer
+	Version       string    // of this build; empty if unknown
+	Demo          bool      // import the demo history into an empty store
+	PrintExamples bool      // print example requests; a demo always prints them
+	Out, Err      io.Writer // messages for the operator; log
 }
 
 // Run serves until ctx ends. It returns after the shutdown.

@@ -52,7 +52,7 @@ func version1Container() map[string]string {
 	}
 }
 
-func TestReadBothVersions(t *testing.T) {
+func TestReadReadsTheFilesOfBothVersions(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  Reading
@@ -165,7 +165,7 @@ func TestGroupOfThisTestCountsItsMemory(t *testing.T) {
 	assert.Positive(t, memory[0]) // keeps the memory alive
 }
 
-func TestMemoryLimit(t *testing.T) {
+func TestMemoryLimitOfBothVersions(t *testing.T) {
 	for name, c := range map[string]struct {
 		container map[string]string
 		file      string

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestParseFeatures(t *testing.T) {
+func TestParseFeaturesInfersTheKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		"7": "7", "-1.5": "-1.5", "+2": "2", "1e3": "1000", ".5": "0.5", "true": "true", "False": "false", "": "null",
 		"emea": `"emea"`, "2020-02-01": `"2020-02-01"`, `"007"`: `"007"`, `"open`: `"\"open"`, "0x10": `"0x10"`, "NaN": `"NaN"`, "1_000": `"1_000"`, "a=b": `"a=b"`, "-": `"-"`,

@@ -26,16 +26,16 @@ var ErrInvalidURL = errors.New("invalid server URL")
 
 // Client sends requests to one server.
 type Client struct {
-	URL      string // without a trailing slash
-	Token    string // bearer token; none if empty
-	HTTP     *http.Client
+	URL      string        // without a trailing slash
+	Token    string        // bearer token; none if empty
+	HTTP     *http.Client  // not nil
 	RetryFor time.Duration // sum of the pauses of Record, SetStructure and Train while the server is unavailable
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.
 	Retrying func(err error, pause time.Duration)
 }
 
-// New returns a Client with the default timeouts.
+// New returns a Client that waits two minutes for each response and retries for 30 seconds.
 func New(server, token string) *Client {
 	return &Client{
 		URL: strings.TrimSuffix(server, "/"), Token: token,

@@ -23,7 +23,7 @@ func TestZeroDisablesSearch(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
-func TestMinMemoryIsQuantity(t *testing.T) {
+func TestMinMemoryIsAQuantity(t *testing.T) {
 	cfg := Defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))
 	assert.Equal(t, MemoryAmount(64*sizing.MiB), cfg.MinMemory)
@@ -48,7 +48,7 @@ func TestPricesAreNumbers(t *testing.T) {
 	}
 }
 
-func TestModelMemory(t *testing.T) {
+func TestModelMemoryIsAQuarterOfTheLimitUnlessSet(t *testing.T) {
 	assert.Equal(t, MemoryAmount(sizing.GiB), defaultModelMemory(0), "no container")
 	assert.Equal(t, MemoryAmount(128*sizing.MiB), defaultModelMemory(512<<20))
 	t.Setenv("LOADAWARE_MODEL_MEMORY", "512MiB")
@@ -57,7 +57,7 @@ func TestModelMemory(t *testing.T) {
 	assert.Equal(t, MemoryAmount(512*sizing.MiB), cfg.ModelMemory)
 }
 
-func TestRetentionAges(t *testing.T) {
+func TestUnsetRetentionAgesHaveDefaults(t *testing.T) {
 	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
 	t.Setenv("LOADAWARE_KEEP_OBSERVATIONS", "240h")
 	cfg := Defaults()
@@ -65,7 +65,7 @@ func TestRetentionAges(t *testing.T) {
 	assert.Equal(t, RetentionAges{Observations: 10 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour}, cfg.Keep)
 }
 
-func TestLogFormats(t *testing.T) {
+func TestLogFormatIsTextOrJSON(t *testing.T) {
 	logLine := func() string {
 		cfg := Defaults()
 		require.NoError(t, envconfig.Process("loadaware", &cfg))

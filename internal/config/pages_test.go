@@ -24,7 +24,7 @@ func proxyOf(t *testing.T, header, networks, admins string, hasTokens bool) (aut
 	return cfg.UI.Proxy(hasTokens)
 }
 
-func TestProxyOfThePages(t *testing.T) {
+func TestProxySettingsAreReadAndOffByDefault(t *testing.T) {
 	proxy, err := proxyOf(t, "", "", "", true)
 	require.NoError(t, err)
 	assert.Equal(t, auth.Proxy{}, proxy, "off by default")

@@ -42,7 +42,7 @@ func TestBytesAndQuantitiesAreEquivalent(t *testing.T) {
 	}
 }
 
-func TestPredictObserveAndLift(t *testing.T) {
+func TestATryIsPredictedLiftedReportedAndVoided(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(80)
 
@@ -132,7 +132,7 @@ func TestInvalidBatchItemDoesNotAffectOthers(t *testing.T) {
 	assert.True(t, results.Results[4].Recorded, "the item after an invalid one is recorded")
 }
 
-func TestQueryFeatures(t *testing.T) {
+func TestQueryParametersBecomeFeatures(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	q := url.Values{
 		"dag_id": {"d"}, "task_id": {"t"}, "run_id": {"a b/c"}, "map_index": {"3"}, "memory": {"1.5Gi"}, "max_memory": {"64Gi"},
@@ -241,7 +241,7 @@ func TestModelsAreListedAndActivated(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/tasks/pricing/predict_demand/models/99/activate", "").status)
 }
 
-func TestHealthReadinessAndDocs(t *testing.T) {
+func TestHealthReadinessAndDocsAreServed(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	assert.Equal(t, "ok", e.do(http.MethodGet, "/healthz", "").json()["status"])
 	ready := e.do(http.MethodGet, "/readyz", "").json()

@@ -167,7 +167,7 @@ func TestProfilesNeedAnUnlimitedAdmin(t *testing.T) {
 	}
 }
 
-func TestSecurityHeadersOfEveryAnswer(t *testing.T) {
+func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "predict:"+sha("secret")))
 	for _, path := range []string{"/docs", "/openapi.yaml", "/healthz", "/tasks", "/no/such/path", "/predict?dag_id=%00"} {
 		for _, options := range [][]option{nil, {bearer("secret")}} {

@@ -42,7 +42,7 @@ func TestSavedExperimentIsReadBack(t *testing.T) {
 	}
 }
 
-func TestExperimentPages(t *testing.T) {
+func TestPagesContainEveryExperimentOnce(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	assert.JSONEq(t, `{"experiments": [], "next_cursor": null}`, string(e.do(http.MethodGet, "/experiments", "").body))
 	for range 5 {

@@ -24,7 +24,7 @@ func requireChain(t *testing.T, granted int64, e *api.Explanation) {
 	require.Equal(t, granted, last)
 }
 
-func TestExplanations(t *testing.T) {
+func TestExplanationsMultiplyToTheGrant(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)
 	const body = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "r", "features": {"product_count": 1253, "region": "emea"}, "requested": {"memory": "350Gi"}}`

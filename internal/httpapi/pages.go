@@ -16,8 +16,8 @@ const (
 // pagesRoute is the route of all pages in metrics and traces.
 const pagesRoute = "GET /ui/"
 
-// servePages serves the HTML pages, and passes other paths on to next. While the CPUs are overloaded, the server rejects requests for pages first,
-// and predictions only if the overload continues.
+// servePages serves the HTML pages, and passes other paths on to next. While the CPUs are overloaded, the
+// server rejects requests for pages first, and predictions only if the overload continues.
 func (s *server) servePages(next http.Handler) http.Handler {
 	if s.pages == nil {
 		return next

@@ -50,7 +50,7 @@ func (e *testEnv) awaitRunTimes(runs int) {
 	}
 }
 
-func TestRunTimesOfATask(t *testing.T) {
+func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/etl/fit/runtime", "").status)
 	e.reportWorkflow(60)
@@ -78,7 +78,7 @@ func TestRunTimesOfATask(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime?risk=0.6", "").status)
 }
 
-func TestForecastOfADAG(t *testing.T) {
+func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportWorkflow(40)
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "no structure yet")
@@ -109,7 +109,7 @@ func TestForecastOfADAG(t *testing.T) {
 }
 
 // Task fit takes half the time on nodes of type fast. Task load has never run on such a node.
-func TestRunTimesOnAnotherNodeType(t *testing.T) {
+func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var items []string
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

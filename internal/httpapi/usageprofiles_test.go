@@ -30,7 +30,7 @@ func (e *testEnv) reportUsage(namespace string, options ...option) {
 	e.do(http.MethodPost, "/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`, options...)
 }
 
-func TestUsageProfiles(t *testing.T) {
+func TestUsageProfilesAreShownWithinTheScope(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("all"), "predict@blue/etl_:"+sha("etl"), "predict@red:"+sha("red")))
 	get := func(path, token string) answer { return e.do(http.MethodGet, path, "", bearer(token)) }
 	e.reportUsage("blue", bearer("all"))

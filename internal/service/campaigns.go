@@ -22,7 +22,7 @@ func (s *Service) CreateCampaign(ctx context.Context, c campaign.Campaign) (camp
 	return s.store.CreateCampaign(ctx, c)
 }
 
-// Campaign returns a campaign.
+// Campaign returns a campaign, or NotFound if there is none with this id.
 func (s *Service) Campaign(ctx context.Context, id int64) (campaign.Campaign, error) {
 	return s.store.Campaign(ctx, id)
 }
@@ -80,7 +80,8 @@ func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branc
 	return claimed, err
 }
 
-// ReportRun moves a run to another state, if the run is still in the state that the report names.
+// ReportRun moves a run to another state, if the run is still in the state that the report names. It shortens
+// the notes to campaign.MaxNotes characters.
 func (s *Service) ReportRun(ctx context.Context, id int64, r store.RunReport) (campaign.Run, error) {
 	r.Notes = strings.ReplaceAll(r.Notes, "\x00", "") // PostgreSQL cannot store NUL, but a worker may report any error text
 	if notes := []rune(r.Notes); len(notes) > campaign.MaxNotes {

@@ -29,8 +29,9 @@ type Counts struct {
 	Unreported      *UnreportedTries // nil before the first poll, or without old tries
 }
 
-// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries whose prediction
-// and report both reached this replica. With random routing, these tries are a fair sample.
+// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries
+// whose prediction and report both reached this replica. If a load balancer selects replicas at random,
+// these tries are a random sample of all first tries.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks

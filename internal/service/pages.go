@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// RecentTries returns the newest tries of a task, oldest first.
+// RecentTries returns at most limit of the newest tries of a task, oldest first.
 func (s *Service) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
 	return s.store.RecentTries(ctx, task, limit)
 }
@@ -25,12 +25,13 @@ func (s *Service) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.R
 	return s.store.ReceiptOfTry(ctx, try)
 }
 
-// GrantedTries returns the newest answers of the last year to tries of a task, oldest first.
+// GrantedTries returns at most limit of the newest answers of the last year to tries of a task, oldest first.
 func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit int) ([]store.GrantedTry, error) {
 	return s.store.GrantedTries(ctx, task, s.cfg.Now().AddDate(-1, 0, 0), limit)
 }
 
-// Promises returns the promised risks of a task's ended first tries with their outcomes.
+// Promises returns the promised risks of a task's ended first tries with their outcomes. It reads the newest
+// limit receipts of first tries.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }

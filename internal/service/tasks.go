@@ -148,7 +148,7 @@ func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Rece
 	return s.store.Receipt(ctx, predictionID)
 }
 
-// Audit lists changes, newest first.
+// Audit lists at most limit changes, newest first.
 func (s *Service) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
 	return s.store.Audit(ctx, f, limit)
 }

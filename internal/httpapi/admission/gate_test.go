@@ -76,7 +76,7 @@ func TestGateYieldsToItsPriorityGate(t *testing.T) {
 	}
 }
 
-func TestGateUnderConcurrency(t *testing.T) {
+func TestGateBoundsConcurrentRequests(t *testing.T) {
 	g := NewGate(3, nil)
 	var callers sync.WaitGroup
 	var concurrent atomic.Int32

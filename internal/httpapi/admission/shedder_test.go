@@ -72,7 +72,7 @@ func TestShedderAdjustsOncePerInterval(t *testing.T) {
 	assert.Equal(t, 2, adjusted)
 }
 
-func TestSchedulerLatency(t *testing.T) {
+func TestSchedulerLatencyIsWithinBounds(t *testing.T) {
 	latency := schedulerLatency()
 	ran := make(chan bool)
 	for range 1000 {

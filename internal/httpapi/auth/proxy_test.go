@@ -37,7 +37,7 @@ func TestOnlyATrustedPeerNamesAUser(t *testing.T) {
 	}
 }
 
-func TestNamesOfUsers(t *testing.T) {
+func TestInvalidNamesOfUsersAreIgnored(t *testing.T) {
 	const peer = "10.1.2.3:4711"
 	for _, user := range []string{"ann", "ann@example.org", "Zoë", `CORP\ann`, "<script>", strings.Repeat("a", 128)} {
 		assert.Equal(t, user, userOf(proxy, peer, user))

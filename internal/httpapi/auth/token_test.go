@@ -15,7 +15,7 @@ func sha(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func TestParseToken(t *testing.T) {
+func TestParseTokenReadsNameRoleScopeAndHash(t *testing.T) {
 	hash := sha256.Sum256([]byte("se:cret"))
 	for text, want := range map[string]Token{
 		"observe:":                {Role: RoleObserve},

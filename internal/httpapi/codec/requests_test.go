@@ -76,7 +76,7 @@ func featuresOf(raw []byte) []byte {
 	return body.Features
 }
 
-func TestReadPredictRequest(t *testing.T) {
+func TestReadPredictRequestReadsTheCommonForm(t *testing.T) {
 	assert.True(t, requestsMatch(t, []byte(commonRequest)))
 	var body api.PredictRequest
 	require.True(t, ReadPredictRequest([]byte(commonRequest), &body))
@@ -102,7 +102,7 @@ func TestUncommonRequestsAreLeftToTheStrictDecoder(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestReadObservation(t *testing.T) {
+func TestReadObservationReadsOnlyTheCommonForm(t *testing.T) {
 	assert.True(t, reportsMatch(t, []byte(commonReport)))
 	for _, raw := range []string{
 		`{"outcome": "lost"}`, `{"cpu_max_cores": 0}`, `{"duration_seconds": -0.0}`, `{"started_at": "2020-02-29T23:59:59.123456789Z"}`, `{}`,
@@ -156,7 +156,7 @@ func mutate(r *rand.Rand, body string) []byte {
 	return raw
 }
 
-func TestReadManyFeatures(t *testing.T) {
+func TestReadFeaturesReadsMoreFeaturesThanTheCommonForm(t *testing.T) {
 	for _, n := range []int{maxNames - 1, maxNames, maxNames + 1, 200} {
 		var list []string
 		for i := range n {
