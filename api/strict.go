@@ -23,8 +23,9 @@ func Strict() json.Options {
 	)
 }
 
-// maxWhole bounds an integer with a point or an exponent, so that it fits int64. It has 19 digits; the error
-// says 18, because all integers of 18 digits are accepted in every notation.
+// maxWhole bounds an integer that is written with a decimal point or an exponent, so that the integer fits
+// int64. maxWhole has 19 digits; the error says 18, because all integers of 18 digits are accepted in every
+// notation.
 const maxWhole = 1 << 62
 
 // readInt64 reads integers in any notation: many tools write 7340032000 as 7340032000.0 or

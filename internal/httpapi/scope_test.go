@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newScopedEnv creates one task in each of nine DAGs of two namespaces, and returns them as namespace/dag_id. The
-// dag_id "etl" is a prefix of others.
+// newScopedEnv creates one task in each of nine DAGs, in each of two namespaces, and returns their names as
+// namespace/dag_id. The dag_id "etl" is a prefix of others.
 func newScopedEnv(t *testing.T) (e *testEnv, names []string) {
 	var grants []string
 	for _, grant := range []string{"admin", "observe@blue", "observe@blue/etl_", "observe@/etl_", "observe@/ml_", "observe@red/zz"} {

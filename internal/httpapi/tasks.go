@@ -122,7 +122,7 @@ func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (a
 }
 
 // visibleTasks returns up to limit tasks that the caller may access and that follow the key after,
-// in the order of the store.
+// in the order of their keys.
 func (s *server) visibleTasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return infoOf(ctx).grants.Visible(namespace, after, limit, func(from sizing.TaskKey) ([]sizing.Profile, error) {
 		return s.svc.Tasks(ctx, namespace, from, limit)

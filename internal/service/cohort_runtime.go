@@ -37,7 +37,7 @@ func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizin
 	}
 	at := func(seconds float64) time.Duration {
 		d := time.Duration(min(seconds, sizing.MaxDuration.Seconds()) * float64(time.Second)).Round(time.Millisecond)
-		return max(time.Millisecond, d) // zero is unknown
+		return max(time.Millisecond, d) // zero would mean that the run time is unknown
 	}
 	median := r.Median()
 	p95 := max(median, r.Quantile(.95))

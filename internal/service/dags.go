@@ -75,8 +75,9 @@ const (
 	tablePoints  = 200 // points of a table of quantiles
 )
 
-// Forecast simulates a run of a DAG with the features of the run. A task that knows none of these
-// features is simulated with the features of its newest runs.
+// Forecast simulates a run of a DAG with the features f of the run. A task whose past runs have none of these
+// features is simulated with the features of its newest runs. With the same seed and the same
+// past runs the forecast is the same.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
 	if err != nil {

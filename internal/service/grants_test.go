@@ -88,7 +88,7 @@ func TestARepeatedPredictionCountsAKillReportedToAnotherReplica(t *testing.T) {
 	}
 }
 
-func TestALiftStartsAtTheMinimumGrant(t *testing.T) {
+func TestALiftIsAtLeastTheMinimumGrant(t *testing.T) {
 	const mib = sizing.MiB
 	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
 	question := ask("unknown", "r")

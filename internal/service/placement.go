@@ -96,10 +96,10 @@ func unknownPlacement(e *placement.Effects, c *placement.Change) (bad []sizing.F
 	return bad
 }
 
-// namesOr joins names, or returns none if there are none.
-func namesOr(names []string, none string) string {
+// namesOr joins names, or returns fallback if there are no names.
+func namesOr(names []string, fallback string) string {
 	if len(names) == 0 {
-		return none
+		return fallback
 	}
 	return strings.Join(names, ", ")
 }

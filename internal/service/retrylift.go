@@ -17,8 +17,8 @@ import (
 // reportTimeout bounds the time that a lift waits until its kill is stored.
 const reportTimeout = 2 * time.Second
 
-// Lift returns the next allocation after a failed try, or a verdict why there is none. The ask is also a
-// provisional report of an OOM kill. Lift works while the database is down.
+// Lift returns the next allocation after a failed try, or a verdict that says why there is none. If the reason
+// is an OOM kill, the ask is also a provisional report of this kill. Lift works while the database is down.
 func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return sizing.Lift{}, invalid(bad)

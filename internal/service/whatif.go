@@ -11,12 +11,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxTasksOfDAG bounds the tasks that Histories reads.
+// maxTasksOfDAG bounds the tasks of a DAG that are read.
 const maxTasksOfDAG = 200
 
-// Histories reads the history and the policy of a task, or of all tasks of its DAG if key.Task is
-// empty, at most rows of each. It returns NotFound if there is no such task. A row without a static
-// request gets the request of the task's predictions at that time.
+// Histories reads the history and the policy of a task, or of at most maxTasksOfDAG tasks of its DAG if
+// key.Task is empty. The argument rows bounds the rows of each history. Histories returns NotFound if there is
+// no such task. A row without a static request gets the request of the task's predictions at that time.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) fillRequests(ctx context.Context, key sizing.TaskKey, historie
 	return nil
 }
 
-// TasksOf returns the key of a task, or the keys of all tasks of its DAG if key.Task is empty. It
+// TasksOf returns the key of a task, or the keys of at most maxTasksOfDAG tasks of its DAG if key.Task is empty. It
 // returns NotFound if there is no such task.
 func (s *Service) TasksOf(ctx context.Context, key sizing.TaskKey) ([]sizing.TaskKey, error) {
 	if key.Task == "" {

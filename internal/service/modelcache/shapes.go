@@ -36,7 +36,8 @@ func newShapes() *shapes {
 	return s
 }
 
-// unknownTask returns the task for the unknown tasks of a namespace. It has the shapes of the namespace.
+// unknownTask returns the Task that stands for all tasks of a namespace that the cache does not know. It has the
+// shapes of the namespace.
 func (c *Cache) unknownTask(namespace string) *Task {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
