@@ -12,14 +12,14 @@ func (a *sortedValues) insert(v float64) {
 	*a = slices.Insert(*a, at, v)
 }
 
-// quantile returns a quantile of the numbers, and 0 without numbers.
+// quantile returns the quantile at share (0 to 1) of the numbers, and 0 without numbers.
 func (a sortedValues) quantile(share float64) float64 {
 	return quantile(len(a), share, func(i int) float64 { return a[i] })
 }
 
-// quantile returns a quantile of n ascending values. It interpolates linearly at rank
-// share·(n−1), type 7 of Hyndman and Fan (1996): the 0.9 quantile of 1, 2, 3 is 2.8. It returns
-// 0 for n = 0.
+// quantile returns the quantile at share (0 to 1) of the n ascending values at(0) to at(n−1). It
+// interpolates linearly at rank share·(n−1), type 7 of Hyndman and Fan (1996): the 0.9 quantile of
+// 1, 2, 3 is 2.8. It returns 0 for n = 0.
 func quantile(n int, share float64, at func(int) float64) float64 {
 	if n == 0 {
 		return 0

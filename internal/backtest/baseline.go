@@ -8,7 +8,7 @@ import (
 
 // rule is the sizing rule of one baseline for one task.
 type rule interface {
-	// allocate returns the first allocation in bytes; 0 or less if there is too little data.
+	// allocate returns the first allocation in bytes; 0, less or NaN if the rule has no answer.
 	allocate(q *Question) float64
 	// learn receives one success.
 	learn(o *Outcome)
@@ -23,7 +23,7 @@ type baseline struct {
 	rules   map[sizing.TaskKey]rule
 }
 
-// newBaseline returns a baseline without history.
+// newBaseline returns a baseline that has learned nothing.
 func newBaseline(newRule func(task int) rule) *baseline {
 	return &baseline{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
 }
@@ -48,7 +48,7 @@ func (r *baseline) Learn(o Outcome) error {
 	return nil
 }
 
-// rule returns the rule of a task.
+// rule returns the rule of a task, a new one for a new task.
 func (r *baseline) rule(task sizing.TaskKey) rule {
 	known, ok := r.rules[task]
 	if !ok {

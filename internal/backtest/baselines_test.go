@@ -17,7 +17,8 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// success is a successful row. peak is in GB, and hours is 1 if zero.
+// success is a successful row. peak is in GB, hours is the run time (1 if zero), and day is the day of
+// the start.
 type success struct {
 	x, peak float64
 	hours   float64
@@ -150,7 +151,7 @@ func TestGreedySamplesBucketsByTheirWeight(t *testing.T) {
 	assert.InDelta(t, 1000*45./55, small, 40, "three standard deviations are 37")
 }
 
-func TestGreedyMinimisesTheExpectedWaste(t *testing.T) {
+func TestExpectedWasteOfGreedyBuckets(t *testing.T) {
 	s := newSums([]weightedPeak{{1, 1}, {3, 1}})
 	assert.InDelta(t, 1, s.waste(0, 2, 2), 1e-12, "one bucket: 3 for a mean of 2")
 	// A run with a peak of 1 gets 1 or 3: the mean waste is 1. A run with a peak of 3 gets 3,

@@ -17,7 +17,7 @@ const greedySeed = 1
 // namedPolicy is one entry of the catalogue.
 type namedPolicy struct {
 	name string
-	new  func(Config) Policy // returns a policy without history
+	new  func(Config) Policy // returns a policy that has learned nothing
 }
 
 // catalogue lists the policies that a replay compares by default, in report order.
@@ -49,9 +49,10 @@ func catalogue() []namedPolicy {
 	}
 }
 
-// onDemand lists the policies that a replay of all policies leaves out, because they are slow. They
-// show the worth of cohorts: own-history is loadaware's own policy without them, and usage-profiles
-// sizes tasks without history by usage profiles alone.
+// onDemand lists the policies that a replay leaves out unless Config.Policies names them, because they
+// are slow. They show the worth of cohorts, the models that size tasks without history by the other
+// tasks of their namespace: own-history is loadaware's own policy without cohorts, and usage-profiles
+// sizes such tasks by groups of similar runs (usage profiles) alone.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{"own-history", func(c Config) Policy {
@@ -63,10 +64,10 @@ func onDemand() []namedPolicy {
 	}
 }
 
-// Policies returns the names of all policies in report order, then those on demand.
+// Policies returns the names of all policies: those of DefaultPolicies, then those of onDemand.
 func Policies() []string { return namesOf(append(catalogue(), onDemand()...)) }
 
-// DefaultPolicies returns the names of the policies that are replayed if none is named.
+// DefaultPolicies returns the names of the policies that are replayed if Config.Policies is empty, in report order.
 func DefaultPolicies() []string { return namesOf(catalogue()) }
 
 func namesOf(policies []namedPolicy) []string {
@@ -77,7 +78,7 @@ func namesOf(policies []namedPolicy) []string {
 	return names
 }
 
-// NewPolicy returns a policy without history. An unknown name is an error of kind sizing.Invalid.
+// NewPolicy returns a policy that has learned nothing. An unknown name is an error of kind sizing.Invalid.
 func NewPolicy(name string, cfg Config) (Policy, error) { return newPolicy(name, cfg.withDefaults()) }
 
 // newPolicy is NewPolicy for a Config with defaults.

@@ -7,12 +7,12 @@ const (
 	causeColdStart cause = iota // a success that was sized without a model of the task
 	causeMargin                 // another success below the cap: the allocation was above the peak
 	causeKill                   // a killed try, which wastes its whole allocation
-	causeCap                    // a success at the cap, the amount of the last lift
+	causeCap                    // a success at the cap or above it, except with the static request of a cold start
 	causeCount                  // number of causes
 )
 
-// causeOf returns the cause of the wastage of a try. cold reports whether it was sized without a
-// model of the task.
+// causeOf returns the cause of the wastage of a try. cold is Answer.ColdStart of the answer that sized
+// the try.
 func causeOf(o *Outcome, cold bool) cause {
 	switch {
 	case o.Killed:
@@ -37,10 +37,11 @@ func newCauses(c *[causeCount]float64) Causes {
 	return Causes{c[causeColdStart] / gbHour, c[causeMargin] / gbHour, c[causeKill] / gbHour, c[causeCap] / gbHour}
 }
 
-// ageCount is the number of age groups of a task.
+// ageCount is the number of age groups. The age group of a run is the class of its number within its
+// task, in order of start. The models of tasks use narrower classes.
 const ageCount = 4
 
-// ageGroups lists the age groups of runs. Runs are counted per task in order of start.
+// ageGroups lists the age groups.
 var ageGroups = [ageCount]struct {
 	last int // number of the last run of the group; 0: unbounded
 	name string
@@ -56,13 +57,13 @@ func ageOf(before int) int {
 	return ageCount - 1
 }
 
-// AgeFigures holds the figures of one age group of runs.
+// AgeFigures holds the figures of the runs of one age group. GB is 1e9 bytes.
 type AgeFigures struct {
-	Runs      string  `json:"runs"` // "1", "2-5", "6-32" or "later"
+	Runs      string  `json:"runs"` // numbers of the runs within their task: "1", "2-5", "6-32" or "later"
 	Rows      int     `json:"rows"`
 	UsedGBh   float64 `json:"used_gbh"`
 	WastedGBh float64 `json:"wasted_gbh"`
-	Killed    float64 `json:"killed_percent"` // 0 without rows
+	Killed    float64 `json:"killed_percent"` // rows that were killed at least once; 0 without rows
 }
 
 // newAges converts the sums by age group to figures.
@@ -74,7 +75,7 @@ func newAges(ages *[ageCount]totals) (all [ageCount]AgeFigures) {
 	return all
 }
 
-// wastage returns the wastage in GB·h by cause and by age, in the order of shareHeader.
+// wastage returns the wastage in GB·h by cause and by age group, in the order of shareHeader.
 func (f *Figures) wastage() []float64 {
 	parts := []float64{f.Causes.ColdStartGBh, f.Causes.MarginGBh, f.Causes.KillsGBh, f.Causes.CapGBh}
 	for i := range f.Ages {

@@ -91,12 +91,12 @@ func TestOnStepReceivesEveryRow(t *testing.T) {
 	assert.InDelta(t, res.WastedGBh, (steps[0].Wasted+steps[1].Wasted)/gbHour, 1e-9)
 }
 
-func TestRiskTargetChangesTheGrants(t *testing.T) {
+func TestARiskTargetNearZeroReducesTheKills(t *testing.T) {
 	killed := func(target float64) float64 {
 		report, err := Run(t.Context(), demoTrace(t), Config{Policies: []string{Loadaware}, RiskTarget: target})
 		require.NoError(t, err)
 		return report.Results[0].Killed
 	}
-	assert.Equal(t, killed(0), killed(sizing.DefaultRiskTarget))
+	assert.Equal(t, killed(0), killed(sizing.DefaultRiskTarget), "0 stands for the default")
 	assert.Less(t, killed(0.002), killed(0.2))
 }

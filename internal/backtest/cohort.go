@@ -6,7 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// cohortOf returns the cohort of a namespace.
+// cohortOf returns the cohort of a namespace, the model that sizes its tasks without history. A new
+// namespace gets an empty cohort.
 func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	if p.cohorts[namespace] == nil {
 		p.cohorts[namespace] = cohort.NewLearner()
@@ -14,17 +15,18 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	return p.cohorts[namespace]
 }
 
-// sizeByCohort replaces the answer sized for a task without a known peak by the answer of the cohort
-// of its namespace, within bounds. The static request remains if the cohort has no answer, or if a run
-// of the task was killed at the answer of the cohort or above it.
-func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, known *taskmodel.Model, sized *taskmodel.Answer) {
-	if p.noCohorts || known.LargestPeak() > 0 {
+// sizeByCohort replaces the answer in sized by the answer of the cohort of the namespace, if model, the
+// model of the task, knows no peak. bounds holds the floor, the cap and the risk target. The answer does
+// not change if the cohort has none, or if a run of the task was killed at the amount of the cohort or
+// above it.
+func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, model *taskmodel.Model, sized *taskmodel.Answer) {
+	if p.noCohorts || model.LargestPeak() > 0 {
 		return
 	}
 	answer, ok := p.cohortOf(q.Try.Namespace).Model().Size(cohort.Question{
 		Facts: factsOf(q), RiskTarget: bounds.RiskTarget, Floor: bounds.Floor, Cap: bounds.Cap, Edges: bounds.Edges,
 	})
-	if ok && answer.Limit > known.LargestKilled() {
+	if ok && answer.Limit > model.LargestKilled() {
 		sized.Limit, sized.Promised, sized.Source = answer.Limit, &answer.Promised, sizing.FromCohort
 	}
 }

@@ -14,16 +14,16 @@ type policyCosts struct {
 
 func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
 
-// taskCosts holds the sums over the rows of one task.
+// taskCosts holds the sums over the rows of one task. A row is one run of a trace with all its tries.
 type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
 	tries, gaveUp      int                 // numbers of tries, and of rows that never succeeded
-	promises, survived int                 // numbers of first tries with a promised risk, and of those that were not killed
+	promises, survived int                 // numbers of first tries with a promised risk, and of those that succeeded
 	promised           float64             // sum of the promised risks
-	causes             [causeCount]float64 // byte-seconds of wastage
-	ages               [ageCount]totals
+	causes             [causeCount]float64 // byte-seconds of wastage, by cause
+	ages               [ageCount]totals    // by age group
 }
 
 // totals holds the sums of some rows. used and wasted are in byte-seconds.
@@ -54,7 +54,7 @@ type rowCosts struct {
 // newRow starts the sums of a row.
 func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{task: task} }
 
-// attempt adds one try.
+// attempt adds one try. coldStart is Answer.ColdStart of the answer that sized it.
 func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.tries++
 	e.ok = !o.Killed
@@ -71,8 +71,8 @@ func (e *rowCosts) kills() int {
 	return e.tries
 }
 
-// add adds a row to the sums of its task. If the row does not count, it only increases the
-// age of the task.
+// add adds a row to the sums of its task. A row that does not count only increases the number of
+// replayed rows, which determines the age group of the later rows.
 func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	a := c.tasks[e.task]
 	if a == nil {
@@ -90,8 +90,8 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	a.totals.add(&s)
 	a.tries += e.tries
 	a.gaveUp += count(e.gaveUp)
-	for c := range e.causes {
-		a.causes[c] += e.causes[c]
+	for i := range e.causes {
+		a.causes[i] += e.causes[i]
 	}
 	if e.promised != nil {
 		a.promises++
@@ -124,7 +124,7 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// result converts the sums to figures. The tasks are in the order of descending use.
+// result converts the sums to figures. The tasks are in the order of descending use (byte-seconds).
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))
 	for _, a := range c.tasks {

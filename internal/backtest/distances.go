@@ -12,14 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// DistanceRow holds mean Kolmogorov–Smirnov distances between predicted and observed run times.
-// The predictions use the first Runs runs of a task. The means are over the tasks with enough
-// later runs.
+// DistanceRow holds mean Kolmogorov–Smirnov distances (0 to 1) between the predicted distributions and
+// the observed run times. The predictions use the first Runs runs of a task. The means are over the
+// tasks with a prediction and at least minLater later runs.
 type DistanceRow struct {
 	Runs      int     `json:"runs"`
 	Tasks     int     `json:"tasks"` // number of tasks in the means
 	Loadaware float64 `json:"loadaware"`
-	Boosted   float64 `json:"boosted_point_regression"` // see boostedPoints
+	Boosted   float64 `json:"boosted_point_regression"` // distribution of the predictions of boostedPoints
 	Lognormal float64 `json:"lognormal_fit"`            // lognormal distribution fitted to the first runs
 	Empirical float64 `json:"own_quantiles"`            // empirical distribution of the first runs
 }
@@ -42,13 +42,15 @@ type taskCheck struct {
 	copies   map[int]*modelCopy // by number of runs
 }
 
-// modelCopy is a stored model with the shapes that it used.
+// modelCopy is an encoded model with the shapes that it used: the distributions of the ratio of run time
+// to prediction that tasks share.
 type modelCopy struct {
 	blob   []byte
-	shapes *shape.Set
+	shapes *shape.Set // nil: no shapes are learned yet
 }
 
-// add adds a run of a task, and copies the model m at checkRuns.
+// add adds a run of a task. It copies m, the model that has learned this run, if the number of runs is
+// one of checkRuns. Runs beyond the last comparison are ignored.
 func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.TaskKey, f sizing.Features, seconds float64) error {
 	t := c.tasks[task]
 	if t == nil {
@@ -69,7 +71,7 @@ func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.Tas
 	return nil
 }
 
-// distances compares the predicted distributions at each of checkRuns.
+// distances returns one row for each of checkRuns that a task has reached with enough later runs.
 func (c *checkpoints) distances() ([]DistanceRow, error) {
 	var tasks []sizing.TaskKey
 	for task := range c.tasks {
@@ -139,8 +141,13 @@ func (d *DistanceRow) add(t *taskCheck, n int) error {
 // distribution below(x) = P(value ≤ x).
 func distanceTo(observed []float64, below func(float64) float64) float64 {
 	most, n := 0.0, float64(len(observed))
-	for i, x := range observed {
-		most = max(most, math.Abs(below(x)-float64(i+1)/n), math.Abs(below(math.Nextafter(x, 0))-float64(i)/n))
+	for i := 0; i < len(observed); {
+		x, end := observed[i], i+1
+		for end < len(observed) && observed[end] == x { // equal values are one step of the observed distribution
+			end++
+		}
+		most = max(most, math.Abs(below(x)-float64(end)/n), math.Abs(below(math.Nextafter(x, 0))-float64(i)/n))
+		i = end
 	}
 	return most
 }
@@ -159,7 +166,8 @@ func stepsOf(values []float64) func(float64) float64 {
 	}
 }
 
-// lognormal returns the distribution function of the lognormal distribution fitted to values.
+// lognormal returns the distribution function of the lognormal distribution with the mean and the
+// standard deviation of the logarithms of values.
 func lognormal(values []float64) func(float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, v := range values {
@@ -172,8 +180,8 @@ func lognormal(values []float64) func(float64) float64 {
 	return func(x float64) float64 { return .5 * math.Erfc((mean-math.Log(max(x, 1e-300)))/(deviation*math.Sqrt2)) }
 }
 
-// boostedPoints fits boosted trees on the log seconds of the first runs, and returns their
-// predictions of later runs in seconds.
+// boostedPoints fits boosted trees on the log seconds of the first runs, and returns their predictions
+// of later runs in seconds. Without features, each prediction is the geometric mean of the first runs.
 func boostedPoints(features []sizing.Features, seconds []float64, later []sizing.Features) ([]float64, error) {
 	var schema sizing.Schema
 	for _, f := range features {

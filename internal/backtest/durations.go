@@ -13,7 +13,8 @@ import (
 )
 
 // DurationReport compares the predicted with the actual run times of a trace. The rows are in
-// order of time, and each row is predicted before it is learned.
+// order of time, and each row is predicted before it is learned. A shape is a distribution of the ratio
+// of run time to prediction that several tasks share.
 type DurationReport struct {
 	Trace    string `json:"trace"`
 	Rows     int    `json:"rows"`
@@ -28,7 +29,7 @@ type DurationReport struct {
 	} `json:"outliers"` // runs of more than three times the predicted median
 	Point []PointError        `json:"point_errors"` // by predictor
 	KS    []DistanceRow       `json:"distances"`    // by number of runs
-	Short []RunTimesByHistory `json:"short_tasks"`  // of the first runs of tasks, and of later runs
+	Short []RunTimesByHistory `json:"short_tasks"`  // one entry for the first runs of tasks, one for the later runs
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.
@@ -37,13 +38,14 @@ type Share struct {
 	Share   float64 `json:"share"`
 }
 
-// PointError holds the relative errors of one point predictor on the rows with a prediction.
+// PointError holds the relative errors, |predicted − actual| / actual, of one point predictor on the
+// rows with a prediction.
 type PointError struct {
 	Predictor string  `json:"predictor"`
 	Rows      int     `json:"rows"`
 	Median    float64 `json:"median_relative_error"`
-	Within5   float64 `json:"within_5_percent"`
-	Within20  float64 `json:"within_20_percent"`
+	Within5   float64 `json:"within_5_percent"`  // share (0 to 1) of the rows with an error of at most 5 %
+	Within20  float64 `json:"within_20_percent"` // share (0 to 1) of the rows with an error of at most 20 %
 }
 
 // learnShapesEvery is the factor by which the number of rows grows until the replay learns the
@@ -57,7 +59,7 @@ const firstShapes = 300
 type durationReplay struct {
 	trace      *Trace
 	policy     *loadawarePolicy
-	shapes     *shape.Set
+	shapes     *shape.Set // nil: none learned yet
 	report     *DurationReport
 	means      map[sizing.TaskKey]*runningMean // of the run time in seconds
 	errors     [2][]float64                    // relative errors of loadaware and of the running mean, where loadaware predicts
@@ -135,7 +137,8 @@ func (r *durationReplay) score(d *sizing.Duration, seconds, mean float64) {
 	r.errors[1] = append(r.errors[1], math.Abs(mean-seconds)/seconds)
 }
 
-// learnShapes learns the shapes of the tasks replayed so far, in order of their names.
+// learnShapes learns the shapes from the tasks replayed so far. It sorts the tasks by name, so that the
+// result does not depend on the order of a map.
 func (r *durationReplay) learnShapes() error {
 	var tasks []sizing.TaskKey
 	for task := range r.policy.tasks {

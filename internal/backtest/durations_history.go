@@ -28,16 +28,17 @@ const (
 	kindCount
 )
 
-// historyReplay rates first runs apart from later ones. It predicts from the other tasks of the
-// namespace while a task has few runs or its own model predicts no duration.
+// historyReplay rates the first runs of tasks separately from later runs. The other tasks of the
+// namespace predict a run while its task has at most cohort.MaxOwnRuns runs, or if the task's own model
+// predicts no duration.
 type historyReplay struct {
 	similarBy []string                          // names of metadata
 	learners  map[string]*cohort.RunTimeLearner // by namespace
-	similar   map[string]*runningMean           // by namespace and the values of similarBy
-	all       runningMean                       // of all rows
+	similar   map[string]*runningMean           // of the seconds, by namespace and the values of similarBy
+	all       runningMean                       // of the seconds of all rows
 	logs      map[sizing.TaskKey]*runningMean   // of the log seconds
 	kinds     [kindCount]RunTimesByHistory
-	errors    [kindCount][2][]float64 // of loadaware and of the running mean
+	errors    [kindCount][2][]float64 // relative errors of loadaware and of the running mean
 }
 
 func newHistoryReplay(similarBy []string) historyReplay {
@@ -51,7 +52,8 @@ func newHistoryReplay(similarBy []string) historyReplay {
 }
 
 // add rates the prediction of one row, if there is one, and learns the row. known is the prediction
-// of the task's own model, or nil. mean is the running mean of the task.
+// of the task's own model, or nil. mean is the running mean of the task before this row. The baseline of
+// a first run is the mean of similarTo, or the mean of all rows if no earlier run is similar.
 func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)
@@ -83,7 +85,8 @@ func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64
 	s.all.add(seconds)
 }
 
-// similarTo returns the running mean of the runs with the same values of similarBy.
+// similarTo returns the running mean of the earlier runs of the namespace with the same values of
+// similarBy; of all its earlier runs if similarBy is empty.
 func (s *historyReplay) similarTo(q *Question) *runningMean {
 	key := q.Try.Namespace
 	for _, name := range s.similarBy {
@@ -95,7 +98,7 @@ func (s *historyReplay) similarTo(q *Question) *runningMean {
 	return s.similar[key]
 }
 
-// score compares one prediction with the run time and the baseline.
+// score adds the errors of one prediction and of the baseline. All times are in seconds.
 func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline float64) {
 	k := &s.kinds[kind]
 	k.Rows++

@@ -40,7 +40,8 @@ func extremeTrace(rows []extremeRow) *Trace {
 	return t
 }
 
-// boundedPolicy fails the test on an answer that no cluster could grant.
+// boundedPolicy fails the test on a limit outside the bounds of the question, or on a promise that is
+// not a probability.
 type boundedPolicy struct {
 	Policy
 	t    *testing.T
@@ -96,7 +97,7 @@ func extremeHistories(seed uint64) map[string][]extremeRow {
 		"equal rows at equal times": repeatRows(n, func(int) extremeRow { return extremeRow{5, 1e9, 60, 0} }),
 		"peaks of one byte":         repeatRows(n, func(int) extremeRow { return extremeRow{power(0, 13), 1, 60, time.Hour} }),
 		"peaks of 8 PiB":            repeatRows(n, func(int) extremeRow { return extremeRow{power(0, 13), sizing.MaxBytes, 60, time.Hour} }),
-		"tiny tasks, inputs to 1e13": repeatRows(n, func(int) extremeRow {
+		"peaks of at most 1000 bytes, inputs to 1e13": repeatRows(n, func(int) extremeRow {
 			return extremeRow{math.Floor(power(-1, 13)), sizing.Bytes(1 + random.IntN(1000)), 60, time.Hour}
 		}),
 		"input zero, then 1e13": repeatRows(n, func(i int) extremeRow {

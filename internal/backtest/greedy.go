@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	greedyColdRows     = 10 // number of rows below which every try gets greedyColdBytes
-	greedyColdBytes    = 1e9
+	greedyColdRows     = 10  // number of rows below which every try gets greedyColdBytes
+	greedyColdBytes    = 1e9 // allocation before the first buckets
 	greedyRebuildShare = 100 // the buckets are rebuilt when 1/greedyRebuildShare of the rows are new
 )
 
@@ -98,9 +98,9 @@ func (s *sums) split(from, to int, emit func(end int)) {
 	emit(to)
 }
 
-// waste returns the expected waste of a try from points[from:to], if these points are split at
-// end. The try draws one of the two buckets by weight. If its peak is above the bucket, it runs
-// again with the largest peak.
+// waste returns the expected waste in bytes of a try from points[from:to], if these points are split at
+// end. The try draws one of the two buckets by weight and gets its top. If the peak of the try is above
+// this top, the try runs again with the largest peak of points[from:to].
 func (s *sums) waste(from, end, to int) float64 {
 	all := s.weight[to] - s.weight[from]
 	low, high := s.weight[end]-s.weight[from], s.weight[to]-s.weight[end]

@@ -40,9 +40,9 @@ var independent = map[string]map[string]figure{
 // measured for three baselines only.
 var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
-// tolerance returns the allowed difference from the independent figure. The published
-// rules agree up to rounding. The two reference policies depend on the rows at which they
-// choose, and on a list of quantiles that is only roughly known.
+// tolerance returns the allowed difference from the independent figure. The rules from the
+// literature agree up to rounding. The two reference policies (cost-aware and cap-2pct) depend on the
+// rows at which they choose, and on a list of quantiles of which only an approximation is known.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":

@@ -6,12 +6,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// triesAfterLoss is the number of tries until a task is fitted again after its challenger lost.
+// triesAfterLoss is the least number of tries until a task is trained again after its challenger, the
+// newly trained model, lost the evaluation against the current model.
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
-// the service, and fits at the same numbers of rows. A training ends before the next row of its
-// task.
+// the service, and fits at the same numbers of rows. The next row of a task waits for the end of its
+// training.
 type loadawarePolicy struct {
 	newModel func() *taskmodel.Model
 	settings func(sizing.TaskKey) sizing.Policy // with defaults
@@ -44,8 +45,8 @@ type learner struct {
 	model    *taskmodel.Model
 	poolSeen int // version of the pool that the model uses; 0: none
 	history  sizing.History
-	promised map[sizing.TryKey]*float64 // first tries that have not ended
-	open     taskmodel.Guard            // guard over the open tries
+	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
+	open     taskmodel.Guard            // raises grants while clearly more open tries were killed than promised
 	lostAt   int                        // number of tries when a challenger last lost its evaluation
 	training *training                  // nil: no training runs, and the model may be used
 }
@@ -131,7 +132,7 @@ func (l *learner) updateGuard(o *Outcome) {
 	l.open.Forget(o.Try.Run())
 }
 
-// row converts an outcome to a history row as in a store, and removes the promise of the try.
+// row converts an outcome to a history row as in a store, and removes the try from l.promised.
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)

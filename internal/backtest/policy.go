@@ -23,7 +23,7 @@ type Question struct {
 	StartedAt time.Time
 	Features  sizing.Features
 	Metadata  sizing.Metadata
-	X         float64          // the first numeric feature of the trace; 0 without one
+	X         float64          // value of the first numeric feature of the trace; 0 if it is missing or there is none
 	Requested sizing.Resources // from the trace; zero where the trace has none
 	Static    sizing.Bytes     // the static request, or the default if the trace has none
 	Cap       sizing.Bytes     // slightly above the largest peak of the trace, and at least 128 GB
@@ -35,13 +35,13 @@ func (q *Question) static() sizing.Resources {
 	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
 }
 
-// maxLift returns the upper bound of a lift. It is at least the static request, because a
-// node of that size exists.
+// maxLift returns the upper bound of a lift. It is at least the static request, because a request
+// shows that a node of that size exists.
 func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 
 // Answer is the allocation of a try.
 type Answer struct {
-	Limit     sizing.Bytes
+	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
 	ColdStart bool         // the policy has too few runs of the task for its own rule
 	CPU       sizing.Cores // the CPU request; zero: no answer

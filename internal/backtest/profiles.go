@@ -6,15 +6,16 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history by usage profiles alone. It mixes the peaks of the
-// profiles by the probability of each profile given the facts of the task. A cohort predicts the peak
-// directly; the difference shows what a prediction through profiles loses.
+// profileMixture sizes a task without history by usage profiles alone: groups of runs of any task that
+// use resources alike. It mixes the peaks of the profiles by the probability of each profile given the
+// facts of the task. A cohort predicts the peak directly. The difference between the two policies shows
+// what a prediction through profiles loses.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run
-	set      *usageprofile.Set
-	profiles *cohort.Profiles
-	fittedAt int // rows at the last fit
+	set      *usageprofile.Set // nil before the first fit
+	profiles *cohort.Profiles  // nil before the first fit
+	fittedAt int               // number of rows at the last fit
 }
 
 // mixtureGrowth is the factor by which the number of rows grows between two fits, as in a cohort.
@@ -52,7 +53,8 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 }
 
-// contextRow converts a success to a stored try with its context.
+// contextRow converts a success to a stored try with its context: metadata and usage. A trace has no
+// placement.
 func contextRow(o *Outcome) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

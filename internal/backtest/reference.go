@@ -20,7 +20,7 @@ const (
 // a task of 29,191 rows, a shift by a few rows changed them by 1.4 percentage points.
 type reference struct {
 	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
-	cold    float64                 // factor on the largest peak in the cold start
+	cold    float64                 // factor on the largest peak, the allocation before referenceCold rows
 	eager   int                     // number of rows up to which it chooses at every row; then every referencePeriod rows
 	largest float64                 // largest peak
 	rows    int                     // number of rows
@@ -44,8 +44,8 @@ func costAware() *reference {
 }
 
 // capped returns a rule that chooses the margin that 2 % of the rows are expected to exceed: the
-// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005). While n is too small, it adds
-// a margin to the largest ratio.
+// ⌈.98(n+1)⌉-th smallest of n ratios (split conformal, Vovk et al. 2005). While this rank is above n,
+// the margin is the largest ratio times 1 + 0.5/√n.
 func capped() *reference {
 	return newReference(1.15, 10, func(w *window) []float64 {
 		n := len(w.rows)
@@ -58,9 +58,9 @@ func capped() *reference {
 
 func newReference(cold float64, eager int, margins func(*window) []float64) *reference {
 	return &reference{cold: cold, eager: eager, margins: margins, models: [3]model{
-		{shape: func(float64) float64 { return 0 }},                       // a constant
-		{shape: func(x float64) float64 { return x }},                     // growth by a factor
-		{shape: func(x float64) float64 { return math.Log1p(max(x, 0)) }}, // a power law
+		{transform: func(float64) float64 { return 0 }},                       // a constant
+		{transform: func(x float64) float64 { return x }},                     // growth by a factor
+		{transform: func(x float64) float64 { return math.Log1p(max(x, 0)) }}, // a power law
 	}}
 }
 
@@ -105,20 +105,20 @@ func (r *reference) choose() {
 
 // model is a linear regression of log peak on a transformation of x.
 type model struct {
-	shape           func(x float64) float64 // the transformation
-	current, fitted line                    // over all rows; over the rows until the last choice
+	transform       func(x float64) float64
+	current, fitted line // over all rows; over the rows until the last choice
 }
 
 // maxLogPeak bounds an extrapolation: e^40 bytes is more than any memory.
 const maxLogPeak = 40
 
-func (m *model) learn(x, peak float64) { m.current.add(m.shape(x), math.Log(peak)) }
+func (m *model) learn(x, peak float64) { m.current.add(m.transform(x), math.Log(peak)) }
 
 // predict returns 1 to e^maxLogPeak bytes, so every ratio of a peak to a prediction is finite. If
 // inputs near the float64 limit overflow the sums of the line, predict returns the geometric mean of
 // the peaks.
 func (m *model) predict(x float64) float64 {
-	at := m.fitted.at(m.shape(x))
+	at := m.fitted.at(m.transform(x))
 	if math.IsNaN(at) {
 		at = m.fitted.meanY
 	}
@@ -128,7 +128,7 @@ func (m *model) predict(x float64) float64 {
 // window replays the newest rows under one model. A margin c is sufficient for the rows whose
 // ratio is at most c.
 type window struct {
-	rows       []replayedRow // by ratio
+	rows       []replayedRow // by ratio, ascending
 	byArrival  []replayedRow // oldest first
 	tailWeight []float64     // tailWeight[i]: Σ weight of rows[i:]
 }

@@ -51,7 +51,7 @@ type regression struct {
 	line    line
 	upper   hull
 	largest float64 // largest peak
-	byMax   bool    // add the largest residual
+	byMax   bool    // add the largest residual instead of the deviation
 }
 
 func (r *regression) learn(o *Outcome) {

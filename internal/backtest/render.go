@@ -18,12 +18,14 @@ func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 // Layout selects the format and the extent of the reports.
 type Layout struct {
 	Format string // one of Formats
-	// TaskWastage adds, to table and markdown, the wastage by cause and age for each task and policy.
+	// TaskWastage adds, to table and markdown, the wastage by cause and by age group (number of the run
+	// within its task) for each policy and task, if a trace has several tasks.
 	TaskWastage bool
 }
 
-// Write writes reports. json and csv contain every figure; table and markdown contain the
-// totals and the shares of wastage per trace, then utilisation and kills per task.
+// Write writes reports. json contains every figure. csv contains the figures of each policy and of each
+// of its tasks, but neither the worst heavy task nor the rows, use and kills by age group. table and
+// markdown contain the totals and the shares of wastage per trace, then utilisation and kills per task.
 func Write(w io.Writer, layout Layout, reports []*Report) error {
 	switch layout.Format {
 	case "json":

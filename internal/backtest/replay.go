@@ -25,15 +25,16 @@ type Config struct {
 	// zero replaces its risk target.
 	Settings sizing.Policy
 	// SimilarBy holds names of metadata. Durations compares the run times that it predicts for
-	// never-seen tasks with the mean of the earlier runs with the same values; empty: of all runs.
+	// never-seen tasks with the mean of the earlier runs of the namespace with the same values; empty: of
+	// all its earlier runs. Without such runs it takes the mean of all earlier runs of the trace.
 	SimilarBy []string
 	// NewModel returns the first model of a task for loadaware's own policy; taskmodel.New if nil.
 	NewModel func() *taskmodel.Model
 	// Workers bounds the goroutines that compute at the same time; GOMAXPROCS if zero. The results
 	// do not depend on it.
 	Workers int
-	// IsBusy reports whether other work needs the processors. RunSettings calls it several times a
-	// second, and leaves half of the Workers unused while it returns true. It may be nil.
+	// IsBusy reports whether other work needs the processors. RunSettings calls it every yieldInterval,
+	// and leaves half of the Workers unused while it returns true. It may be nil.
 	IsBusy func() bool
 	// Progress receives the number of newly replayed rows, from several goroutines at
 	// once; it may be nil. The numbers of a complete replay sum to Config.Steps.
@@ -42,19 +43,19 @@ type Config struct {
 	// policies. It may be nil.
 	OnStep func(Step)
 
-	workers *workers            // nil: Learn waits for the training
-	fits    *taskmodel.FitCache // fits that replays share; nil without workers
+	workers *workers            // nil: a training runs within Learn
+	fits    *taskmodel.FitCache // fits that replays share; nil: each replay fits for itself
 }
 
 // Step is one replayed row.
 type Step struct {
 	Policy   string
-	Question // question of the first try
-	Answer   // answer to this question
-	Peak     sizing.Bytes
-	Duration time.Duration
-	Kills    int     // number of killed tries
-	Wasted   float64 // byte-seconds of all tries
+	Question               // question of the first try
+	Answer                 // answer to this question
+	Peak     sizing.Bytes  // measured peak of the run
+	Duration time.Duration // of a try that is not killed
+	Kills    int           // number of killed tries
+	Wasted   float64       // byte-seconds of all tries
 }
 
 func (c Config) withDefaults() Config {
@@ -79,7 +80,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Steps returns how many rows a Run of these traces reports to Progress in total.
+// Steps returns the number of rows that runs of Run on all these traces report to Progress in total.
 func (c Config) Steps(traces ...*Trace) int {
 	steps := 0
 	for _, t := range traces {

@@ -37,10 +37,10 @@ func TestCostsCountEveryAttempt(t *testing.T) {
 		wasted float64 // GB·h
 		kills  int
 	}{
-		"static wastes 6 for an hour and 5 for two":                    {Config{Policies: []string{"static"}}, 6 + 10, 0},
-		"max wastes 6, then a kill at 2 for two hours and 1 of 4 left": {Config{Policies: []string{"max"}}, 6 + 4 + 2, 1},
-		"a kill after half of the time costs half":                     {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
-		"a peak is not known while its try still runs":                 {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
+		"static wastes 6 GB for one hour, then 5 GB for two hours":            {Config{Policies: []string{"static"}}, 6 + 10, 0},
+		"max wastes 6 GB for one hour, then 2 (killed) and 1 GB for two each": {Config{Policies: []string{"max"}}, 6 + 4 + 2, 1},
+		"a kill after half of the time costs half":                            {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
+		"a peak is not known while its try still runs":                        {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
 	} {
 		got := replayOne(t, twoRows, c.cfg)
 		assert.InDelta(t, 8, got.UsedGBh, 1e-9, claim)
@@ -193,7 +193,7 @@ func TestARepeatedTryCountsOnce(t *testing.T) {
 		"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,4e9,red,20,1\n"+ // another peak
 		"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,,green,30,\n"+
 		"d,t,r3,,,,5e9,,,7\n") // values that were missing
-	assert.Equal(t, []int{4 - 1, 1, 0}, []int{repeated.Repeated, repeated.Contradicted, repeated.LeftOut})
+	assert.Equal(t, []int{3, 1, 0}, []int{repeated.Repeated, repeated.Contradicted, repeated.LeftOut})
 
 	once := readTrace(t, twoRows+"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,5e9,green,30,7\n")
 	assert.Zero(t, once.Repeated)
@@ -209,6 +209,7 @@ func TestARepeatedTryCountsOnce(t *testing.T) {
 	}
 }
 
+// The context of a try is its metadata, usage and placement.
 func TestTheFirstContextOfARepeatedTryStays(t *testing.T) {
 	team := func(name string) sizing.Observation {
 		return sizing.Observation{Metadata: sizing.Metadata{"team": {name}}, Usage: sizing.MeanUsage(nil).Set(sizing.CPUMean, 2)}

@@ -30,20 +30,20 @@ type TaskFigures struct {
 	Figures
 }
 
-// Figures holds the costs of a policy. GB is 1e9 bytes.
+// Figures holds the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
 type Figures struct {
 	Rows        int     `json:"rows"`
 	UsedGBh     float64 `json:"used_gbh"`
 	WastedGBh   float64 `json:"wasted_gbh"`
 	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted)
 	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
-	Attempts    int     `json:"attempts"`
-	Kills       int     `json:"kills"`
-	GaveUp      int     `json:"gave_up"` // rows that never succeeded
-	Risk        *Risk   `json:"risk"`    // nil if the policy promised nothing
+	Attempts    int     `json:"attempts"`            // number of tries
+	Kills       int     `json:"kills"`               // number of killed tries
+	GaveUp      int     `json:"gave_up"`             // rows that never succeeded
+	Risk        *Risk   `json:"risk"`                // nil if the policy promised nothing
 
 	Causes Causes               `json:"wasted_by_cause"`
-	Ages   [ageCount]AgeFigures `json:"by_age"` // by age group, first runs first
+	Ages   [ageCount]AgeFigures `json:"by_age"` // by number of the run within its task, first runs first
 }
 
 // Risk compares the promised with the realised risk of first tries.
@@ -57,7 +57,7 @@ type Risk struct {
 	High        float64 `json:"realised_high_percent"`
 }
 
-// Worst is the task with the largest share of killed rows.
+// Worst is the heavy task with the largest share of killed rows; see heavyShare.
 type Worst struct {
 	Task   string  `json:"task"`
 	Killed float64 `json:"killed_percent"`
@@ -96,8 +96,9 @@ func (a *taskCosts) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy if it has at least the share heavyShare of the use and at least heavyRows rows,
-// because fewer rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
+// A task is heavy if it has at least the share heavyShare of the use (byte-seconds) of all tasks and at
+// least heavyRows rows, because fewer rows cannot show that 1 % of them are killed. The only task of a
+// trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100

@@ -12,9 +12,10 @@ import (
 )
 
 // NewTrace returns the newest maxRows tries of stored histories as one trace. The rows are ordered
-// by their stored time: the end of a try, or its start if the end is unknown. NewTrace leaves out
-// tries that cannot be replayed. A stored history has no metadata, so that first runs of tasks are
-// compared with others by names, features and requests only. If no try remains, it returns an error of kind sizing.NotFound.
+// by HistoryRow.At: the end of a try, or its start if the end is unknown. NewTrace leaves out tries that
+// cannot be replayed. A stored history has no metadata. Therefore the cohort compares first runs of tasks
+// with other tasks by names, features and requests only. If no try remains, NewTrace returns an error of
+// kind sizing.NotFound.
 func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, error) {
 	t := &Trace{Name: name, Cap: minCap}
 	for i := range histories {
@@ -48,10 +49,10 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 // Rows returns the number of rows.
 func (t *Trace) Rows() int { return len(t.rows) }
 
-// RunSettings replays a trace for loadaware's own policy, once for each of settings, which return the
-// settings of a task. The results have the order of settings. Replays that run in lockstep share the
-// fits on equal rows. Almost all rows are equal, because settings change grants, and models learn
-// peaks.
+// RunSettings replays a trace for loadaware's own policy, once for each function in settings, which
+// returns the settings of a task. The results have the order of settings. Replays that run in lockstep
+// share the fits on equal rows. Almost all rows are equal, because the settings change only the grants,
+// and the models learn the peaks.
 func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(sizing.TaskKey) sizing.Policy) ([]Result, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
@@ -108,8 +109,8 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 	return err
 }
 
-// question converts a question of the replay to a question to the model of the task, with the bounds
-// of the settings of the task.
+// question converts a Question of the replay to a Question for the model of the task, with the floor,
+// cap, risk target, lifts and bins of the task's settings.
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,

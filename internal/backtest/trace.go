@@ -16,7 +16,7 @@ import (
 const minCap sizing.Bytes = 128e9
 
 // Trace is a history that can be replayed: successes with a measured peak and duration,
-// ordered by their start.
+// ordered by their StartedAt.
 type Trace struct {
 	Name    string
 	LeftOut int // tries that are not a success with a measured peak and duration
@@ -37,7 +37,7 @@ type row struct {
 // Selection restricts the rows of a trace, and describes its file.
 type Selection struct {
 	Tasks []string // task ids; all if empty
-	Limit int      // the first rows; all if zero
+	Limit int      // number of rows, from the first; all if zero
 
 	Layout file.Layout // columns and units of a CSV
 }

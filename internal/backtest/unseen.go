@@ -8,8 +8,8 @@ import (
 )
 
 // unseen sizes tasks without history by one rule per namespace, and other tasks by their largest
-// peak. The figures of first runs, compared with those of loadaware, show how much better a cohort is
-// than simpler rules.
+// peak. The figures of first runs, compared with those of loadaware, show how much better a cohort (the
+// model that loadaware uses for such tasks) is than simpler rules.
 type unseen struct {
 	*baseline // of tasks with history
 	newRule   func() rule
@@ -50,7 +50,7 @@ func (p *unseen) ruleOf(namespace string) rule {
 
 const (
 	maxNeighbours   = 2000 // largest number of tasks that nearest compares
-	neighbourMargin = 2.0  // factor on the peak; without it, half of the first runs are killed
+	neighbourMargin = 2.0  // factor on the peak of the most similar task, which half of the first runs exceed
 )
 
 // nearest allocates twice the largest peak of the most similar task. The similarity is the Jaccard
@@ -64,7 +64,7 @@ type nearest struct {
 // neighbour is a task with history.
 type neighbour struct {
 	task  sizing.TaskKey
-	facts map[string]bool // of the newest run
+	facts map[string]bool // of the newest success
 	peak  float64         // largest peak
 }
 

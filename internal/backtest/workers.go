@@ -15,7 +15,7 @@ import (
 // contribution of the task to the pool, which depends on the learned rows. Therefore the figures
 // are the same for any number of workers.
 
-// workers bounds the number of goroutines of some replays that compute at the same time. With nil
+// workers bounds how many goroutines of the replays that share it compute at the same time. With nil
 // workers, a training runs within the replay.
 type workers struct {
 	*semaphore.Weighted

@@ -90,8 +90,8 @@ func TestBusyReplaysLeaveHalfOfTheWorkersUnused(t *testing.T) {
 	want := replayOwn(t, trace, Config{}, func(r *replay) error { return r.run(t.Context()) })
 	got := replayOwn(t, trace, Config{workers: workers}, func(r *replay) error { return r.run(t.Context()) })
 	assert.Equal(t, want, got, "the figures do not depend on the number of workers")
-	assert.True(t, hasFree(workers, 2), "half of the workers compute while isBusy")
-	assert.False(t, hasFree(workers, 3), "the others stay unused")
+	assert.True(t, hasFree(workers, 2), "half of the workers are available to replays while isBusy")
+	assert.False(t, hasFree(workers, 3), "yieldWorkers occupies the other half")
 	isBusy.Store(false)
 	require.Eventually(t, func() bool { return hasFree(workers, 4) }, testwait.Limit, time.Millisecond)
 }

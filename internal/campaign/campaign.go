@@ -13,13 +13,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Limits of the fields.
+// The largest sizes.
 const (
-	MaxText  = 250       // characters of a name, a pool, a version and a scenario
+	MaxText  = 250       // characters of a name, a pool, a version or a scenario
 	MaxNotes = 2_000     // characters of notes; longer notes are shortened in a report and rejected in a reset
 	MaxConf  = 64 * 1024 // bytes of a conf
 	MaxBatch = 10_000    // runs of one registration
-	MaxClaim = 1_000     // runs of one claim
+	MaxClaim = 1_000     // runs that a worker claims at once
 )
 
 // Campaign is a set of archived runs of one DAG to reproduce.
@@ -41,8 +41,8 @@ type Campaign struct {
 // Key returns the DAG as a key without a task id, for scopes and the audit trail.
 func (c *Campaign) Key() sizing.TaskKey { return sizing.TaskKey{Namespace: c.Namespace, DAG: c.DAG} }
 
-// Validate returns an error for each invalid field. A campaign needs a sandbox conf or a pool of its
-// own, because otherwise a reproduced run could write to production.
+// Validate returns an error for each invalid field; none if all are valid. A campaign needs a sandbox conf
+// or a pool of its own, because otherwise a reproduced run could write to production.
 func (c *Campaign) Validate() []sizing.FieldError {
 	var bad []sizing.FieldError
 	add := func(field, detail string) {
@@ -127,8 +127,8 @@ func (a *ArchivedRun) Validate() []sizing.FieldError {
 	return bad
 }
 
-// Hash returns a SHA-256 hash of the scenario and the conf in hexadecimal digits. It does not depend
-// on the order of the keys.
+// Hash returns the SHA-256 hash of the scenario and the conf in hexadecimal digits. The hash does not
+// depend on the order of the keys in the conf.
 func (a *ArchivedRun) Hash() string {
 	var conf any
 	decoder := json.NewDecoder(bytes.NewReader(a.Conf))
@@ -165,9 +165,9 @@ type Run struct {
 
 // TaskReport is the report of a task of a reproduced run.
 type TaskReport struct {
-	Task      string
-	MapIndex  int
-	Tries     int
+	Task      string // task id
+	MapIndex  int    // sizing.NoMap if the task is not mapped
+	Tries     int    // number of tries
 	Succeeded bool
 	Peak      sizing.Bytes // peak of the successful try; 0 if unknown
 }

@@ -2,7 +2,7 @@
 // that the models learn their usage before production runs.
 //
 // The package contains the states of a run, the transitions between them, budgets and deterministic
-// run ids. They follow the registry of the load-aware scheduler (2021).
+// run ids. The numbers of the states are those of the registry of the load-aware scheduler (2021).
 //
 //	           trigger_deploy    check_deploy
 //	 0 registered ──▶ 10 ──▶ 11 ──┬──▶ 17 deployed
@@ -81,9 +81,10 @@ func (s State) IsTriggered() bool {
 	return s == DeployTriggered || s == RunTriggered || s == ProfileTriggered
 }
 
-// transitions lists the states that a worker may report for a run in a state. A worker that found no
-// change reports the same state again, which ends its lease. A claim moves a run from the states 0,
-// 17 and 37, and a reset by a person moves it back.
+// transitions lists the states that a worker may report for a run in a state. A check that found no
+// change reports the same state again, which ends its lease. A trigger that could not start its work
+// returns the run to the state before the claim. A claim moves a run from the states 0, 17 and 37, and a
+// reset by a person moves it back.
 var transitions = map[State][]State{
 	DeployTriggered:  {Deploying, DeployFailed, Registered},
 	Deploying:        {Deploying, DeployFailed, Deployed},
@@ -174,8 +175,9 @@ func RuleOf(b Branch) (Rule, error) {
 }
 
 // IsTrigger reports whether the branch is a trigger. The parallelism, a pause and the budget limit
-// only triggers, so that started work is always finished.
+// triggers only, not checks, so that started work is always finished.
 func (r Rule) IsTrigger() bool { return r.From != r.Claimed }
 
-// Spends reports whether the branch leads to a new DAG run, which the budget limits.
+// Spends reports whether the branch is a trigger before the DAG run (TriggerDeploy or TriggerRun). The
+// budget limits these branches.
 func (r Rule) Spends() bool { return r.IsTrigger() && r.From < RunSucceeded }

@@ -8,19 +8,19 @@ import (
 
 // The bounds and the smoothing of a naive Bayes score.
 const (
-	maxBayesValues = 4000 // largest number of values; those of most tasks count
+	maxBayesValues = 4000 // largest number of values; the values of the most tasks count
 	pseudoCount    = 0.5  // weight of the prior, in tasks
 )
 
 // bayes scores the classes of a task by its categories, as naive Bayes does. Each task has weight 1.
 type bayes struct {
 	Classes int
-	Prior   []float32            // tasks by class
-	Values  map[uint64][]float32 // tasks by hash of name and value, and class
+	Prior   []float32            // number of tasks by class
+	Values  map[uint64][]float32 // by hash of name and value: number of tasks with the value, by class
 }
 
-// newBayes returns an empty score that will count the values of most tasks. Names and values come from
-// callers, so the number of values is bounded.
+// newBayes returns an empty score that will count the maxBayesValues values that the newest runs of the
+// most tasks have. The number is bounded because names and values come from callers.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {
@@ -51,7 +51,7 @@ func (b *bayes) learn(t *labelledTask) {
 	}
 }
 
-// scores appends the score of every class to dst. The score is the log of the share of the class among
+// scores appends the score of every class to dst. The score is the log of the share of the class among all
 // the tasks, plus for each known value the log of a ratio: the share of the class among the tasks with
 // the value, divided by its share among all tasks.
 func (b *bayes) scores(f *Facts, dst []float64) []float64 {

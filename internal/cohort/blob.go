@@ -24,8 +24,8 @@ type blob struct {
 	Values     map[uint64]statistic
 	Trees      []byte
 	Errors     []weightedError
-	Largest    float64 // Model.LargestPeak
-	Exceeded   float64
+	Largest    float64      // Model.LargestPeak
+	Exceeded   float64      // Model.Exceeded
 	Highest    sizing.Bytes // Model.LargestRequest
 	Tasks      int
 	Runs       int
@@ -38,8 +38,8 @@ type blob struct {
 	Profiles *profilesBlob `cbor:",omitempty"`
 	RunTimes *runTimesBlob `cbor:",omitempty"`
 
-	DAGs         map[uint64]blob `cbor:",omitempty"`
-	AnswersFirst bool            `cbor:",omitempty"`
+	DAGs         map[uint64]blob `cbor:",omitempty"` // Model.dags; only in the model of a namespace
+	AnswersFirst bool            `cbor:",omitempty"` // Model.answersFirst; only in the model of a DAG
 }
 
 // setRecent stores the tasks that the training of a model knew.
@@ -49,8 +49,8 @@ func (b *blob) setRecent(t *recentTasks) {
 	}
 }
 
-// recent returns the tasks that the training of the model knew; nil if an earlier release, which did not
-// store them, encoded the model.
+// recent returns the tasks that the training of the model knew; nil if there are too many, or if an
+// earlier release, which did not store them, encoded the model.
 func (b *blob) recent() *recentTasks {
 	if len(b.Learned) == 0 || len(b.Learned) > MaxRows || len(b.Killed) > MaxRows {
 		return nil

@@ -27,7 +27,8 @@ type dagState struct {
 // hashOfDAG returns the hash by which a model knows a DAG.
 func hashOfDAG(dag string) uint64 { return hashOf(dagID, dag) }
 
-// learnDAG counts a success, and fits the model of its DAG again if the DAG has grown enough.
+// learnDAG counts a success, and fits the model of its DAG again if the DAG has a new task, or with at
+// least MinTasks tasks if the number of its runs has grown by RefitGrowth.
 func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	s := l.dags[dag]
 	if s == nil {
@@ -51,7 +52,7 @@ func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	}
 }
 
-// withDAGs returns the current model with the current models of the DAGs.
+// withDAGs returns a copy of the current model with the current models of the DAGs.
 func (l *Learner) withDAGs() *Model {
 	if l.current == nil {
 		return nil
@@ -138,7 +139,7 @@ func (l *Learner) restrictTo(dag string) *Learner {
 	return own
 }
 
-// treeSquares returns the mean squared error on each task of trees that were fitted without the task.
+// treeSquares returns for each task the mean squared error of trees that were fitted without the task.
 func (l *Learner) treeSquares() map[sizing.TaskKey]float64 {
 	found := make(map[sizing.TaskKey]float64, len(l.order))
 	err := eachUnseen(l.order, l.current.byRequest, func(t *taskRows, errors []weightedError) {
@@ -165,7 +166,7 @@ func (l *Learner) ratioSquares() map[sizing.TaskKey]float64 {
 	return found
 }
 
-// of returns the model of a task's DAG; nil if there is none.
+// of returns the model of a task's DAG; nil if there is none. It is valid for a nil model.
 func (m *Model) of(task *sizing.TaskKey) *Model {
 	if m == nil || m.dags == nil {
 		return nil

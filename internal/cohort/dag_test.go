@@ -44,7 +44,7 @@ func twoDAGs(n int) []Row {
 	return rows
 }
 
-func TestTasksOfADAGAreComparedFirst(t *testing.T) {
+func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 	for _, tasks := range []int{14, 30} { // sized by the ratios of the DAG, and by its trees
 		rows := twoDAGs(tasks)
 		unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
@@ -64,7 +64,7 @@ func TestTasksOfADAGAreComparedFirst(t *testing.T) {
 	}
 }
 
-func TestNoModelKnowsNoTask(t *testing.T) {
+func TestANilModelKnowsNoTask(t *testing.T) {
 	var none *Model
 	tasks, runs := none.Known(sizing.TaskKey{})
 	assert.Zero(t, tasks)

@@ -9,9 +9,9 @@ import (
 
 // The bounds of an encoder.
 const (
-	maxNumbers    = 24     // number of numeric columns
-	maxCategories = 24     // number of categories, each with two columns
-	maxValues     = 20_000 // number of values of all categories
+	maxNumbers    = 24     // largest number of numeric columns
+	maxCategories = 24     // largest number of categories, each with two columns
+	maxValues     = 20_000 // largest number of values of all categories together
 	priorWeight   = 1.0    // weight of the mean of all tasks in a target statistic, in tasks
 )
 
@@ -26,7 +26,7 @@ type encoder struct {
 	Numbers    []string             // names, in alphabetical order
 	Categories []string             // names, in alphabetical order
 	Mean       float64              // mean target of the tasks
-	Values     map[uint64]statistic // by hash of name and value
+	Values     map[uint64]statistic // target statistics of the categories, by hash of name and value
 	byRequest  bool                 // the target is the log ratio of peak to request, not the log peak
 }
 
@@ -38,10 +38,10 @@ func (e *encoder) target(r *Row) float64 {
 	return math.Log(r.Peak)
 }
 
-// newEncoder chooses the columns for some tasks: the names that most tasks have. It ignores names
-// that give constant columns, because these would take the place of others in the samples of columns.
-// Such names are a number with the same value in all tasks, a category with a single value, and a
-// category whose values never recur.
+// newEncoder chooses the columns for some tasks: the maxNumbers numbers and the maxCategories categories
+// that the most tasks have in their oldest row. It ignores names that give constant columns, because
+// these would take the place of others when the trees draw their columns. Such names are a number with
+// the same value in all tasks, a category with a single value, and a category whose values never recur.
 func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	numbers, categories := map[string]int{}, map[string]int{}
 	firstNumber, firstText := map[string]float64{}, map[string]string{}
@@ -87,8 +87,8 @@ func mostFrequent(counts map[string]int, limit int) []string {
 // columns returns the number of columns.
 func (e *encoder) columns() int { return len(e.Numbers) + 2*len(e.Categories) }
 
-// encode appends the columns of f to dst: the numbers, then for each category the smoothed mean target
-// of the tasks with the same value and log1p of their number.
+// encode appends the columns of f to dst: the numbers, then for each category two columns, the smoothed
+// mean target of the tasks with the same value and log1p of the number of these tasks.
 func (e *encoder) encode(f *Facts, dst []float64) []float64 {
 	from := len(dst)
 	for range e.columns() {

@@ -14,11 +14,11 @@ const (
 	estimates        // number of quantities
 )
 
-// gridSteps is the number of steps between the levels of a distribution.
+// gridSteps is the number of steps between the probabilities of a distribution.
 const gridSteps = 50
 
-// distribution is the distribution of a quantity over the tasks of a profile: its quantiles at
-// equally spaced levels from 0 to 1. It is empty if no run reports the quantity.
+// distribution is the distribution of a quantity over the tasks of a profile: its quantiles at the
+// probabilities 0, 1/gridSteps, 2/gridSteps, … 1. It is empty if no run reports the quantity.
 type distribution []float32
 
 // below returns P(quantity ≤ x), linear between the quantiles.
@@ -37,7 +37,7 @@ func (d distribution) below(x float64) float64 {
 // weightedValue is a value with a weight.
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution returns the quantiles of weighted values.
+// newDistribution returns the quantiles of weighted values. It sorts values.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -67,8 +67,8 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes with their distributions. ids are the ids of their profiles. The rows of
-// a task share a weight of 1.
+// describe returns the classes with their distributions. ids holds the profile id of each class. The rows
+// of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
 	values := make([][estimates][]weightedValue, len(ids))
@@ -186,11 +186,11 @@ func (m *mixture) below(x float64) float64 {
 // bisections gives quantiles, which are logarithms, an accuracy of a few thousandths.
 const bisections = 14
 
-// quantile returns the value at a level.
-func (m *mixture) quantile(level float64) float64 {
+// quantile returns the value that the quantity does not exceed with a probability.
+func (m *mixture) quantile(probability float64) float64 {
 	low, high := m.low, m.high
 	for range bisections {
-		if middle := (low + high) / 2; m.below(middle) >= level {
+		if middle := (low + high) / 2; m.below(middle) >= probability {
 			high = middle
 		} else {
 			low = middle
@@ -199,19 +199,20 @@ func (m *mixture) quantile(level float64) float64 {
 	return high
 }
 
-// Cores returns the cores that a run does not exceed with probability level; 0 if it is unknown.
-func (p *Place) Cores(level float64) float64 { return p.amount(cores, level) }
+// Cores returns the number of cores that a run does not exceed with a probability; 0 if no profile knows
+// the cores.
+func (p *Place) Cores(probability float64) float64 { return p.amount(cores, probability) }
 
-// GPUMemory returns the GPU memory in bytes that a run does not exceed with probability level; 0 if
-// it is unknown.
-func (p *Place) GPUMemory(level float64) float64 { return p.amount(gpuMemory, level) }
+// GPUMemory returns the GPU memory in bytes that a run does not exceed with a probability; 0 if no
+// profile knows it.
+func (p *Place) GPUMemory(probability float64) float64 { return p.amount(gpuMemory, probability) }
 
-func (p *Place) amount(quantity int, level float64) float64 {
+func (p *Place) amount(quantity int, probability float64) float64 {
 	m, ok := p.mixture(quantity)
 	if !ok {
 		return 0
 	}
-	return math.Exp(m.quantile(level))
+	return math.Exp(m.quantile(probability))
 }
 
 // Grant returns the amount of memory in bytes with the least expected cost under the mixture of the

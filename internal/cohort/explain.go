@@ -20,12 +20,12 @@ type Step struct {
 // StepKind classifies a Step.
 type StepKind int
 
-// The kinds, in the order in which they occur.
+// The kinds, in the order in which they occur. The last step is either a RequestStep or a RoundingStep.
 const (
 	FactStep     StepKind = iota // the effect of a fact on the predicted peak
 	MarginStep                   // the margin for errors on tasks without history
-	RequestStep                  // the static request, which known tasks do not exceed
-	RoundingStep                 // whole MiB
+	RequestStep                  // the reduction to the static request, which known tasks do not exceed
+	RoundingStep                 // rounding up to whole MiB
 )
 
 // Explanation explains the amount of an answer of the trees before floor, bins and cap. The logarithm of

@@ -11,15 +11,15 @@ import (
 
 // The bounds and intervals of a Learner.
 const (
-	RowsPerTask = 20     // number of newest rows of a task that are used
+	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
 	MinTasks    = 15     // smallest number of tasks with a peak for a fit
 	RefitGrowth = 0.1    // share by which the number of runs grows between two fits
 
-	maxTasks        = 4000 // number of newest tasks that are used
+	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation
 	minUnseenErrors = 100  // smallest number of errors on unseen tasks that replace those of the cross-validation
-	maxErrors       = 1000 // number of newest errors that are used
+	maxErrors       = 1000 // largest number of errors that are used: the newest
 	errorsHalfLife  = 200  // number of errors after which the weight of an error halves, because new tasks differ from old ones
 )
 
@@ -44,21 +44,21 @@ type taskRows struct {
 // Learner learns from the rows of a namespace in order of time. It is not safe for concurrent use.
 type Learner struct {
 	tasks    map[sizing.TaskKey]*taskRows
-	order    []*taskRows  // by first success
-	largest  float64      // largest peak, in bytes
-	highest  sizing.Bytes // largest request of a first success
-	requests int          // number of tasks with a request
-	exceeded int          // number of these tasks whose first peak exceeded the request
-	runs     int          // number of runs with a peak
-	fittedAt int          // runs at the last fit
-	current  *Model
+	order    []*taskRows            // by first success
+	largest  float64                // largest peak, in bytes
+	highest  sizing.Bytes           // largest request of a first success
+	requests int                    // number of tasks with a request
+	exceeded int                    // number of these tasks whose first peak exceeded the request
+	runs     int                    // number of runs with a peak
+	fittedAt int                    // runs at the last fit
+	current  *Model                 // nil while too few tasks are known
 	errors   []unseenError          // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed and has not succeeded
 	dags     map[string]*dagState   // nil: no DAG has a model of its own
 }
 
-// unseenError is the error of the level for the first run of a task. After a kill it is a lower
-// bound until the run succeeds.
+// unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
+// task. After a kill it is a lower bound until the run succeeds.
 type unseenError struct {
 	error, level float64
 }

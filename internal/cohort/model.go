@@ -18,7 +18,7 @@ const (
 	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest known peak
 )
 
-// weightedError is the error of a prediction, log(peak) − level.
+// weightedError is the error of a prediction: log(peak) − level, or log(seconds) − level for a run time.
 type weightedError struct {
 	Error, Weight float64
 }
@@ -34,12 +34,12 @@ type Model struct {
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
 	Exceeded       float64
-	LargestRequest sizing.Bytes
+	LargestRequest sizing.Bytes // largest request of a first success
 	Tasks          int          // number of learned tasks
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil while the model is not published
+	recent         *recentTasks // nil in a Learner, before the model is published
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
@@ -102,11 +102,11 @@ func (m *Model) isOutside(f *Facts) bool {
 	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
 }
 
-// Question asks for the size of the first run of a task. A zero field means unknown.
+// Question asks for the size of the first run of a task. Zero in Facts means unknown.
 type Question struct {
 	Facts
-	RiskTarget float64
-	Floor, Cap sizing.Bytes // bounds of the answer; the cap wins
+	RiskTarget float64      // P(peak > limit) around which the risk of the answer lies, above 0; see minRisk
+	Floor, Cap sizing.Bytes // bounds of the answer, 0: none; the cap wins
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
 
@@ -141,8 +141,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 }
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
-// model of the namespace. Each of them uses its trees, else the request. ok is false if neither can
-// answer, or if the prediction is not finite.
+// model of the namespace. Each of them uses its trees, or else the shares of their requests that its tasks
+// use. ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
@@ -194,9 +194,10 @@ func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// margin returns the error that as a margin has the least expected cost, among the errors whose risk is
-// within the bounds. A future error has the mean weight and is above all others (split conformal
-// prediction). If no error is within the bounds, margin returns the largest error.
+// margin returns the margin with the least expected cost, as a logarithm. The candidates are the largest
+// error and the errors whose risk is between minRisk and maxRisk times target. The risk counts one future
+// error, which has the mean weight and is above all others (split conformal prediction). If the risk of
+// every error is above the bounds, margin returns the largest error.
 func (m *Model) margin(target float64) float64 {
 	total := m.weight()
 	next := total / float64(len(m.errors))

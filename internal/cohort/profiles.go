@@ -14,8 +14,8 @@ import (
 // The bounds of a fit of Profiles.
 const (
 	minProfileTasks = 20   // smallest number of tasks with a profile; fewer show nothing
-	profileRuns     = 5    // number of newest runs of a task that are used
-	maxProfileRows  = 4000 // number of newest rows that are used
+	profileRuns     = 5    // largest number of runs of a task that are used: the newest
+	maxProfileRows  = 4000 // largest number of rows that are used: the newest
 	maxClasses      = 16   // largest number of profiles, those with most tasks; one may be the outlier group
 	profileFolds    = 4    // of the cross-validation
 )
@@ -24,9 +24,9 @@ const (
 // because each round fits one tree per class.
 var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// Profiles predicts the usage profile of a task without history from its facts, and from the
-// probabilities of the profiles its memory, CPU and GPU memory. It is immutable and safe for concurrent
-// use.
+// Profiles predicts the usage profile (a group of runs that use resources alike) of a task without history
+// from its facts. From the probabilities of the profiles it predicts the memory, CPU and GPU memory of the
+// task. It is immutable and safe for concurrent use.
 //
 //	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
 //	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles
@@ -45,8 +45,8 @@ type classifier struct {
 
 // class is a usage profile.
 type class struct {
-	ID      int // of the profile; 0 is the outlier group
-	Tasks   int
+	ID      int // of the profile; 0 is the outlier group, the runs without a profile
+	Tasks   int // number of tasks with a run in the profile
 	Runs    int
 	Spreads [estimates]distribution // distribution of each quantity
 }
@@ -58,7 +58,7 @@ type labelledTask struct {
 }
 
 // FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few
-// tasks or only one profile. It completes the metadata of rows in place.
+// tasks or only one profile, or if no fit is possible. It completes the metadata of rows in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
 	tasks, ids := label(rows, set)

@@ -15,7 +15,7 @@ import (
 // new task probably does so too.
 const (
 	minRatioTasks = 5 // smallest number of tasks with a known ratio
-	// The prior of the standard deviation of a log ratio: a request is wrong by a factor of e. The prior
+	// The prior of the standard deviation of a log ratio: a request is typically wrong by a factor of e. The prior
 	// weighs as many tasks as the prior of a cold start weighs rows (experts.Config.PriorRows), so that a
 	// few tasks that agree by chance do not decide.
 	ratioSpread = 1.0

@@ -20,6 +20,7 @@ func used(i int, requested sizing.Bytes, share float64) Row {
 	}
 }
 
+// learned returns a Learner that has learned the rows.
 func learned(rows ...Row) *Learner {
 	l := NewLearner()
 	for i := range rows {
@@ -81,8 +82,9 @@ func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	assert.InDelta(t, 0, ratios.Squares, 1e-9)
 }
 
-// The promises hold in sum although the spread of the ratios is unknown and few tasks show it.
-func TestRatiosKeepTheirPromise(t *testing.T) {
+// The number of kills does not exceed the sum of the promised risks clearly, although the spread of the
+// ratios is unknown and few tasks show it.
+func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	sized, kills, promised := 0, 0, 0.0
 	for range 400 {

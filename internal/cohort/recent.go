@@ -8,9 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A published model learns the first runs of tasks that it has not seen: a kill among them raises
-// the margin of the next new task before the next training. Only the errors change. The trees and
-// the target statistics wait for the training.
+// A published model, which a training has stored and the replicas use, learns the first runs of tasks that
+// it has not seen: a kill among them raises the margin of the next new task before the next training. The
+// errors, the ratios and the largest amounts change. The trees and the target statistics wait for the
+// training.
 
 // recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {

@@ -12,8 +12,9 @@ import (
 )
 
 // Shapes predicts the shape of the run times of a task with few runs from its facts, node type and
-// cluster load. It is immutable and safe for concurrent use. The membership of a task holds the
-// probability of each shape.
+// cluster load. A shape is a distribution of the ratio of run time to prediction that several tasks share.
+// The membership of a task holds the probability of each shape. Shapes is immutable and safe for
+// concurrent use.
 //
 //	facts ─▶ classifier ─▶ prior of the task's membership in the shapes ── own runs ─▶ membership
 //	membership · errors of the tasks of each shape ─▶ mixture ─▶ quantiles of the run time
@@ -30,7 +31,7 @@ var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafR
 
 // The bounds of the stored size of Shapes.
 const (
-	maxShapeValues = 4000 // largest number of values of categories; those of most tasks are kept
+	maxShapeValues = 4000 // largest number of values of categories; the values of the most tasks are kept
 	maxShapeErrors = 200  // largest number of errors of each distribution
 )
 
@@ -120,7 +121,7 @@ func isClearlyLess(losses, others []float64) bool {
 	return mean > math.Sqrt(squares/(n-1)/n)
 }
 
-// keepFrequent deletes all values except those of most tasks.
+// keepFrequent deletes all values except the limit values of the most tasks.
 func keepFrequent(values map[uint64]statistic, limit int) {
 	keys := slices.SortedFunc(maps.Keys(values), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(values[b].Tasks, values[a].Tasks), cmp.Compare(a, b))
@@ -273,17 +274,17 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// quantile returns the error at a level, by bisection between the quantiles of the parts. The result is at
-// most the largest error.
-func (m *errorMixture) quantile(level float64) float64 {
+// quantile returns the error that a future error does not exceed with a probability, by bisection between
+// the quantiles of the parts. The result is at most the largest error.
+func (m *errorMixture) quantile(probability float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {
 		part := m.parts[i]
-		q := part.quantile(level, part.weight()/float64(len(part.errors)))
+		q := part.quantile(probability, part.weight()/float64(len(part.errors)))
 		low, high = min(low, q), max(high, q)
 	}
 	for range mixtureBisections {
-		if middle := (low + high) / 2; m.below(middle) >= level {
+		if middle := (low + high) / 2; m.below(middle) >= probability {
 			high = middle
 		} else {
 			low = middle

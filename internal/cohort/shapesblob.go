@@ -13,8 +13,8 @@ import (
 // shapesBlob is the encoding of Shapes.
 type shapesBlob struct {
 	classifierBlob
-	Shapes []int
-	Unseen [][]weightedError // by class: errors on tasks that were not trained on
+	Shapes []int             // Shapes.shapes
+	Unseen [][]weightedError // by class: errors on tasks that the trees had not learned
 	Own    [][]weightedError // by class: errors after 1 to MaxOwnRuns own runs
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// wide returns a history of 1,460 runs with ten numbers, which encode to thirty columns. Three of
-// the numbers determine the peak, which is from 1 to 300 GB.
+// wide returns a history of 1,460 runs with ten numbers as features. Three of the numbers determine the
+// peak, which is below the request of 350 GB.
 func wide() string {
 	rng := rand.New(rand.NewPCG(9, 0))
 	var text strings.Builder
@@ -35,7 +35,7 @@ func wide() string {
 	return text.String()
 }
 
-// The search has 30 trials on 3 folds of 1,022 rows, the training rows of 1,460.
+// The search has 30 trials on 3 folds of the training rows, which are 1,022 of the 1,460 rows.
 func BenchmarkSearchOfTrees30Trials3Folds(b *testing.B) {
 	for _, family := range []string{"softmax-trees", "regression", "svm"} {
 		b.Run(family, func(b *testing.B) {

@@ -13,24 +13,24 @@ import (
 // The methods that found the edges of a binning.
 const (
 	given        = "given"            // the user gave them
-	searched     = "searched"         // highest optimal improvement
-	searchedTime = "searched by time" // highest optimal improvement weighted by time
+	searched     = "searched"         // exact search for the highest Binning.Optimal
+	searchedTime = "searched by time" // exact search for the highest Binning.TimeOptimal
 	strided      = "stride search"    // exhaustive search over multiples of stride
 )
 
 const (
-	minBins, maxBins = 2, 4 // range of the search
+	minBins, maxBins = 2, 4 // smallest and largest number of bins of the search
 
-	margin = 0.2 // of the top edge above the largest peak, if no request covers the peaks
+	margin = 0.2 // share by which the top edge is above the largest peak, if no request covers the peaks
 )
 
 // Binning holds the bins of a task, and the shares of the static cost that a perfect classifier
 // over these bins would save. The static cost is the cost if every run gets the top edge.
 type Binning struct {
 	Task        string    `json:"task"`
-	BinsGB      []float64 `json:"bins_gb"` // upper edges, ascending
-	Found       string    `json:"found"`   // given, searched, searched by time, stride search
-	Optimal     float64   `json:"optimal"`
+	BinsGB      []float64 `json:"bins_gb"`      // upper edges, ascending
+	Found       string    `json:"found"`        // given, searched, searched by time, stride search
+	Optimal     float64   `json:"optimal"`      // saved share of the static cost, 0 … 1
 	TimeOptimal float64   `json:"time_optimal"` // Optimal with runs weighted by duration
 
 	edges []float64 // BinsGB in bytes
@@ -107,7 +107,7 @@ func parseEdges(task string, gb []float64) ([]float64, error) {
 		edges[i] = math.Round(v * 1e9)
 	}
 	if err := binning.Check(edges); err != nil || edges[len(edges)-1] > sizing.MaxBytes {
-		return nil, sizing.Errorf(sizing.Invalid, "bins of %s: %v GB; give ascending edges above 0", task, gb)
+		return nil, sizing.Errorf(sizing.Invalid, "bins of %s: %v GB; give ascending edges above 0 and at most 8 PiB", task, gb)
 	}
 	return edges, nil
 }

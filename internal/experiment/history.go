@@ -28,7 +28,7 @@ type Data struct {
 	Name        string
 	LeftOut     int          // tries without a measured peak
 	Cap         sizing.Bytes // the largest possible grant: slightly above the largest peak, and at least minCap
-	Fingerprint string       // SHA-256 of all training data, in hex
+	Fingerprint string       // SHA-256 of the histories of the datasets, in hex
 
 	datasets []*taskmodel.Dataset // ordered by task
 }
@@ -136,8 +136,8 @@ func (d *Data) nameOf(task sizing.TaskKey) string {
 	return task.Task
 }
 
-// A task is heavy if it has at least heavyShare of the memory-time of all tasks, and at least
-// heavyRows rows.
+// A task is heavy if it has at least heavyShare of the memory-time (Σ peak · run time) of all tasks, and
+// at least heavyRows rows.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
@@ -176,7 +176,7 @@ func (d *Data) named(names []string) ([]*taskmodel.Dataset, error) {
 			}
 		}
 		if len(found) == before {
-			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs; check the name", d.Name, name, minRows)
+			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with at least %d measured runs; check the name", d.Name, name, minRows)
 		}
 	}
 	return found, nil

@@ -71,7 +71,7 @@ func (c Config) validate() error {
 		}
 	}
 	if c.Seeds < 1 || c.Trials < 0 || !(c.Penalty > 0) || c.Penalty-c.Penalty != 0 {
-		return sizing.Errorf(sizing.Invalid, "seeds (%d) and penalty (%v) must be above 0, and trials (%d) 0 or more", c.Seeds, c.Penalty, c.Trials)
+		return sizing.Errorf(sizing.Invalid, "seeds (%d) must be above 0, penalty (%v) above 0 and finite, and trials (%d) 0 or more", c.Seeds, c.Penalty, c.Trials)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (p *Plan) Steps() int {
 	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run executes the plan on GOMAXPROCS goroutines. They call progress, which may be nil, after each
+// Run executes the plan on GOMAXPROCS goroutines. They call progress, which may be nil, for each
 // step. Run stops early when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress

@@ -11,7 +11,8 @@ import (
 )
 
 // Savings compares the requests with the grants of the service on held-out rows. The grants are
-// not rounded up to the bins of the experiment.
+// not rounded up to the bins of the experiment. Shares are from 0 to 1; a saved share below 0 means that
+// the grants are larger than the requests.
 type Savings struct {
 	RequestedGB  float64 `json:"requested_gb"`
 	GrantedGB    float64 `json:"granted_gb"` // to first tries
@@ -170,14 +171,14 @@ func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds flo
 	s[requestedUse] += float64(r.Requested.Memory) * seconds
 	s[peakUse] += float64(r.MemoryMax) * seconds
 	s[grantedBytes] += float64(sized.Limit)
-	rungs := []float64{float64(sized.Limit)}
-	for _, grant := range sized.Ladder[min(1, len(sized.Ladder)):] { // the last rung is the cap, which is above every peak
-		rungs = append(rungs, float64(grant))
+	grants := []float64{float64(sized.Limit)}                        // of the first try and of each retry
+	for _, grant := range sized.Ladder[min(1, len(sized.Ladder)):] { // the last grant is the cap, which is above every peak
+		grants = append(grants, float64(grant))
 	}
 	peak := float64(r.MemoryMax)
-	wasted, killed := cost.LadderWastage(peak, 0, rungs...)
+	wasted, killedTries := cost.LadderWastage(peak, 0, grants...)
 	s[grantedUse] += (wasted + peak) * seconds
-	s[kills] += oneIf(killed > 0)
+	s[kills] += oneIf(killedTries > 0)
 }
 
 // cores adds the CPU of a try, if it is measured and requested.

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/cart"
 )
 
-// SeedRange is the mean and range of a figure over the seeds.
+// SeedRange holds the mean, the smallest and the largest value of a figure over the seeds.
 type SeedRange struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`

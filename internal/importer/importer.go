@@ -3,7 +3,7 @@
 //	files                        ──rows──▶ Importer ──batches──▶ Target
 //	Airflow, Prometheus, logs    ──tries─▶ TriesImporter ─┘
 //
-// It joins the data of several sources about a try, counts the results of the rows, and
+// The package joins the data of several sources about a try, counts the results of the rows, and
 // prints the counts. It does not depend on the command line or on the kind of target.
 //
 // A new source of history needs a reader in internal/source, a method of TriesImporter in a
@@ -50,7 +50,7 @@ type Importer struct {
 	batchSize   int
 	counts      counts
 	tasks       map[sizing.TaskKey]bool // of all sent rows
-	upstream    dependencies            // of the accepted rows
+	upstream    dependencies            // of the accepted rows; of all readable rows in a dry run
 	rejections  []string                // of the current file; printed after its progress bar
 	unprinted   int                     // number of rejections beyond maxPrintedRejections
 	failedFiles int                     // number of files that were not imported, or not to their end

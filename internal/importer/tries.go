@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TriesImporter imports tries that were joined from several sources, batch by batch. An
-// earlier report of a try takes precedence over the joined values.
+// TriesImporter imports tries that were joined from several sources, batch by batch. If a try has an
+// earlier report, the values of this report stay, and the import only adds values that it lacks.
 type TriesImporter struct {
 	*Importer
 	pending []sizing.Observation

@@ -2,7 +2,7 @@ package importer
 
 import "fmt"
 
-// zonelessTimes counts the rows of a file with times without a zone.
+// zonelessTimes counts the rows of a file with a time that has no zone or no time of day.
 type zonelessTimes struct {
 	rows   int
 	line   int    // line of the first such row

@@ -16,11 +16,11 @@
 //	unschedulable  the same with outcome=unschedulable
 //	predict        request a prediction; without run= the request names no run
 //	lift           request a lift after a kill with reason= (default oom_killed) at the allocation at=
-//	train          train the task now
+//	train          train the task now: published if this publishes a model, unpublished if not
 //	policy         set the policy: mode= floor= cap= risk= lifts= never_above= (defaults if missing)
 //	void           delete the report of a try
 //	task           read the details of the task
-//	wait 2h        advance the clock
+//	wait 2h        advance the clock by a duration without spaces and decimal points
 //	restart        start a new process on the same database
 //
 // For all verbs about a try, run= map= try= identify the try (observe creates a new run if run= is
@@ -32,5 +32,7 @@
 // prediction, the verdict of a lift and retry, the group of a task, the kind of an error, and new,
 // duplicate, amended, published, unpublished, set, voided, later (wait), ready (restart). The
 // comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory; promised<=0.02 checks another number
-// of the answer. An unexpected error fails the story. A # starts a comment.
+// of the answer. The other numbers are request, cpu, rungs (of the ladder), promised, shadow and version of
+// a prediction; attempt, left (attempts) and shadow of a lift; version of a training; observations, kills
+// and largest (peak) of a task. An unexpected error fails the story. A # starts a comment.
 package stories

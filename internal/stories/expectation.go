@@ -33,8 +33,8 @@ type expectation struct {
 	text      string
 	word      string  // "" for a comparison
 	number    string  // name of the compared number
-	low, high float64 // bounds
-	strict    bool    // excludes the bounds
+	low, high float64 // bounds; −1 and 1e300 if there is no bound
+	strict    bool    // whether a number equal to a bound fails
 }
 
 // comparison matches the name of the number, the operator, and the number or range.

@@ -49,3 +49,18 @@ func TestUnexpectedErrorFailsTheStory(t *testing.T) {
 		assert.NotEmpty(t, steps[0].check(errorAnswer(sizing.Errorf(kind, "no"))), "kind %d", kind)
 	}
 }
+
+func TestWaitNeedsOneDuration(t *testing.T) {
+	for text, want := range map[string]string{
+		"wait": "exactly one duration", "wait 2 h": "exactly one duration", "wait 1.5h": "exactly one duration", "wait 2hours": "unknown unit",
+	} {
+		steps, err := parse(text)
+		require.NoError(t, err)
+		_, err = new(env).wait(&steps[0])
+		assert.ErrorContains(t, err, want, text)
+	}
+	steps, err := parse("wait 1h30m")
+	require.NoError(t, err)
+	_, err = new(env).wait(&steps[0])
+	assert.NoError(t, err)
+}

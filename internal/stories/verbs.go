@@ -130,6 +130,8 @@ func (e *env) lift(ctx context.Context, s *step, args map[string]string) (answer
 	return got, nil
 }
 
+// train trains the task now. Its answer is published if the training publishes a model, and unpublished if
+// it does not, for example because there is too little data.
 func (e *env) train(ctx context.Context, s *step) answer {
 	report, err := e.svc.Train(ctx, s.task)
 	if err != nil {
@@ -186,7 +188,7 @@ func (e *env) task(ctx context.Context, s *step) answer {
 // wait advances the clock of the service.
 func (e *env) wait(s *step) (answer, error) {
 	if len(s.words) != 1 {
-		return answer{}, fmt.Errorf("wait: duration is missing; write for example wait 2h")
+		return answer{}, fmt.Errorf("wait: needs exactly one duration without spaces and decimal points; write for example wait 1h30m")
 	}
 	d, err := time.ParseDuration(s.words[0])
 	e.clockOffset += d

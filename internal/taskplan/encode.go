@@ -16,7 +16,7 @@ import (
 // is learned again from the stored series.
 const Format = 2
 
-// MaxSize bounds an encoded state, in bytes.
+// MaxSize bounds an encoded state or pool, in bytes.
 const MaxSize = 2 << 20
 
 // ErrFormat reports bytes that cannot be decoded.
@@ -25,7 +25,7 @@ var ErrFormat = errors.New("the state of plans cannot be decoded")
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the pool of a namespace.
+// EncodePool encodes the pool of a namespace: what the plans of its tasks have in common.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
 // encode writes CBOR and compresses it, because running maxima repeat their values.
@@ -78,7 +78,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the memory that a damaged state may need.
+// maxDecoded bounds the bytes that a damaged state may have after decompression.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.

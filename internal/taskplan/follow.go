@@ -18,9 +18,9 @@ type Sample struct {
 
 // Progress is the state of a running try.
 type Progress struct {
-	Elapsed   float64 // seconds since the start
-	Limit     sizing.Bytes
-	Static    sizing.Bytes // the static grant
+	Elapsed   float64      // seconds since the start
+	Limit     sizing.Bytes // memory limit in force
+	Static    sizing.Bytes // the static grant of memory
 	Largest   sizing.Bytes // largest memory so far; zero if the samples have it
 	Most      sizing.Bytes // largest possible limit; zero if unknown
 	CPU       sizing.Cores // request in force; zero if unknown
@@ -32,8 +32,8 @@ type Progress struct {
 type Need struct {
 	Memory    sizing.Bytes   // limit; never below Progress.Limit
 	CPU       sizing.Cores   // request; zero: unchanged
-	By        float64        // time since the start in seconds by which they should be in force
-	AskAgain  float64        // seconds until the next question
+	By        float64        // time since the start in seconds by which Memory and CPU should be in force
+	AskAgain  float64        // seconds until the caller should ask again
 	Remaining *RemainingTime // nil if no earlier run took longer
 	Place     *Place         // current phase; nil if it is unknown
 }
@@ -57,13 +57,13 @@ type NextPhase struct {
 
 // Follow returns what a try needs next. It requires that HasPlan is true and Progress.Static is known.
 func (p *Planner) Follow(q *Progress) Need {
-	level := q.Largest
+	largest := q.Largest
 	for i := range q.Samples {
-		level = max(level, q.Samples[i].Memory)
+		largest = max(largest, q.Samples[i].Memory)
 	}
 	planned := p.planner.Plan(float64(q.Static))
 	need := Need{Memory: q.Limit, By: q.Elapsed, AskAgain: Timing.Poll, Remaining: p.remaining(q.Elapsed), Place: p.place(q.Samples)}
-	if grown := plan.Grow(float64(q.Limit), planned.Need(q.Elapsed, float64(level))); grown > float64(q.Limit) {
+	if grown := plan.Grow(float64(q.Limit), planned.Need(q.Elapsed, float64(largest))); grown > float64(q.Limit) {
 		need.Memory = wholeMiB(grown)
 		if q.Most > 0 {
 			need.Memory = max(q.Limit, min(need.Memory, q.Most))
@@ -72,22 +72,22 @@ func (p *Planner) Follow(q *Progress) Need {
 	if need.CPU = p.cores(q); need.Memory > q.Limit || need.CPU > 0 {
 		need.By += Timing.Reaction
 	}
-	if need.Memory == q.Limit && isSafe(q, level) {
+	if need.Memory == q.Limit && isSafe(q, largest) {
 		need.AskAgain = safePoll
 	}
 	return need
 }
 
-// A try with at least its static grant that uses little of the limit needs fewer questions, because it
-// could next need only a limit above the static grant.
+// The caller asks more seldom for a try whose limit is at least its static grant and that uses little of
+// the limit, because the next limit that it could need is above the static grant.
 const (
-	safePoll  = 60  // seconds between two questions
+	safePoll  = 60  // seconds until the caller should ask again
 	safeShare = 0.7 // largest share of the limit in use
 )
 
-// isSafe reports whether safePoll applies. level is the largest memory so far.
-func isSafe(q *Progress, level sizing.Bytes) bool {
-	return q.Limit >= q.Static && float64(level) < safeShare*float64(q.Limit)
+// isSafe reports whether safePoll applies. largest is the largest memory so far.
+func isSafe(q *Progress, largest sizing.Bytes) bool {
+	return q.Limit >= q.Static && float64(largest) < safeShare*float64(q.Limit)
 }
 
 // leastCPU is the least change of a CPU request, in cores, that is worth a resize.
@@ -119,7 +119,8 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	return sizing.Cores(next)
 }
 
-// remaining returns the remaining time after some seconds, or nil if no earlier run took longer.
+// remaining returns the remaining time of a run that has taken elapsed seconds, or nil if no earlier run
+// took as long.
 func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]

@@ -10,12 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Phases are the phases of a task. Their ids are 0, 1, … by ascending mean memory; phases without visits
-// come last. Starts, Next, Dwell and Visits are by id.
+// Phases are the phases of a task: parts of a run with one level of usage, found by package phase. Their
+// ids are 0, 1, … by ascending mean memory; phases without visits come last. A visit is an uninterrupted
+// time in a phase. Starts, Next, Dwell and Visits are by id.
 type Phases struct {
 	Step       float64      // seconds of a step
 	Runs       int          // number of learned runs when the phases were found
-	HasCPU     bool         // whether phases differ by CPU too
+	HasCPU     bool         // whether phases are found by memory and CPU; else by memory only
 	IDs        []int        // id of each label of Model
 	Model      *phase.Model // labels the steps of a run
 	Starts     []float64    // probability that a run starts in the phase
@@ -28,16 +29,17 @@ type Phases struct {
 
 // Bounds of the phases.
 const (
-	phaseStep     = 15   // smallest step in seconds, the resolution of the published study
+	phaseStep     = 15   // smallest step in seconds
 	phaseSteps    = 240  // largest number of steps of a run of median duration; tasks with longer runs get wider steps
-	phaseRuns     = 32   // number of newest runs in which phases are found
+	phaseRuns     = 32   // largest number of runs in which phases are found: the newest
 	phaseWindows  = 2000 // phase.Config.Windows
-	maxPrototypes = 6    // number of stored prototypes
-	maxDwell      = 200  // number of stored visits per phase, evenly spaced by duration
+	maxPrototypes = 6    // largest number of stored prototypes (frequent sequences of phases)
+	maxDwell      = 200  // largest number of stored visits per phase, evenly spaced in the order of their durations
 	phaseGrowth   = 1.5  // factor by which the number of runs grows until phases are found again
 )
 
-// NeedsPhases reports whether phases are missing, or the runs have grown enough to find them again.
+// NeedsPhases reports whether the task gets plans and either its phases are missing, or the number of its
+// runs has grown by phaseGrowth since they were found.
 func (s *State) NeedsPhases() bool {
 	if !s.isPlannable() {
 		return false
@@ -45,7 +47,7 @@ func (s *State) NeedsPhases() bool {
 	return s.Phases == nil || float64(s.Learner.Runs) >= phaseGrowth*float64(s.Phases.Runs)
 }
 
-// FindPhases finds the phases of the newest runs, oldest first.
+// FindPhases finds the phases of the newest phaseRuns of runs. The runs are in order of time, oldest first.
 func (s *State) FindPhases(runs []Run) error {
 	runs = runs[max(0, len(runs)-phaseRuns):]
 	p := &Phases{Step: max(phaseStep, s.Learner.Duration()/phaseSteps), Runs: s.Learner.Runs, HasCPU: true}
@@ -161,7 +163,7 @@ func (p *Phases) Label(s *sizing.Series, n int) []int {
 	return parts
 }
 
-// Statistics returns the statistics of a phase by its id.
+// Statistics returns the statistics of the phase with an id.
 func (p *Phases) Statistics(id int) *phase.Statistics {
 	return &p.Model.Phases[slices.Index(p.IDs, id)]
 }

@@ -59,7 +59,7 @@ func (p *Planner) Plan(static sizing.Resources) *sizing.Plan {
 	return result
 }
 
-// Rule describes for people how the limit of the next run follows the usage.
+// Rule describes in words how the limit of the next run follows the usage.
 func (p *Planner) Rule() string { return p.planner.Plan(1).Rule() }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

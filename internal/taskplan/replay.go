@@ -7,8 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// timingOf returns the timing of a replay. Samples are maxima of steps, so that a level is known one
-// step later than it may have been reached.
+// timingOf returns the timing of a replay. A sample is the maximum of a step. Its amount may be reached at
+// the start of the step and is known at the end, so the reaction takes one step longer.
 func timingOf(s *sizing.Series) plan.Timing {
 	t := Timing
 	t.Reaction += s.Step.Seconds()
@@ -112,7 +112,7 @@ func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kil
 	return cost, kills
 }
 
-// exceeded returns the first sample above its limit, or −1.
+// exceeded returns the index of the first sample above its limit, or −1.
 func exceeded(samples []plan.Sample, limits []float64) int {
 	for i := range samples {
 		if samples[i].Memory > limits[i] {

@@ -13,11 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Timing says how often a caller asks and how fast it resizes, as every plan assumes.
+// Timing says how often the caller of a running try asks and how fast it resizes, as every plan assumes.
 var Timing = plan.DefaultTiming
 
 // MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
-// task with a plan. Shorter runs hold little of the memory-time.
+// task with a plan. Shorter runs hold a small share of the memory-time (limit times duration) of all runs.
 const (
 	MinRuns    = 3
 	MinSeconds = 600

@@ -128,7 +128,7 @@ func deflate(t *testing.T, content []byte) []byte {
 	return b.Bytes()
 }
 
-// use calls the methods that answer requests.
+// use calls the methods that answer requests for plans and for running tries.
 func use(s *taskplan.State, pool *plan.Pool) {
 	p := taskplan.NewPlanner(s, pool)
 	p.Plan(sizing.Resources{Memory: static, CPU: 4})
@@ -145,10 +145,10 @@ func TestFollowNeverLowersALimit(t *testing.T) {
 	grew := 0
 	for _, elapsed := range []float64{0, 300, 1000, 1500, 1e6} {
 		for _, limit := range []sizing.Bytes{sizing.GiB, 3 * sizing.GiB, static, 3 * static} {
-			for _, level := range []sizing.Bytes{0, sizing.GiB, 5 * sizing.GiB, 9 * sizing.GiB} {
+			for _, largest := range []sizing.Bytes{0, sizing.GiB, 5 * sizing.GiB, 9 * sizing.GiB} {
 				for _, most := range []sizing.Bytes{0, 2 * sizing.GiB, 9 * sizing.GiB} {
-					need := p.Follow(&taskplan.Progress{Elapsed: elapsed, Limit: limit, Static: static, Largest: level, Most: most})
-					name := fmt.Sprintf("%v s, limit %v, level %v, most %v: %+v", elapsed, limit, level, most, need)
+					need := p.Follow(&taskplan.Progress{Elapsed: elapsed, Limit: limit, Static: static, Largest: largest, Most: most})
+					name := fmt.Sprintf("%v s, limit %v, largest %v, most %v: %+v", elapsed, limit, largest, most, need)
 					require.GreaterOrEqual(t, need.Memory, limit, name)
 					require.GreaterOrEqual(t, need.By, elapsed, name)
 					if need.Memory == limit {
@@ -160,7 +160,7 @@ func TestFollowNeverLowersALimit(t *testing.T) {
 					if most > 0 {
 						require.LessOrEqual(t, need.Memory, most, name)
 					}
-					if level < static/2 {
+					if largest < static/2 {
 						require.LessOrEqual(t, need.Memory, static, name)
 					}
 				}

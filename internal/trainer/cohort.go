@@ -10,8 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// updateCohort trains the cohort of a namespace if it has grown enough since the last training. It
-// only logs an error, because the tasks do not depend on the cohort.
+// updateCohort trains the cohort of a namespace, the model that sizes its tasks without history, if enough
+// reports arrived since the last training. It only logs an error, because the models of the tasks do not
+// depend on the cohort.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
 		return
@@ -88,8 +89,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 }
 
 // isCohortDue reports whether a training has enough reports, and their number or the number of kills among
-// them has grown by more than cohort.RefitGrowth. In a namespace with few kills a single kill is enough. A
-// stored cohort of another format is due as well.
+// them has grown by more than cohort.RefitGrowth since the last training. In a namespace with few kills a
+// single kill is enough. A stored cohort of another format is due as well. age holds the numbers of reports
+// and kills now and at the last training.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

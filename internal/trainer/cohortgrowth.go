@@ -10,9 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth counts the reports that trainings of this process have read since the age of a cohort was
-// read, as far as a training of the cohort uses them. With these counts, the age need not be read after
-// every training. A read of the age sums the counters of all tasks of the namespace.
+// cohortGrowth counts the new reports of each namespace that a training of its cohort would use, as far as
+// trainings of this process have read them since the store.CohortAge of the namespace was read. With these
+// counts, the CohortAge need not be read after every training. Each read sums the counters of all tasks of
+// the namespace.
 type cohortGrowth struct {
 	mu         sync.Mutex
 	namespaces map[string]*growth // by namespace
@@ -20,17 +21,17 @@ type cohortGrowth struct {
 
 // growth counts the new reports of one namespace.
 type growth struct {
-	runs, kills       int // numbers of reports, and of kills among them, since readAt
-	dueRuns, dueKills int // values of runs and kills from which the cohort may be due
-	readAt            time.Time
+	runs, kills       int       // numbers of reports, and of kills among them, since readAt
+	dueRuns, dueKills int       // values of runs and kills from which the cohort may be due
+	readAt            time.Time // when the CohortAge was read
 }
 
-// cohortAgeTTL is the time for which an age is used. It is short because other replicas train tasks, too,
-// and this process does not count their reports.
+// cohortAgeTTL is the time for which a CohortAge is used after it was read. It is short because other
+// replicas train tasks, too, and this process does not count the reports that they read.
 const cohortAgeTTL = time.Minute
 
-// add counts the reports and kills that a training of a task read and that the active model had not
-// learned.
+// add counts the reports and kills in h, which a training of a task has read, that the active model had
+// not learned. Of each task, at most cohort.RowsPerTask reports count.
 func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,8 +61,8 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
-// set stores an age that was read. If the cohort is due, set stores nothing, so that the age is read again
-// after the next training.
+// set stores a CohortAge that was read at the time now. If the cohort is due, set stores nothing, so that
+// the CohortAge is read again after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

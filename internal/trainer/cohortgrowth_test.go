@@ -36,7 +36,7 @@ func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	assert.False(t, c.isTooEarly("emea", now), "23 kills are due")
 	c.set("emea", &learned, now)
 	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "other replicas train, too")
-	assert.False(t, c.isTooEarly("apac", now))
+	assert.False(t, c.isTooEarly("apac", now), "the age of another namespace was not read yet")
 	c.set("emea", &store.CohortAge{UsedRuns: 3}, now)
 	trained(cohort.MinTasks-4, 0)
 	assert.True(t, c.isTooEarly("emea", now))

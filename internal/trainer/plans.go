@@ -36,8 +36,8 @@ func (t *Trainer) runPlans(ctx context.Context) {
 	}
 }
 
-// LearnPlans learns the new series and outcomes of plans of every task, at the lowest priority. It does
-// nothing while another replica does so.
+// LearnPlans learns, for every task, the new series of usage and the new outcomes of plans, at the lowest
+// priority. It does nothing while another replica does so.
 func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	tasks, err := t.store.PlannableTasks(ctx, taskplan.Format)
 	if err != nil {
@@ -60,8 +60,8 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planInputs holds the stored state of the plans of a task and of its namespace, and the outcomes and
-// runs that arrived since it was stored.
+// planInputs holds the stored state of the plans of a task, the stored pool of the plans of its namespace,
+// and the outcomes and runs that are newer than the stored state.
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool

@@ -14,13 +14,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches records the order of past searches in memory only. After a restart every task is due
-// again, and each replica searches independently. This is safe, because publication is a
+// searches records the order of past searches in memory only. After a restart every task counts as never
+// searched, and each replica searches independently. This is safe, because publication is a
 // compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
-	count int                    // searches so far
-	last  map[sizing.TaskKey]int // the number of the task's last search; 0 if there was none
+	count int                    // number of searches so far
+	last  map[sizing.TaskKey]int // value of count after the task's last search; 0 if there was none
 }
 
 // runSearches searches every Config.SearchEvery until ctx ends.
@@ -42,9 +42,9 @@ func (t *Trainer) runSearches(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better parameters of the heavy task whose last search is the
-// oldest, and returns false if there is no such task. It publishes a setting that beats
-// the champion. The search runs at the lowest priority, concurrently with trainings.
+// SearchOnce searches for better tree parameters of one heavy task: the task whose last search is the
+// oldest. It returns false if there is no heavy task with a model. It publishes a model with parameters
+// that beat the champion. The search runs at the lowest priority, concurrently with trainings.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -100,8 +100,8 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 	}
 }
 
-// search searches parameters for one task. If a setting passes the evaluation, search trains with
-// it and publishes the model as the successor of the version that is active at that time.
+// search searches parameters for one task. If the best ones pass the evaluation, search trains with
+// them and publishes the model as the successor of the version that is active at that time.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {

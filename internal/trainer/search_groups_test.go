@@ -14,8 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// By the fixed thresholds all tasks are heavy, but two of them use most of the memory.
-func TestSearchSelectsHeavyClusters(t *testing.T) {
+// By the fixed thresholds of sizing.GroupOf all tasks are heavy. By the clusters of their usage only the
+// two tasks that use most of the memory are heavy.
+func TestSearchSelectsTheHeavyGroupByClusters(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	scales := map[string]float64{"large": 40, "larger": 60}

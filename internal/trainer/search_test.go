@@ -29,8 +29,8 @@ func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 			combination = 2*combination + uint64(on)
 			f[name] = sizing.NumberValue(float64(on) + 0.1*rng.Float64()) // no value recurs
 		}
-		level := rand.New(rand.NewPCG(combination, 5)).NormFloat64()
-		peak := float64(4*sizing.GiB) * math.Exp(1.2*level+0.03*rng.NormFloat64())
+		effect := rand.New(rand.NewPCG(combination, 5)).NormFloat64() // of the combination on the log peak
+		peak := float64(4*sizing.GiB) * math.Exp(1.2*effect+0.03*rng.NormFloat64())
 		obs[i] = sizing.Observation{
 			Try:     sizing.TryKey{TaskKey: task(name), RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
 			Outcome: sizing.Success, MemoryMax: sizing.Bytes(peak), Duration: time.Minute, Features: f,

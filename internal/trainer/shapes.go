@@ -21,8 +21,7 @@ const maxShapeTasks = 2000
 // plans.
 const shapesDelay = time.Minute
 
-// runShapes learns, until ctx ends, the shapes of the namespaces that have none or whose shapes are older
-// than Config.ShapesEvery. It checks the age of the shapes four times per Config.ShapesEvery.
+// runShapes calls LearnShapes four times per Config.ShapesEvery until ctx ends.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
@@ -40,7 +39,8 @@ func (t *Trainer) runShapes(ctx context.Context) {
 }
 
 // LearnShapes learns the shapes of every namespace that has none or whose shapes are older than
-// Config.ShapesEvery, from the stored models of its tasks, at the lowest priority.
+// Config.ShapesEvery, from the stored models of its tasks, at the lowest priority. A shape is a
+// distribution of the ratio of run time to prediction that several tasks share.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// learnShapes learns the shapes of one namespace if they are older than Config.ShapesEvery.
+// learnShapes is LearnShapes for one namespace.
 func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []sizing.TaskKey, now time.Time) error {
 	stored, err := t.store.Shapes(ctx, namespace)
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {

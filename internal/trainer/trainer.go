@@ -1,5 +1,6 @@
-// Package trainer trains the tasks that are due and publishes their models. Any replica
-// leases a due task (SKIP LOCKED), updates its model, and publishes it by compare-and-swap.
+// Package trainer trains the tasks that are due and publishes their models: it stores each new model
+// as the active version of its task. Any replica leases a due task (SKIP LOCKED), updates its model,
+// and publishes it by compare-and-swap.
 // An update fits at row counts that depend only on the history, so that a late training
 // publishes the same model as an early one.
 //
@@ -39,11 +40,11 @@ type Config struct {
 	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery   time.Duration // interval between parameter searches; no searches if zero
-	ShapesEvery   time.Duration // age from which the shapes of run times are learned again; never if zero
+	ShapesEvery   time.Duration // time after which the shapes of run times are learned again; never if zero
 	OnlyRequested bool          // whether Run does nothing, so that only TrainNow trains
 	NoCohorts     bool          // whether no cohorts are trained
 
-	ProfilesEvery time.Duration // age from which usage profiles may be found again; never if zero
+	ProfilesEvery time.Duration // time after which usage profiles may be found again; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
 	Ended func(JobEnd) // called after every training and search of a known task; may be nil
@@ -82,9 +83,9 @@ type Trainer struct {
 	log      *slog.Logger
 	locks    sync.Map      // sizing.TaskKey → *sync.Mutex, held during a training
 	cohorts  chan struct{} // holds a token while a cohort is trained
-	growth   cohortGrowth
+	growth   cohortGrowth  // decides when the CohortAge of a namespace is read
 	searches searches
-	profiles checkedReports
+	profiles checkedReports // for FindProfiles
 }
 
 // New returns a Trainer.
@@ -210,8 +211,9 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 	return report, err
 }
 
-// fit fits a challenger to a history. The champion is nil if there is none. The challenger is nil if there
-// is too little data or if it lost its evaluation.
+// fit fits a challenger, the new model, to a history. Its second argument is the champion, the active
+// model; nil if there is none. The challenger is nil if there is too little data or if it lost its
+// evaluation against the champion.
 type fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)
 
 // trainExclusively trains a task. Only one goroutine at a time trains the same task.

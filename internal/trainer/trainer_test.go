@@ -155,7 +155,7 @@ func TestDueTaskIsTrainedOnceAndPublished(t *testing.T) {
 	assert.False(t, runOnce(t, tr), "nothing is due")
 	st.report(t, "load", 0, 10)
 	assert.True(t, runOnce(t, tr))
-	assert.False(t, runOnce(t, tr), "training clears the due row")
+	assert.False(t, runOnce(t, tr), "after its training the task is not due")
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 10, 3}, []int{model.Version, model.Observations, model.Format})
@@ -164,7 +164,7 @@ func TestDueTaskIsTrainedOnceAndPublished(t *testing.T) {
 	assert.Equal(t, sizing.GiB, opened.LargestPeak())
 
 	st.report(t, "load", 10, 12)
-	assert.True(t, runOnce(t, tr), "new reports make it due again")
+	assert.True(t, runOnce(t, tr), "new reports make the task due again")
 	assert.Equal(t, 2, st.active(t, "load"))
 }
 
@@ -182,8 +182,8 @@ func TestTooLittleDataIsNotAnError(t *testing.T) {
 	report, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, trainer.Report{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, report)
-	assert.True(t, runOnce(t, tr), "the attempt clears the due row")
-	assert.False(t, runOnce(t, tr))
+	assert.True(t, runOnce(t, tr), "the kill made the task due")
+	assert.False(t, runOnce(t, tr), "after the attempt the task is not due")
 	assert.Zero(t, st.active(t, "load"))
 }
 

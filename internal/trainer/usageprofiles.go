@@ -36,9 +36,9 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 	}
 }
 
-// FindProfiles finds the usage profiles of every namespace whose profiles are older than
-// Config.ProfilesEvery and no longer fit its runs, at the lowest priority. It does nothing while
-// another replica does so.
+// FindProfiles finds the usage profiles (groups of runs that use resources alike) of every namespace that
+// has none, or whose profiles are older than Config.ProfilesEvery and no longer fit its runs. It works at
+// the lowest priority, and does nothing while another replica does so.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {
@@ -143,8 +143,9 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 // without new reports, because a check reads the newest runs of all tasks. One goroutine uses it.
 type checkedReports map[string]int
 
-// hasGrown reports whether the number of reports, runs, has grown enough since the last check and since
-// the last fit, which used the number fitted.
+// hasGrown reports whether a check is worthwhile: runs, the number of stored reports, is at least
+// usageprofile.MinRuns and more than usageprofile.Growth times the number at the last check of this process
+// and fitted, the number at the last fit.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
 	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
 }

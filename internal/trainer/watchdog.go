@@ -23,16 +23,18 @@ import (
 //	                     ▼
 //	     roll back to it and withdraw the versions that broke their promises
 //
+// The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
 // The first question asks whether there were too many kills among the newest receipts at
 // any time. A model that learns from its kills recovers before the watchdog runs, but the
 // published version remains bad. The first question alone would also roll back if the task
-// has changed. For the second question, an earlier version answers the same tries. It answers
+// has changed. The suspects are the versions from the one that gave the first answer of the
+// violation to the active one. For the second question, an earlier version answers the same tries. It answers
 // each try after it has learned as many training rows as the version that answered had learned,
 // because tries that run in parallel are all predicted before any of them ends.
 const (
-	watchedReceipts = 500   // newest receipts of first tries
-	maxReplayRows   = 5_000 // rows that an earlier version learns for the comparison
-	maxAlternatives = 3     // earlier versions that are compared with the suspects
+	watchedReceipts = 500   // largest number of receipts of first tries that are read: the newest
+	maxReplayRows   = 5_000 // largest number of rows that an earlier version learns for the comparison
+	maxAlternatives = 3     // largest number of earlier versions that are compared with the suspects
 )
 
 var (
@@ -197,7 +199,7 @@ func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	}
 }
 
-// firstTries returns the first try of each mapped run in a history, with the peak of a later success.
+// firstTries returns the first try of each mapped run in a history, with the peak of the success of the run.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {

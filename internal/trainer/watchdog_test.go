@@ -118,14 +118,15 @@ func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 
 const badFactor = 0.3
 
-// shrink multiplies every peak that the model remembers by badFactor, or removes it.
+// shrink multiplies the peaks that the experts remember by badFactor, and removes the cold-start rule and
+// the peaks of identical inputs.
 func (p *pipeline) shrink(m *taskmodel.Model) {
 	for i := range m.Experts.Rows {
 		m.Experts.Rows[i].Log += math.Log(badFactor)
 	}
 	m.Experts.MaxPeak *= badFactor
 	m.ColdStart = bayes.Average{} // the cold-start rule would answer well
-	noGroups := []byte{0xa0}      // an empty CBOR map: the newest peaks of a group bound the grants
+	noGroups := []byte{0xa0}      // an empty CBOR map: the newest peaks of identical inputs are lower bounds of the grants
 	require.NoError(p.t, m.Models.Groups.UnmarshalCBOR(noGroups))
 }
 
@@ -234,7 +235,7 @@ func TestBadModelIsRolledBack(t *testing.T) {
 				p.bad = bad
 			}
 			ended, killed, rolledBack := p.run(tr, 200, c.parallel)
-			t.Logf("seed 20261121: version %d of %d was rolled back after %d outcomes, %d of them kills", bad, good, ended, killed)
+			t.Logf("seed 20261121: version %d, published after the good version %d, was rolled back after %d outcomes, %d of them kills", bad, good, ended, killed)
 			require.True(t, rolledBack)
 			assert.Less(t, st.active(t, "load"), bad)
 			entry := p.rollBacks()[0]

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// Growth is the factor by which the number of stored runs grows until the trainer checks a set again.
+	// Growth is the factor by which the number of stored runs grows between two checks of a set by the
+	// trainer.
 	Growth = 1.1
 
 	sampleGrowth   = 1.5  // factor by which the sample grows until profiles are found again, because more runs show finer profiles

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// Format is the version of the encoding. A set of another format is found again.
+// Format is the version of the encoding. The profiles of a set of another format are found again.
 const Format = 1
 
 // MaxSize bounds an encoded set, in bytes.

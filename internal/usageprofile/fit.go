@@ -13,7 +13,7 @@ import (
 const (
 	MinRuns     = 100    // smallest number of runs with a peak
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
-	RunsPerTask = 50     // number of newest runs of a task that count: a frequent task must not be a profile by itself
+	RunsPerTask = 50     // largest number of runs of a task that count, the newest: a frequent task must not be a profile by itself
 	maxTasks    = 2000   // largest number of tasks; with the longest names they have 4 MB
 	maxProfiles = 64     // largest number of profiles
 )
@@ -22,11 +22,11 @@ const (
 	neighbours       = 5     // rank of the neighbour that measures density
 	resolution       = 0.05  // scaled distance below which runs are equal
 	minCoverage      = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
-	minSilhouette    = 0.25  // below, there is no substantial structure (Kaufman & Rousseeuw 1990)
-	validitySample   = 1000  // points of a silhouette
-	hopkinsProbes    = 100   // probes of the Hopkins statistic
+	minSilhouette    = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample   = 1000  // largest number of points of a silhouette or a Hopkins statistic
+	hopkinsProbes    = 100   // number of probes of the Hopkins statistic
 	seed             = 1     // of all random choices
-	smallestProfile  = 10    // runs of the smallest profile
+	smallestProfile  = 10    // smallest number of runs of a profile
 	smallestShare    = 0.005 // share of the runs at which the search for the smallest size of a profile starts
 	largestShare     = 0.25  // share of the runs at which this search ends
 	farOutside       = 3     // interquartile ranges above the upper quartile (Tukey 1977)
@@ -98,9 +98,10 @@ func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
 
-// choose compares clusterings whose smallest cluster has from a two-hundredth to a quarter of the runs. The
-// smallest size doubles from one clustering to the next. If none shows substantial structure, all runs
-// except those far outside are one profile.
+// choose compares clusterings by HDBSCAN with different smallest sizes of a cluster: from a two-hundredth
+// of the runs, but at least smallestProfile, up to a quarter of the runs. The smallest size doubles from
+// one clustering to the next. If no clustering shows substantial structure, all runs except those far
+// outside are one profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = single(tree)

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// Set is the usage profiles of a namespace, with the runs that they were found in.
+// Set holds the usage profiles of a namespace, with the runs that they were found in.
 type Set struct {
 	Scaler
 	Quality

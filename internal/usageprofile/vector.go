@@ -28,7 +28,7 @@ const (
 	PeakOverRequest                 // memory peak divided by the memory request
 	MeanOverPeak                    // mean memory divided by the memory peak
 	InputOutput                     // bytes read and written
-	GBHours                         // of memory: mean, or else peak, times duration
+	GBHours                         // of memory: mean, or else peak, times duration; GB is 1e9 bytes
 
 	quantities = iota
 )
@@ -45,8 +45,8 @@ func (q Quantity) String() string { return quantityNames[q] }
 // would dominate the distances.
 var floors = [quantities]float64{1 << 20, 0.1, 0.01, 0.01, 0.001, 0.001, 1 << 20, 1e-6}
 
-// clustered is the number of quantities that profiles are found by, the first ones. The logarithm of GB·h
-// is the sum of others, so GB·h only describes profiles.
+// clustered is the number of quantities by which profiles are found: all before GBHours. The logarithm of
+// GB·h is the sum of the logarithms of other quantities, so GB·h only describes profiles.
 const clustered = int(GBHours)
 
 // Vector is the usage of one run: the natural logarithm of each quantity. NaN is unknown.

@@ -8,10 +8,10 @@ func (perfect) name() string             { return "perfect" }
 func (perfect) plan(*Run, grant) limiter { return perfect{} }
 func (perfect) learn(*Run, grant)        {}
 func (perfect) limits(r *Run) []float64 {
-	all, level := make([]float64, len(r.Memory)), 0.0
+	all, largest := make([]float64, len(r.Memory)), 0.0
 	for i, m := range r.Memory {
-		level = max(level, m)
-		all[i] = level
+		largest = max(largest, m)
+		all[i] = largest
 	}
 	return all
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// phasedPolicy sets one limit per step of ten minutes. The limit is the largest memory that earlier
+// phasedPolicy sets one limit per step of ten minutes. A phase is a part of a run with one level of
+// usage, found by package phase. The limit is the largest memory that earlier
 // runs used in the phase at the end of the previous step. The first step, and each run of a task
 // without a model of its phases, has the static grant.
 type phasedPolicy struct {
@@ -24,7 +25,7 @@ type phasedTask struct {
 const (
 	phaseStep    = 15  // seconds between two samples of a phase model
 	phaseRuns    = 3   // number of runs of the first fit
-	phaseSeries  = 32  // number of newest runs that a fit reads
+	phaseSeries  = 32  // largest number of runs that a fit reads: the newest
 	minPhasedRun = 600 // seconds; shorter runs have only one step of ten minutes and are not learned
 	gibibyte     = float64(1 << 30)
 )

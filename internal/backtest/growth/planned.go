@@ -65,8 +65,8 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// lift returns a limit that starts as a static limit above the killed one, and still grows with the
-// usage.
+// lift returns a limiter whose limit starts as a static limit above the killed one, and still grows with
+// the usage.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }

@@ -11,12 +11,12 @@ import (
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
 	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
-	Request sizing.Bytes // request of first runs, which then count; zero: the first run of a task is only learned
+	Request sizing.Bytes // static request of the first run of each task, which then counts; zero: first runs are learned and do not count
 	// Progress receives the number of newly replayed runs; it may be nil.
 	Progress func(runs int)
 }
 
-// defaultRequest is the request of first runs if Config.Request is zero.
+// defaultRequest is the static request of first runs if Config.Request is zero.
 const defaultRequest sizing.Bytes = 4e9
 
 // maxTries bounds the tries of one run.
@@ -35,7 +35,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Replay replays the runs for every policy, in the order of the file.
+// Replay replays the runs for every policy, in the order of runs.
 func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults()
 	request := cfg.Request
@@ -156,7 +156,7 @@ func simulate(r *Run, l limiter) []try {
 	return tries
 }
 
-// kill returns the first sample above its limit, or −1.
+// kill returns the index of the first sample above its limit, or −1.
 func kill(r *Run, limits []float64) int {
 	for i, m := range r.Memory {
 		if m > limits[i] {

@@ -49,7 +49,7 @@ func TestPlansCostLessThanStaticGrants(t *testing.T) {
 	for _, f := range report.Policies {
 		t.Logf("%-15s %.3f of static, %d killed", f.Policy, f.ShareOfStatic, f.Killed)
 		if f.Grows {
-			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "no growing limit costs less than %s", f.Policy)
+			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "%s: no limit that only grows costs less than the perfect one", f.Policy)
 		}
 	}
 	assert.Less(t, planned.ShareOfStatic, .9)

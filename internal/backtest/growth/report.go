@@ -61,7 +61,7 @@ type CPUFigures struct {
 type TaskReport struct {
 	DagID         string      `json:"dag_id"`
 	TaskID        string      `json:"task_id"`
-	Runs          int         `json:"runs"`
+	Runs          int         `json:"runs"` // with the first run, which may not count in the other figures
 	StaticGBh     float64     `json:"static_gbh"`
 	PlanGBh       float64     `json:"plan_gbh"`
 	ShareOfStatic float64     `json:"share_of_static"`

@@ -7,10 +7,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// segmentCount is the number of segments of both published methods, k-Segments and KS+.
+// segmentCount is the number of segments of both methods, k-Segments and KS+.
 const segmentCount = 4
 
-// minSegment is the smallest limit of a segment, 100 MB, as in the published programs.
+// minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors.
 const minSegment = 100e6
 
 // history holds the runs of each task.
@@ -93,10 +93,10 @@ func (s segments) lift(r *Run, _ []float64, at int) limiter {
 	return lifted
 }
 
-// ksPlus is the method KS+ (Bader et al. 2024) without inputs. It cuts each run where its running
-// maximum rises most. The segments of a plan have the mean ends times 0.85 and the mean peaks times
-// 1.1. A kill moves the end of its segment to the time of the kill, and later ends in proportion. A
-// kill in the last segment raises the limit by a fifth instead.
+// ksPlus is the method KS+ (Bader et al. 2024) without inputs. It divides each run into segments by its
+// running maximum (cutRun). The segments of a plan have the mean ends of the earlier runs times 0.85 and
+// their mean peaks times 1.1. A kill moves the end of its segment to the time of the kill, and later ends
+// in proportion. A kill in the last segment raises the limit by a fifth instead.
 type ksPlus struct{ history }
 
 func (ksPlus) name() string { return "ks+" }
@@ -117,8 +117,10 @@ func (k ksPlus) plan(r *Run, g grant) limiter {
 	return shiftedSegments{s.ascending()}
 }
 
-// cutRun returns the segments of a run. It merges the neighbouring segments with the least added
-// cost until segmentCount segments remain.
+// cutRun returns the segments of a run. It begins with one segment for each value of the running maximum
+// of the memory, and merges the neighbouring segments with the least added cost (the limit of the later
+// one over the time of the earlier one) until segmentCount segments remain. If there are fewer, the last
+// one is repeated.
 func cutRun(r *Run) segments {
 	type segment struct{ peak, seconds float64 }
 	var all []segment

@@ -149,7 +149,7 @@ func (s *reader) add(row []string) error {
 		switch before := run.Seconds[n-1]; {
 		case seconds < before:
 			return fmt.Errorf("seconds %v is less than in the previous row of run %q; sort the rows of each run by seconds", values[0], run.ID)
-		case seconds == before: // two samples at the same time count as their maximum
+		case seconds == before: // two samples at the same time count as their maximum; NaN if one CPU use is unknown
 			run.Memory[n-1], run.CPU[n-1] = max(run.Memory[n-1], values[1]), max(run.CPU[n-1], values[2])
 			return nil
 		}
@@ -165,7 +165,7 @@ func number(column, text string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%s %q is not a usable number; give 0 or more", column, text)
+		return 0, fmt.Errorf("%s %q is not a usable number; give a finite number of at least 0", column, text)
 	}
 	if column == "memory_bytes" && v > float64(sizing.MaxBytes) {
 		return 0, fmt.Errorf("%s %q is too large; give at most %d (8 PiB)", column, text, int64(sizing.MaxBytes))

@@ -14,7 +14,7 @@ type grant struct {
 	known  bool    // the task has earlier runs
 }
 
-// staticGrants computes static grants with loadaware's own policy, like package backtest.
+// staticGrants computes static grants with loadaware's own policy of package backtest.
 type staticGrants struct {
 	policy  backtest.Policy
 	request sizing.Bytes           // request of a task without history

@@ -2,12 +2,12 @@ package growth
 
 import "math"
 
-// stepSeconds is the duration of the steps of the published phase policies.
+// stepSeconds is the duration in seconds of the steps of the policies stepwise and phasedPolicy.
 const stepSeconds = 600
 
-// stepwise sets the limit of each step of ten minutes by the usage of one step, as published for
-// deep-learning containers. The limit is the maximum, or the mean plus two standard deviations if
-// that is more. From step to step the limit may shrink.
+// stepwise sets the limit of each step of ten minutes by the memory use in one step, a method from the
+// literature on deep-learning containers. The limit is the maximum of that use, or its mean plus two
+// standard deviations if that is more. From step to step the limit may shrink.
 type stepwise struct {
 	label   string
 	current bool // use the step itself, which needs hindsight; else the previous step

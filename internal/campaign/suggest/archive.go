@@ -101,13 +101,13 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	if len(a.Rows) == 0 {
 		return a, nil
 	}
-	isOf, others := make([]bool, len(a.Runs)), map[string]bool{}
+	isOf, dags := make([]bool, len(a.Runs)), map[string]bool{}
 	for i, run := range a.RunOf {
 		isOf[run] = a.Rows[i].Try.DAG == dag
-		others[a.Rows[i].Try.DAG] = true
+		dags[a.Rows[i].Try.DAG] = true
 	}
-	if !others[dag] {
-		return nil, sizing.Errorf(sizing.Invalid, "no row is of DAG %q; the rows are of %s", dag, strings.Join(slices.Sorted(maps.Keys(others)), ", "))
+	if !dags[dag] {
+		return nil, sizing.Errorf(sizing.Invalid, "no row is of DAG %q; the rows are of %s", dag, strings.Join(slices.Sorted(maps.Keys(dags)), ", "))
 	}
 	return a.filter(func(run int) bool { return isOf[run] }), nil
 }
@@ -166,8 +166,8 @@ func (a *Archive) Candidates() []Candidate {
 	return candidates
 }
 
-// Split returns the part of the archive without the registered runs. known holds the features of the
-// registered runs.
+// Split returns rest, the part of the archive without the registered runs, and known, the features of the
+// registered runs. A run is registered if one with the same scenario, conf and execution date is.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
 		hash string

@@ -66,7 +66,7 @@ func (p *process) observe(row int) {
 	}
 }
 
-// gain returns the reduction of the weighted variance by an observation of a row.
+// gain returns the reduction of the weighted sum of the variances by an observation of a row.
 func (p *process) gain(row int) float64 {
 	sum := 0.0
 	for i, v := range p.covariance[row] {

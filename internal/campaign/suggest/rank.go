@@ -25,7 +25,7 @@ type ScoredCandidate struct {
 // The first, third and every further odd choice follows a greedy V-optimal design (transductive
 // experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: it has the largest reduction of the
 // summed prediction variance over all candidates. All candidates have the same weight in this sum, because
-// weights by past peaks gave higher u scores on retail (docs/benchmarks.md). A choice reduces the gain of
+// weights by past peaks gave higher (worse) u scores on retail (docs/benchmarks.md). A choice reduces the gain of
 // similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding: with
 // them, inputs are as frequent among the known and chosen runs as among all runs.
 //

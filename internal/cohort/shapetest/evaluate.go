@@ -17,8 +17,8 @@ import (
 type Result struct {
 	Shapes     int
 	Bytes      int        // of the stored shapes
-	Classifier int        // bytes of the classifier, which are part of Bytes; 0: it was not kept
-	Newest     Paired     // share of the newest 20 % of the runs whose task has the right shape
+	Classifier int        // bytes of the classifier, which are part of Bytes; 0: FitShapes returned none
+	Newest     Paired     // share of the newest 20 % of the runs for whose task a shape of the right kind is predicted
 	Majority   float64    // share of the most frequent kind among the new tasks
 	New        []NewTasks // by number of own runs
 }
@@ -29,7 +29,7 @@ type Paired struct{ With, Without float64 }
 // NewTasks rates tasks that the shapes have not seen, after some own runs.
 type NewTasks struct {
 	Runs     int               // number of own runs
-	Right    Paired            // share of the tasks with the right shape
+	Right    Paired            // share of the runs for whose task a shape of the right kind is predicted
 	P95, P99 map[string]Paired // coverage of the quantiles, by kind
 	Loss     Paired            // mean pinball loss of the 95 % quantile of the log seconds
 }
@@ -45,12 +45,13 @@ const (
 // evaluation holds what was learned from a history.
 type evaluation struct {
 	set        *taskmodel.Shapes
-	classifier *cohort.Shapes // nil: not kept
+	classifier *cohort.Shapes // nil: FitShapes returned none
 	runTimes   *cohort.RunTimes
-	kinds      []int // kind of each shape, by the majority of its tasks
+	kinds      []int // kind of each shape, by the majority of its tasks; −1: no task
 }
 
-// Evaluate learns from the first 80 % of a history, and predicts the shape of the rest and of new tasks.
+// Evaluate learns from the first 80 % of the runs of a history, and predicts the shapes of the tasks of
+// the other runs and of new tasks.
 func Evaluate(c Config) (*Result, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 31))
 	runs := history(&c, rng)
@@ -144,7 +145,7 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 	return e, nil
 }
 
-// isRight reports, as 0 or 1, whether the task of a run has the right shape.
+// isRight reports, as 0 or 1, whether the shape predicted for the task of a run is of the right kind.
 func (e *evaluation) isRight(r *run, m *taskmodel.Model) (p Paired) {
 	facts := r.facts()
 	given := e.classifier.Probabilities(&facts)

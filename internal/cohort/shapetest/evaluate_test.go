@@ -13,7 +13,7 @@ func TestTheClassifierFindsTheShapeOfNewTasks(t *testing.T) {
 	r, err := shapetest.Evaluate(shapetest.Config{Seed: 1, Tasks: 400})
 	require.NoError(t, err)
 	t.Logf("%+v", r)
-	require.Positive(t, r.Classifier, "the classifier is kept")
+	require.Positive(t, r.Classifier, "there is a classifier")
 	assert.Less(t, r.Bytes, 1<<18)
 	assert.GreaterOrEqual(t, r.Newest.With, r.Newest.Without)
 	assert.Greater(t, r.Newest.With, .94)
@@ -26,11 +26,11 @@ func TestTheClassifierFindsTheShapeOfNewTasks(t *testing.T) {
 			assert.Greater(t, share.With, .9, "%s tasks with %d runs", kind, n.Runs)
 		}
 	}
-	assert.Greater(t, r.New[0].Right.With, r.Majority+.2, "the majority class knows nothing about a new task")
-	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "the quantile knows the retries before the first run")
+	assert.Greater(t, r.New[0].Right.With, r.Majority+.2, "clearly better than the most frequent kind for every task")
+	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "the quantile contains the retries before the first run")
 }
 
-func TestTheClassifierOfUnrelatedMetadataIsNotKept(t *testing.T) {
+func TestUnrelatedMetadataGiveNoClassifier(t *testing.T) {
 	r, err := shapetest.Evaluate(shapetest.Config{Seed: 1, Tasks: 120, Blind: true})
 	require.NoError(t, err)
 	assert.Zero(t, r.Classifier)

@@ -31,7 +31,7 @@ const (
 	skewedSpread = .5  // standard deviation of the log seconds
 	retryShare   = .2  // share of the runs that wait
 	retryFactor  = 3.  // wait, in typical run times
-	strayShare   = .05 // tasks whose shape does not follow their metadata
+	strayShare   = .05 // share of the tasks whose shape does not follow their metadata
 )
 
 // ratio draws the run time of a kind, relative to its typical one.
@@ -49,7 +49,7 @@ func ratio(kind int, rng *rand.Rand) float64 {
 // Config describes the generated tasks.
 type Config struct {
 	Seed  uint64
-	Tasks int  // with a history
+	Tasks int  // number of tasks with a history
 	Blind bool // the metadata do not predict the shape
 }
 
@@ -73,7 +73,7 @@ type run struct {
 }
 
 // newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries. The operator decides on the typical run time. The team and the pool have no influence.
+// retries. The operator decides on the typical run time. The owner and the pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]

@@ -11,11 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// Comparison compares two experiments by setting.
+// Comparison compares two experiments by setting: task, bins, family, oversampling and split.
 type Comparison struct {
 	A        *Run            `json:"a"`
 	B        *Run            `json:"b"`
-	SameData bool            `json:"same_data"`
+	SameData bool            `json:"same_data"` // the fingerprints of the histories are equal
 	Rows     []ComparisonRow `json:"rows"`
 }
 

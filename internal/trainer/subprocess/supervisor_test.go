@@ -30,7 +30,7 @@ func supervise(t *testing.T, name string, args ...string) *subprocess.Supervisor
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if pid, err := p.PID(); err == nil { // a child that does not read would end after a pause only
+		if pid, err := p.PID(); err == nil { // a child that does not read its input would end only after stopTimeout
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		<-done
