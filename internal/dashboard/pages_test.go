@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/insight/whatif"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -237,4 +239,33 @@ func TestAuditShowsTheFieldsOfAPolicyAsPeopleTypeThem(t *testing.T) {
 		assert.Contains(t, page, "<div>"+change+"</div>")
 	}
 	assert.NotContains(t, page, "limit_ratio", "it did not change")
+}
+
+func TestWhatIfWaitsWhileTooManyReplaysRun(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows)
+	cfg := withoutTokens
+	cfg.WhatIfs = whatif.NewJobs(e.svc)
+	e.serve(cfg)
+	question := &whatif.Question{Task: key}
+	for _, target := range []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05} {
+		question.Settings = append(question.Settings, whatif.Settings{RiskTarget: &target})
+	}
+	fill := func() { // starts replays until no other may start
+		for {
+			job, err := cfg.WhatIfs.Start(t.Context(), question)
+			if err != nil {
+				require.Equal(t, sizing.Exhausted, sizing.KindOf(err))
+				return
+			}
+			t.Cleanup(func() { cfg.WhatIfs.Cancel(job) })
+		}
+	}
+	page := ""
+	for attempt := 1; attempt <= 20 && !strings.Contains(page, "Other replays wait or run"); attempt++ { // a replay may end before the page starts its own
+		fill()
+		page = e.page(fmt.Sprintf("/ui/whatif?dag_id=etl&task_id=load&risk_percent=%d", attempt))
+	}
+	assert.Contains(t, page, "Other replays wait or run")
+	assert.Contains(t, page, `http-equiv="refresh"`)
 }

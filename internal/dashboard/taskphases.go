@@ -269,7 +269,7 @@ func (r *PhasedRun) levels() (all []chart.Series) {
 	return all
 }
 
-// limits returns the planned limit as a step function.
+// limits returns the planned limit as a step function, up to the end of the run or the kill.
 func (r *PhasedRun) limits() chart.Series {
 	line := chart.Series{Name: "planned limit", Colour: 4}
 	for i, l := range r.Limits {
@@ -279,10 +279,27 @@ func (r *PhasedRun) limits() chart.Series {
 		}
 		line.X, line.Y = append(line.X, at), append(line.Y, float64(l.Memory))
 	}
-	if n := len(line.Y); n > 0 && !r.Killed {
-		line.X, line.Y = append(line.X, max(line.X[n-1], r.minutes(len(r.Memory)-1))), append(line.Y, line.Y[n-1])
+	if n := len(line.Y); n > 0 {
+		line.X, line.Y = append(line.X, max(line.X[n-1], r.minutes(r.lastStep()))), append(line.Y, line.Y[n-1])
 	}
 	return line
 }
 
 func (r *PhasedRun) minutes(step int) float64 { return float64(step) * r.StepSeconds / 60 }
+// lastStep returns the last step with a limit: the step in which the replay kills the run, or else the last
+// step of the run. A step of a long run joins steps of the replay, during which the limit may grow. Therefore
+// the largest memory of a step is compared with the limit at its end.
+func (r *PhasedRun) lastStep() int {
+	next, limit := 0, sizing.Bytes(0)
+	for step, memory := range r.Memory {
+		for next < len(r.Limits) && r.Limits[next].Seconds < float64(step+1)*r.StepSeconds {
+			limit, next = r.Limits[next].Memory, next+1
+		}
+		if r.Killed && sizing.Bytes(memory) > limit {
+			return step
+		}
+	}
+	return len(r.Memory) - 1
+}
+
+// minutes returns the start of a step in minutes from the start of the run.

@@ -149,7 +149,7 @@ func (d *Dashboard) whatIf(v *pageRequest) (*view, error) {
 	}
 	job, err := d.replays.start(ctx, question, fmt.Sprint(sums.Total.Tries))
 	if err != nil {
-		if sizing.KindOf(err) != sizing.Unavailable {
+		if sizing.KindOf(err) != sizing.Exhausted {
 			return nil, err
 		}
 		w.Problem, page.Refresh = "Other replays wait or run. This page starts yours when one of them has ended.", 5
