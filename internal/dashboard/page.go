@@ -48,12 +48,12 @@ type layout struct {
 	Nav       []entry
 	User      string
 	CSRFToken string
-	SignsOut  bool // show the button that ends the session
+	SignsOut  bool // the page shows the button that ends the session
 	IsAdmin   bool // the caller has the role admin
 
 	IsProxyUser bool // a trusted proxy names the user
 
-	Framed bool   // inside another page, without navigation
+	Framed bool   // the page is inside another page, without navigation
 	Self   string // the address of this page
 }
 

@@ -90,7 +90,7 @@ func TestAskExplainsTheGrantOfARun(t *testing.T) {
 	_, err := e.svc.Train(t.Context(), key)
 	require.NoError(t, err)
 	page := e.page("/ui/ask?dag_id=etl&task_id=load")
-	assert.Contains(t, page, `name="f.rows" value="9"`, "of the newest try")
+	assert.Contains(t, page, `name="f.rows" value="9"`, "the form has the features of the newest try")
 	assert.Contains(t, page, "Why this number")
 	page = e.page("/ui/ask?dag_id=etl&task_id=load&memory=8Gi&f.rows=2&f.region=us")
 	assert.Contains(t, page, `name="f.rows" value="2"`)
@@ -144,7 +144,7 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
 }
 
-// The campaign reproduces runs whose inputs are outside the known range.
+// The campaign reproduces runs whose inputs are outside the known range. After it, the model knows this range.
 func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	report := func(runID string, rows int) sizing.Observation {
@@ -186,8 +186,8 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	assert.Less(t, after.Width, before.Width)
 }
 
-// The sums of thousands of days of tasks take seconds. A visitor sees the rest of the page at once; a program
-// waits for the whole.
+// The sums by day take seconds for thousands of days. The HTML page is shown at once without their chart; the
+// JSON page waits for the sums.
 func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for _, at := range []time.Time{time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -206,7 +206,7 @@ func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	assert.Contains(t, page, "<svg")
 }
 
-// Tries with equal inputs have equal factors, and others do not share them.
+// Tries with equal inputs have equal factors, and tries with other inputs have other factors.
 func TestFactorsOfRecentTriesFollowTheirInputs(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 60, func(run int) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(float64(1 + run%4))} })
