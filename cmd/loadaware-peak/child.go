@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// child is the running program. A single goroutine forwards signals, reaps processes, samples
+// child is the running program, which the wrapper started. A single goroutine forwards signals, reaps processes, samples
 // and writes drafts. Therefore child needs no lock, and a reaped process is never signalled.
 type child struct {
 	pid     int
@@ -58,7 +58,7 @@ func start(path string, command []string, file *message) (*child, error) {
 	return c, err
 }
 
-// openMeter opens a meter of the control group, or of the process tree without cgroups.
+// openMeter opens a meter of the control group or, if no control group is readable, of the process tree.
 func openMeter() (*meter, error) {
 	if group, err := cgroup.Open("/"); err == nil {
 		return newMeter(group, false)
@@ -81,7 +81,7 @@ func (c *child) wait() syscall.WaitStatus {
 			number := s.(syscall.Signal)
 			_ = syscall.Kill(c.pid, number) // fails if the program has ended; reap follows
 			if number == syscall.SIGTERM {
-				c.protect(c.draft) // a SIGKILL may follow
+				c.protect(c.draft) // a SIGKILL of the whole container may follow
 			}
 		case <-c.exited:
 			if status, hasEnded := c.reap(); hasEnded {

@@ -28,7 +28,8 @@ type group struct {
 	limit string            // the file of its memory limit
 }
 
-// newGroup creates a group, or skips the test without permission.
+// newGroup creates a group. It skips the test if this user may not create one, or if the group has no
+// memory controller.
 func newGroup(t *testing.T) group {
 	const root = "/sys/fs/cgroup"
 	groupName := fmt.Sprintf("loadaware-peak-%d-%d", os.Getpid(), time.Now().UnixNano())
@@ -93,7 +94,7 @@ func TestPeakEqualsKernelHighWaterMark(t *testing.T) {
 			assert.GreaterOrEqual(t, got.Peak, c.mib*mib)
 			assert.LessOrEqual(t, got.Peak, g.peak(t))
 			assert.InEpsilon(t, g.peak(t), got.Peak, 0.01)
-			assert.Less(t, got.Peak, (c.mib+20)*mib, "the runtimes of wrapper and program are small")
+			assert.Less(t, got.Peak, (c.mib+20)*mib, "the wrapper and the runtime of the program add less than 20 MiB")
 			var top int64
 			for _, point := range got.Series.Memory {
 				top = max(top, point)
@@ -145,16 +146,16 @@ func TestForkBombEndsAsWithoutWrapper(t *testing.T) {
 		g.set(t, "pids", "pids.max", limit)
 		file := filepath.Join(t.TempDir(), "m")
 		alone := runCommand(t, "", nil, g.enter("sh", "-c", bomb)...)
-		await(t, g)
+		awaitEmpty(t, g)
 		got := runCommand(t, "", nil, g.enter(wrapped(file, "sh", "-c", bomb)...)...)
-		await(t, g)
+		awaitEmpty(t, g)
 		assert.Equal(t, alone.status, got.status, "%d processes: %s", limit, got.output)
 		assert.Equal(t, alone.status.ExitStatus(), readMessage(t, file).Exit)
 	}
 }
 
-// await waits for the end of all processes in the group.
-func await(t *testing.T, g group) {
+// awaitEmpty waits for the end of all processes in the group.
+func awaitEmpty(t *testing.T, g group) {
 	require.Eventually(t, func() bool {
 		return read(t, filepath.Join(g.dirs["pids"], "pids.current")) == "0\n" // zombies count
 	}, testwait.Limit, 20*ms)
@@ -169,19 +170,19 @@ func isolated(t *testing.T, command ...string) []string {
 	return append(unshare, command...)
 }
 
-func TestPID1ReturnsExitCodeOfSignal(t *testing.T) {
+func TestPID1ReturnsExitCodeOfProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		want   int
 	}{
-		"a code":              {"exit 7", 7},
-		"a kill":              {"kill -9 $$", 137},
-		"a crash":             {"kill -SEGV $$", 139},
-		"a SIGTERM to itself": {"kill -TERM $$", 143},
-		"a SIGTERM to PID 1":  {"kill -TERM 1; sleep 10", 143},
-		"a remaining process": {"sleep 60 & exit 8", 8},
-		"reaped zombies":      {"for i in 1 2 3; do (sleep 0 & ); done; for i in $(seq 100); do sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null || exit 9; done", 9},
-		"not PID 1 itself":    {"[ $$ -ne 1 ] && exit 10", 10},
+		"an exit code":         {"exit 7", 7},
+		"a kill":               {"kill -9 $$", 137},
+		"a crash":              {"kill -SEGV $$", 139},
+		"a SIGTERM to itself":  {"kill -TERM $$", 143},
+		"a SIGTERM to PID 1":   {"kill -TERM 1; sleep 10", 143},
+		"a remaining process":  {"sleep 60 & exit 8", 8},
+		"reaped zombies":       {"for i in 1 2 3; do (sleep 0 & ); done; for i in $(seq 100); do sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null || exit 9; done", 9},
+		"program is not PID 1": {"[ $$ -ne 1 ] && exit 10", 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")

@@ -1,12 +1,12 @@
 // Command loadaware-peak runs a program in a container and writes its peak usage into the
 // container's termination message. See docs/peak.md.
 //
-//	loadaware-peak install DIR                    copies the program, for an init container
+//	loadaware-peak install DIR                    copies loadaware-peak into DIR, for an init container
 //	loadaware-peak [-to FILE] -- COMMAND ARG…     runs and measures
 //	loadaware-peak --version                      prints the version
 //
-// The program has priority: after any error of the wrapper it runs and ends as without the
-// wrapper, but is not measured. The wrapper measures only on Linux.
+// loadaware-peak is the wrapper, and COMMAND is the program. After any error of the wrapper the program
+// runs and ends as without the wrapper, but is not measured. The wrapper measures only on Linux.
 package main
 
 import (
@@ -74,8 +74,8 @@ func main() {
 	os.Exit(exitNoExec)
 }
 
-// parse separates the command from the flags. After an unknown flag the command runs
-// without measurement.
+// parse separates the command from the flags. If a flag is invalid, file is nil and the command after
+// -- runs without measurement. command is empty if there is none.
 func parse(args []string) (command []string, file *message) {
 	flags := flag.NewFlagSet("loadaware-peak", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -88,11 +88,12 @@ func parse(args []string) (command []string, file *message) {
 		fmt.Fprintln(os.Stderr, "loadaware-peak: not measured:", err)
 		return args[i+1:], nil
 	}
-	named := cmp.Or(*to, os.Getenv(fileEnv))
-	return flags.Args(), &message{path: cmp.Or(named, defaultFile), create: named != ""}
+	chosen := cmp.Or(*to, os.Getenv(fileEnv))
+	return flags.Args(), &message{path: cmp.Or(chosen, defaultFile), create: chosen != ""}
 }
 
-// run runs the command. It returns only if the command cannot be started at all.
+// run runs the command, without measurement if file is nil. It returns only if the command cannot be
+// started at all.
 func run(path string, command []string, file *message) error {
 	if file != nil {
 		measure(path, command, file)
@@ -112,7 +113,7 @@ func lookup(name string) (string, error) {
 	return path, err
 }
 
-// install copies this program atomically into a directory, executable by all users.
+// install copies the wrapper atomically into a directory, executable by all users.
 func install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

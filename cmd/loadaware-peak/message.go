@@ -23,7 +23,7 @@ const maxMessage = 4095
 //	other JSON .............. no report: the reader expects only this message
 //	text .................... the text, then the report on a separate line
 //
-// It downsamples the series until the result fits. If even the report without a series
+// It halves the points of the series until the result fits. If even the report without a series
 // does not fit, it returns the program's message.
 func combine(own []byte, r report) []byte {
 	for _, points := range []int{maxPoints, maxPoints / 2, maxPoints / 4, 0} {
@@ -84,7 +84,8 @@ type message struct {
 	written []byte // content after the last write
 }
 
-// errProgramMessage means that the wrapper must not change the message.
+// errProgramMessage means that the wrapper leaves the message unchanged: it belongs to the program, or
+// is too long for a report.
 var errProgramMessage = errors.New("the program wrote its own message")
 
 // draft writes a report in case the kernel kills the whole container at once
@@ -103,7 +104,8 @@ func (m *message) final(r report) error {
 	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write replaces the content with the result of compose, which receives the program's part.
+// write replaces the content with the result of compose. own is the part that the program wrote: the
+// content without the report at its beginning that this process wrote last.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {

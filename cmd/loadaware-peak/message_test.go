@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longReport returns a report of maximum length.
+// longReport returns a report whose numbers and series are longer than those of any real run.
 func longReport() report {
 	s, code := newSeries(), 0
 	for i := range 5000 {
@@ -24,7 +24,7 @@ func longReport() report {
 		duration: 5000 * time.Minute, exit: &code, series: s}
 }
 
-// shortReport returns the report of shortJSON.
+// shortReport returns a report with two points, whose message is shortJSON.
 func shortReport() report {
 	code := 3
 	return report{memory: 7340032, sampled: 7000000, cores: 1.0204, source: "memory.peak",
@@ -63,7 +63,7 @@ func TestCombineShortensSeriesBeforeItOmitsReport(t *testing.T) {
 		"alone":               {0, points},
 		"after a long text":   {2800, points / 2},
 		"after a longer text": {3200, points / 4},
-		"almost no space":     {3700, 0},
+		"no space for points": {3700, 0},
 	} {
 		own := strings.Repeat("x", c.own)
 		got := string(combine([]byte(own), longReport()))

@@ -8,13 +8,13 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// usage is the source of a meter: a control group, or the process tree without one.
+// usage is the source of a meter: a control group or, if none is readable, the process tree.
 type usage interface {
 	Read() (cgroup.Reading, error)
 }
 
 // cpuWindow is the minimum interval of a CPU rate: rates over shorter intervals depend on the
-// scheduler.
+// scheduler. A run that is shorter than cpuWindow has one rate.
 const cpuWindow = time.Second
 
 // meter converts readings into a report.
@@ -58,7 +58,7 @@ func (m *meter) sample() error {
 	return nil
 }
 
-// add adds a reading that was taken at a time since the start.
+// add adds a reading; at is its time since the start.
 func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)
@@ -113,12 +113,12 @@ func (m *meter) source() string {
 const (
 	minInterval = 20 * time.Millisecond
 	maxInterval = 250 * time.Millisecond
-	// costFactor limits sampling to 1/200 of the time, half a percent of a core.
+	// costFactor limits the CPU time of the wrapper to 1/200 of the elapsed time, half a percent of a core.
 	costFactor = 200
 )
 
-// interval returns the time until the next sample: a hundredth of the elapsed time within
-// the limits, but at least costFactor times the CPU time of the last sample.
+// interval returns the time until the next sample: a hundredth of elapsed, from minInterval to
+// maxInterval, but at least costFactor times cost, the CPU time of the wrapper since the last sample.
 func interval(elapsed, cost time.Duration) time.Duration {
 	return max(min(max(elapsed/100, minInterval), maxInterval), costFactor*cost)
 }

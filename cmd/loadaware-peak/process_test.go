@@ -40,28 +40,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// result is the status and the output of an ended program.
+// result is the status of an ended program, with its standard output and then its standard error.
 type result struct {
 	status syscall.WaitStatus
 	output string
 }
 
-// runCommand runs a command, sends each signal when the command is ready for it, and waits.
-// The kernel drops a signal while one of the same kind is pending.
+// runCommand runs a command and waits for its end. It sends each signal after the command has printed a
+// line "ready", because the kernel drops a signal while one of the same kind is pending.
 func runCommand(t *testing.T, input string, signals []syscall.Signal, command ...string) result {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	var errors bytes.Buffer
-	cmd.Stderr = &errors
+	var errText bytes.Buffer
+	cmd.Stderr = &errText
 	require.NoError(t, cmd.Start())
 	out := bufio.NewReader(pipe)
 	var output string
 	for _, s := range signals {
 		for {
 			line, err := out.ReadString('\n')
-			require.NoError(t, err, "the program is not ready: %s", errors.String())
+			require.NoError(t, err, "the program is not ready: %s", errText.String())
 			if output += line; line == "ready\n" {
 				break
 			}
@@ -71,7 +71,7 @@ func runCommand(t *testing.T, input string, signals []syscall.Signal, command ..
 	rest, err := io.ReadAll(out)
 	require.NoError(t, err)
 	_ = cmd.Wait()
-	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), output + string(rest) + errors.String()}
+	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), output + string(rest) + errText.String()}
 }
 
 // wrapped returns the command with the wrapper and a message file.
@@ -187,7 +187,7 @@ func TestExitCodesOfCommandsThatCannotRun(t *testing.T) {
 	}
 }
 
-func TestWrapperErrorsDoNotAffectProgram(t *testing.T) {
+func TestUnusualEnvironmentsDoNotAffectProgram(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o666))

@@ -25,8 +25,8 @@ type field struct{ key, value string }
 // peakKey is the member of the peak. A program that measures itself writes it, too.
 const peakKey = "memory_max_bytes"
 
-// fields returns the members of the message, with at most the given points of the series. It
-// omits unknown values.
+// fields returns the members of the message, with at most the given number of points of the series, or
+// without a series for 0 points. It omits unknown values.
 func (r report) fields(points int) []field {
 	var fields []field
 	add := func(known bool, key, value string) {
@@ -47,8 +47,8 @@ func (r report) fields(points int) []field {
 	return fields
 }
 
-// json returns the series as JSON. The first point covers 0 to step_seconds, the second
-// step_seconds to 2·step_seconds, and so on.
+// json returns the series as JSON, with memory rounded up to MiB. The first point covers 0 to
+// step_seconds, the second step_seconds to 2·step_seconds, and so on.
 func (s *series) json() string {
 	text := []byte(`{"step_seconds":` + decimal(s.step.Seconds(), 1) + `,"memory_mib":[`)
 	for i, slot := range s.slots {

@@ -10,7 +10,8 @@ const (
 )
 
 // series has the usage over time in at most maxPoints slots of equal width. A slot keeps its
-// maximum memory, so spikes survive. If the run is longer than all slots, each pair of slots becomes one:
+// maximum memory, so spikes survive. If the run is longer than all slots together, each pair of slots
+// becomes one slot of twice the width:
 //
 //	│2│9│3│3│  4 slots of 0.1 s   ─▶   │9│3│ │ │  of 0.2 s
 type series struct {

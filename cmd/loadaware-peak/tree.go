@@ -13,7 +13,7 @@ import (
 )
 
 // tree reads the usage of all descendant processes from /proc, for systems without a
-// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of each process. It
+// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of all processes. It
 // is an upper bound, because copy-on-write memory counts for each process. The watermark
 // is the largest resident size of an ended process (getrusage(2)), including its spikes.
 type tree struct {

@@ -18,7 +18,8 @@ import (
 const backtestUsage = `[flags] FILE…
 
 Replays history in order of started_at, and compares the wastage of loadaware and of other
-policies. Every policy predicts a row before it receives the result. A FILE is CSV
+policies, which are rules for the grant. Every policy predicts a row before it receives the
+result. A FILE is CSV
 or JSON lines as in loadaware import, plain or gzip; - is standard input. Each file is a
 separate trace. Nothing is stored, and no server is needed. --map and --unit read a CSV with
 other column names and units.
@@ -93,9 +94,9 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	cmd := cli.New("backtest", backtestUsage)
 	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
 	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all, or some of "+strings.Join(backtest.Policies(), ", "))
-	tasks := cmd.String("tasks", "", "task ids to keep, separated by commas; all if empty")
+	tasks := cmd.String("tasks", "", "task ids to replay, separated by commas; all if empty")
 	limit := cmd.Int("limit", 0, "replay only the first rows of each file; 0 for all")
-	skip := cmd.Float64("skip", 0, "share of the first rows, which train the policies and count in no figure; 0 to below 1")
+	skip := cmd.Float64("skip", 0, "share of the rows, from the first of each file on, that train the policies and count in no figure; 0 to below 1")
 	ttf := cmd.Float64("ttf", 1, "time to failure: share of the duration after which a kill happens, above 0 to 1")
 	defaultGB := cmd.Float64("default-gb", 4, "the static request in GB (1e9 bytes) of rows without one")
 	format := cmd.String("o", "table", "output: "+strings.Join(backtest.Formats(), ", "))
@@ -148,7 +149,7 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	return b, nil
 }
 
-// printRepeated warns about rows of a file that repeat a try.
+// printRepeated warns about the rows of a trace that repeat a try.
 func printRepeated(con cli.Console, t *backtest.Trace) {
 	if t.Repeated == 0 {
 		return

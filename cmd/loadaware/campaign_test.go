@@ -30,7 +30,8 @@ func TestSuggestReadsTheHistoryOfAirflow(t *testing.T) {
 	assert.Contains(t, stderr, "--airflow-url URL --dag DAG")
 }
 
-// A second batch continues the first one instead of suggesting the same runs.
+// Three calls suggest four of six runs each time: the first gets four runs, the second the other two, and
+// the third none.
 func TestSuggestDoesNotRepeatTheRunsOfACampaign(t *testing.T) {
 	server := startServer(t, database(t))
 	history := "dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows\n"

@@ -46,7 +46,8 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{t, cert, key}
 }
 
-// sign creates a certificate for 127.0.0.1 that is valid between two times from now.
+// sign creates a certificate for 127.0.0.1 that is valid between two times, which are given as durations
+// from now on.
 func (a *authority) sign(serial int64, from, to time.Duration) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -83,6 +84,7 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 	require.NoError(t, os.Rename(name+".new", name))
 }
 
+// newTLSFiles writes a certificate with its key. The file ca does not exist yet.
 func newTLSFiles(t *testing.T, pair tls.Certificate) tlsFiles {
 	dir := t.TempDir()
 	f := tlsFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}

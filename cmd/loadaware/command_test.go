@@ -86,8 +86,8 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToACommand checks that the help of a command lists each flag and
-// environment variable.
+// TestEveryOptionBelongsToACommand checks that the help of at least one command lists the flag of each
+// option, and that the same holds for its environment variable.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {
@@ -137,7 +137,7 @@ func TestExitCodes(t *testing.T) {
 		"version":                  {[]string{"version"}, 0, ""},
 		"arguments of version":     {[]string{"version", "foo"}, 2, `version takes no arguments, but was given ["foo"]`},
 		"arguments of doctor":      {[]string{"doctor", "foo"}, 2, `doctor takes no arguments, but was given ["foo"]`},
-		"an output of doctor":      {[]string{"doctor", "-o", "xml"}, 2, `-o must be text or json, not "xml"`},
+		"a bad format of doctor":   {[]string{"doctor", "-o", "xml"}, 2, `-o must be text or json, not "xml"`},
 		"version as a flag":        {[]string{"--version"}, 0, ""},
 		"an address in use":        {[]string{"serve", "--addr", busy, "--admin-addr", busy}, 1, "stop it, or choose another --addr"},
 		"an admin address in use":  {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", busy}, 1, "stop it, or choose another --admin-addr"},
@@ -163,7 +163,7 @@ func discardConsole() cli.Console {
 	return cli.Console{In: bytes.NewReader(nil), Out: io.Discard, Err: io.Discard}
 }
 
-func TestHelpOfFlagsWithoutOwnDefault(t *testing.T) {
+func TestHelpTextsOfFlagsAndArguments(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"policy", "--max-lifts INT\n        maximum lifts of one run, 0 to 20 (default unchanged)"},
 		{"whatif", "accepted probability that a first try is OOM-killed, 0.0001 to 0.5 (default unchanged)"},

@@ -82,7 +82,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
 		{"models", "version 9, want", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
-		{"models", "crash/many-7 version 1 (", []string{ // more tasks than a message names
+		{"models", "crash/many-7 version 1 (", []string{ // the message names every model, however many there are
 			"INSERT INTO task (namespace, dag_id, task_id, active_version) SELECT 'default', 'crash', 'many-' || n, 1 FROM generate_series(1, 7) n",
 			"INSERT INTO tally (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
 			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
@@ -223,7 +223,7 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	assert.Empty(t, found)
 	_, out, _ := invoke(t, "", "doctor", "--data", dir, "-o", "json")
 	for _, check := range []string{"database", "tables", "server"} {
-		assert.Contains(t, out, `"`+check+`"`, "the database that the server runs, and the server")
+		assert.Contains(t, out, `"`+check+`"`, "the doctor checks the database that the server runs, and the server")
 	}
 	server.kill()
 	time.Sleep(time.Second) // PostgreSQL stops after the server

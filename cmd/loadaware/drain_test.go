@@ -28,6 +28,6 @@ func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	assert.True(t, response.Close, "a draining server closes connections")
+	assert.True(t, response.Close, "a draining server asks for the end of the connection")
 	require.NoError(t, server.wait())
 }

@@ -17,8 +17,8 @@ import (
 // shortRun has the arguments of a short experiment on the rows of standard input.
 var shortRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// TestExperimentsWhileServerUsesDataFolder checks that all commands work through a server that
-// uses the data folder, by its URL and by the folder.
+// TestExperimentsWhileServerUsesDataFolder checks that all commands work while a server uses the data
+// folder, if they name the URL of the server and if they name the folder.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)

@@ -30,7 +30,8 @@ A CSV with other column names and units can be imported as it is:
 
 CSV columns: `
 
-// importSources are the sources that are not files. A FILE with such a name is written ./airflow.
+// importSources are the commands below import, by the name of their source. A FILE of the same name must
+// be written with a folder, such as ./airflow.
 var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
 	"airflow":    importAirflow,
 	"prometheus": importPrometheus,

@@ -27,8 +27,8 @@ import (
 type fakeAirflow struct {
 	url         string
 	runs        int
-	unavailable bool // returns no list of task instances
-	denied      bool // denies access to the list of task instances
+	unavailable bool // returns 404 instead of the list of task instances
+	denied      bool // returns 403 instead of the list of task instances
 }
 
 // firstStart is the start of the first run; the other runs follow hourly.
@@ -123,7 +123,7 @@ func (p *fakeAirflow) instance(n int, task, operator string, try int) map[string
 	}
 }
 
-// usageLogs writes a usage log for the last try of each run of [from, to).
+// usageLogs writes a usage log for the last try of each run from from to before to.
 func (p *fakeAirflow) usageLogs(t *testing.T, from, to int) (folder string) {
 	folder = t.TempDir()
 	for n := from; n < to; n++ {
@@ -280,7 +280,7 @@ func TestAirflowImportStoresMetadataWithAndWithoutUsage(t *testing.T) {
 	assert.Equal(t, "m5", *node)
 }
 
-func TestImportUsageErrors(t *testing.T) {
+func TestInvalidCommandLinesOfImports(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name the Airflow with --url":      {"airflow"},
 		"takes flags only":                 {"airflow", "--url", "http://127.0.0.1:1", "file"},

@@ -46,7 +46,7 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 	in := folderOf(t, map[string]string{
 		"good.csv": csvHeader + "d,good,r,1000000000\n", "later.csv": csvHeader + "d,later,r,1000000000\n",
 		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": truncatedGzip(t),
-		"refused.csv": csvHeader + "d,refused,,1000000000\n",
+		"rejected.csv": csvHeader + "d,rejected,,1000000000\n",
 	})
 	for name, c := range map[string]struct {
 		files []string
@@ -62,7 +62,7 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 		"only a header, and a good file": {in("header.csv", "good.csv"), 3, "no rows", "1 rows read: 1 can"},
 		"no usable file":                 {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
 		"a truncated stream":             {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
-		"rejected rows, too":             {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were rejected", "1 rows read: 0 can"},
+		"rejected rows, too":             {in("unknown.csv", "rejected.csv"), 3, "1 files were not imported, or not to their end; 1 rows were rejected", "1 rows read: 0 can"},
 		"good files":                     {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)

@@ -64,7 +64,7 @@ func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 
 var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 
-// longHistory returns a history that takes many minutes to replay or to fit.
+// longHistory returns a history of one task. With 30,000 rows its replay or fit takes many minutes.
 func longHistory(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.rows\n")
@@ -74,8 +74,8 @@ func longHistory(rows int) string {
 	return text.String()
 }
 
-// TestCommandsReadingStandardInputStopOnSignal writes 1 MiB of input, which is more than a pipe
-// can buffer, so that the command waits for more.
+// TestCommandsReadingStandardInputStopOnSignal writes more than 1 MiB of input and leaves the pipe open.
+// A pipe buffers less, so the command has read the beginning and waits for more.
 func TestCommandsReadingStandardInputStopOnSignal(t *testing.T) {
 	server := startServer(t, database(t))
 	history := longHistory(30_000)
@@ -95,8 +95,8 @@ func TestCommandsReadingStandardInputStopOnSignal(t *testing.T) {
 	}
 }
 
-// TestComputingCommandsStopOnSignal writes 1 MiB of input, so that the command has read nearly all
-// of it and computes.
+// TestComputingCommandsStopOnSignal writes more than 1 MiB of input. A pipe buffers little of it, so the
+// command has read nearly all and begins to compute.
 func TestComputingCommandsStopOnSignal(t *testing.T) {
 	history := longHistory(30_000)
 	for _, args := range [][]string{
@@ -116,7 +116,7 @@ func TestComputingCommandsStopOnSignal(t *testing.T) {
 	}
 }
 
-// hangingServer accepts connections and never responds. It sends to reached for every
+// hangingServer accepts connections and never responds. The channel reached receives one value for each
 // connection.
 func hangingServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

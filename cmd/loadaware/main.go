@@ -1,8 +1,8 @@
 // Command loadaware predicts how much memory and CPU an Airflow task needs before its
 // launch, and learns from the reports after its end.
 //
-// This package parses the command line and calls the other packages. Of the packages of this
-// program, only this one and internal/cli depend on flags and terminals. It contains no sizing rule.
+// This package parses the command line and calls the other packages. Only this package and the packages
+// in internal/cli know flags. It contains no sizing rule.
 package main
 
 import (

@@ -14,7 +14,7 @@ const migrateUsage = `up | down [N] | status [flags]
 
 Migrates the tables of a database to the newest step (serve does so at every start),
 reverts the newest N steps (default 1; their data are lost), or prints the current step.
-Without --database it uses the private database in --data.`
+Without --database and DATABASE_URL it uses the private database in --data.`
 
 // migrate runs the command migrate.
 func migrate(ctx context.Context, con cli.Console, args []string) error {

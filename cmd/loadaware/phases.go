@@ -51,6 +51,9 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *format != "table" && *format != "json" && *format != "markdown" {
+		return cli.UsageErrorf("-o must be table, json or markdown, not %q", *format)
+	}
 	if len(rest) > 0 && rest[0] != "replay" {
 		return taskPhases(ctx, con, cmd, *namespace, *format, rest)
 	}
@@ -65,8 +68,6 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 		return cli.UsageErrorf("--reaction must be 1 to 600 seconds, not %v", *reaction)
 	case !(*request >= 0 && *request <= sizing.MaxBytes/1e9):
 		return cli.UsageErrorf("--request-gb must be 0 to %d, not %v", sizing.MaxBytes/1_000_000_000, *request)
-	case *format != "table" && *format != "json" && *format != "markdown":
-		return cli.UsageErrorf("-o must be table, json or markdown, not %q", *format)
 	}
 	runs, err := readSeries(con, rest[1])
 	if err != nil {

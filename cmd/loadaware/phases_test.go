@@ -54,6 +54,7 @@ func TestPhasesErrors(t *testing.T) {
 		"no file":             {[]string{"phases", "replay"}, 2, "name one file of series"},
 		"a missing file":      {[]string{"phases", "replay", "absent.csv"}, 1, "open the series: open absent.csv"},
 		"an invalid format":   {[]string{"phases", "replay", "-", "-o", "xml"}, 2, `-o must be table, json or markdown, not "xml"`},
+		"a format of a task":  {[]string{"phases", "pricing", "train", "-o", "csv"}, 2, `-o must be table, json or markdown, not "csv"`},
 		"an invalid poll":     {[]string{"phases", "replay", "-", "--poll", "0"}, 2, "--poll must be 1 to 600 seconds, not 0"},
 		"an invalid request":  {[]string{"phases", "replay", "-", "--request-gb", "-1"}, 2, "--request-gb must be 0 to 9007199, not -1"},
 		"too large a request": {[]string{"phases", "replay", "-", "--request-gb", "1e9"}, 2, "--request-gb must be 0 to 9007199, not 1e+09"},

@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// startDay is the day on which the pods of these tests start.
-var startDay = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
+// firstPodStart is the time at which the first pod of TestPrometheusImportIsIdempotent starts.
+var firstPodStart = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
 
 func tryOf(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
@@ -37,10 +37,10 @@ func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 func TestPrometheusImportIsIdempotent(t *testing.T) {
 	var pods []prometheustest.Pod
 	for n := range 40 {
-		at := startDay.Add(time.Duration(n) * time.Hour)
+		at := firstPodStart.Add(time.Duration(n) * time.Hour)
 		pods = append(pods, podOf(tryOf("fit", "scheduled__"+at.Format("2006-01-02T15:04:05+00:00")), n, at))
 	}
-	manual, running := podOf(tryOf("fit", "a manual run"), 40, startDay), podOf(tryOf("fit", "run-1"), 41, startDay)
+	manual, running := podOf(tryOf("fit", "a manual run"), 40, firstPodStart), podOf(tryOf("fit", "run-1"), 41, firstPodStart)
 	running.Reason, running.Phase = "", "Running"
 	url := prometheustest.Start(t, prometheustest.OpenMetrics(append(pods, manual, running)...))
 	server := startServer(t, database(t))

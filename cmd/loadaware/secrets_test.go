@@ -22,7 +22,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// password has characters that a URL must escape, so that both forms differ.
+// password has characters that a URL must escape, so that its plain and its escaped form differ.
 const password = "pa55+word/of=loadaware"
 
 // leaks returns the secrets that a text contains, plain or encoded as in URLs, JSON and Basic
@@ -102,7 +102,7 @@ func TestTokenErrorOmitsToken(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNeverPrinted causes every kind of error in a server with secrets. No secret may
+// TestSecretsAreNeverPrinted causes many kinds of errors in a server with secrets. No secret may
 // be in its log, responses, metrics, profiles, help, command line or stack traces.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")

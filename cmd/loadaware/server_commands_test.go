@@ -179,7 +179,7 @@ func TestServerCommandErrors(t *testing.T) {
 		"a floor above the cap":        {[]string{"policy", "set", "pricing/load", "--floor", "64Gi", "--cap", "2Gi", "--url", server.url}, 1, "--floor 64Gi must not be above --cap 2Gi; see loadaware policy"},
 		"a cap below the floor":        {[]string{"policy", "set", "zz/q2", "--cap", "2Gi", "--url", server.url}, 1, "the floor of the policy, 4Gi, must not be above --cap 2Gi"},
 		"a risk out of range":          {[]string{"policy", "set", "pricing/load", "--risk-target", "0.9", "--url", server.url}, 1, "--risk-target 0.9 must be 0.0001 to 0.5"},
-		"a replay above its cap":       {[]string{"whatif", "--task", "pricing/load", "--floor", "64Gi", "--cap", "2Gi"}, 2, "--floor 64Gi must not be above --cap 2Gi; see loadaware whatif"},
+		"a replay with floor > cap":    {[]string{"whatif", "--task", "pricing/load", "--floor", "64Gi", "--cap", "2Gi"}, 2, "--floor 64Gi must not be above --cap 2Gi; see loadaware whatif"},
 		"a replay with invalid bins":   {[]string{"whatif", "--task", "pricing/load", "--bins", "4Gi,2Gi"}, 2, "--bins 4Gi,2Gi must be 1 to 64 ascending amounts"},
 		"invalid edges":                {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
 		"too many arguments":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `unexpected argument "x"`},

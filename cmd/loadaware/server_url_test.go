@@ -53,6 +53,9 @@ func TestUTF16FileIsDetected(t *testing.T) {
 	}
 	_, _, stderr := invoke(t, text.String(), "import", "--dry-run", "-")
 	assert.Contains(t, stderr, "iconv -f utf-16 -t utf-8")
-	_, _, stderr = invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,2147483648,1500000000\n", "import", "--dry-run", "-")
+}
+
+func TestTooLargeMapIndexIsExplained(t *testing.T) {
+	_, _, stderr := invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,2147483648,1500000000\n", "import", "--dry-run", "-")
 	assert.Contains(t, stderr, "above the maximum of 2147483647")
 }

@@ -54,7 +54,7 @@ func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) 
 	return s, s.RiskTarget != nil || s.MaxLifts != nil || s.FloorBytes != nil || s.CapBytes != nil || len(s.Bins) > 0, nil
 }
 
-// policy returns the settings as a policy. Zero fields have their defaults.
+// policy returns the settings as a policy, in which a zero field means the default.
 func (f *settingsFlags) policy() (sizing.Policy, error) {
 	s, _, err := f.request()
 	if err != nil {
@@ -110,7 +110,7 @@ var flagOfSetting = map[string]string{
 	"risk_target": "risk", "floor_bytes": "floor", "cap_bytes": "cap", "max_lifts": "max-lifts", "bin_edges_bytes": "bins",
 }
 
-// amountFlag parses a quantity; nil if it is empty.
+// amountFlag parses value, a quantity in the flag with this name, into bytes; nil if value is empty.
 func amountFlag(name, value string) (*int64, error) {
 	if value = strings.TrimSpace(value); value == "" {
 		return nil, nil

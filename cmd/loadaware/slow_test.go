@@ -18,8 +18,8 @@ import (
 // time limit reaches it.
 const slowTimeout = 30 * time.Second
 
-// trickle opens a connection, sends the start, then a byte of the rest every 100 ms until the
-// server closes the connection. It returns the response.
+// trickle opens a connection, sends the start, then a byte of the rest every 100 ms, until the server
+// closes the connection or slowTimeout is over. It returns the response, and whether the server closed it.
 func trickle(addr, start, rest string) (response []byte, closed bool) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -112,7 +112,8 @@ func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
 	}
 }
 
-// TestMissingTLSHandshakeTimesOut checks that the timeout includes the TLS handshake.
+// TestMissingTLSHandshakeTimesOut checks that the server closes a connection whose TLS handshake takes too
+// long.
 func TestMissingTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newTLSFiles(t, own.sign(1, -time.Hour, 90*24*time.Hour))

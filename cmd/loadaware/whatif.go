@@ -28,7 +28,7 @@ newest runs if an input changed.
 // curveTargets are the risk targets of --curve.
 var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1}
 
-// pollEvery is the time between two polls of a replay.
+// pollEvery is the time between two requests for the progress of a replay.
 const pollEvery = 500 * time.Millisecond
 
 // whatIf prints the response of POST /whatif.

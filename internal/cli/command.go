@@ -57,7 +57,7 @@ type Command struct {
 	variables []string          // sentences of the help about environment variables without a flag
 }
 
-// Sentences of the help about environment variables without a flag.
+// Sentences of the help about environment variables without a flag, for DescribeVariables.
 const (
 	logVariables           = "LOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text)."
 	MaxConnectionsVariable = "LOADAWARE_MAX_CONNECTIONS is the maximum number of client connections (default 8192)."

@@ -56,7 +56,7 @@ const ExitCodes = `Exit codes:
   130, 143  interrupted by SIGINT or SIGTERM
 `
 
-// UsageErrorf returns the error of an invalid command line or configuration.
+// UsageErrorf returns the error of an invalid command line or configuration, whose exit code is 2.
 func UsageErrorf(format string, args ...any) error {
 	return config.Errorf(format, args...)
 }

@@ -26,8 +26,9 @@ type pageRequest struct {
 	user    string      // the user that a trusted proxy names, if there is no valid session; "" without one
 }
 
-// namespace returns the namespace of a page about exactly one: the requested one, or the one that
-// auth.Grants.OneNamespace chooses. If the grants do not cover that, it returns the one of the first grant.
+// namespace returns the namespace of a page that shows exactly one namespace: the requested one, or else the
+// only namespace of the grants, or else the default namespace. If no grant covers the default namespace, it
+// returns the namespace of the first grant.
 func (v *pageRequest) namespace() (string, error) {
 	requested := v.query.Get("namespace")
 	namespace, err := v.grants.OneNamespace(requested)
@@ -38,7 +39,7 @@ func (v *pageRequest) namespace() (string, error) {
 }
 
 // identify returns a request with the grants of its caller: none if the caller is unknown. Programs
-// send a bearer token, browsers a cookie, and a trusted proxy names its user. The cookie takes
+// send a bearer token, browsers send a cookie, and a trusted proxy names its user in a header. The cookie takes
 // precedence over the proxy, so that a user who may only read can sign in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	v := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
@@ -75,12 +76,12 @@ func (d *Dashboard) originProblem(v *pageRequest, r *http.Request, hasSideEffect
 	return d.cfg.Auth.OriginProblem(r, hasSideEffect)
 }
 
-// secure sets the headers of every page.
+// secure sets the security headers of every page.
 func (d *Dashboard) secure(next http.Handler) http.Handler {
-	policy := "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors " + d.cfg.FrameAncestors
+	contentPolicy := "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors " + d.cfg.FrameAncestors
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
@@ -158,7 +159,8 @@ func (d *Dashboard) act(do action) http.HandlerFunc {
 	}
 }
 
-// checkForm keeps only the grants with the role admin, and checks the origin of the form.
+// checkForm checks that the form was sent by a page of this session, and keeps only the grants with the role
+// admin.
 func (d *Dashboard) checkForm(v *pageRequest) error {
 	if len(v.grants) == 0 {
 		return errSignedOut
@@ -243,7 +245,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // signOut deletes the session cookie of a browser. Replicas share no state of sessions, so a copy of the
-// cookie stays valid until it expires, or until the token or the key is changed (docs/security.md).
+// cookie stays valid until it expires, or until the token or Config.SessionKey is changed (docs/security.md).
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	v := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -255,10 +257,11 @@ func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, d.url("/signin"), http.StatusSeeOther)
 }
 
-// cookie returns the session cookie. It is Secure wherever the browser uses TLS.
-func (d *Dashboard) cookie(r *http.Request, value string, age time.Duration) *http.Cookie {
+// cookie returns the session cookie; a negative lifetime deletes it in the browser. It is Secure if the
+// browser uses TLS.
+func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(lifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: usesTLS(r),
 	}
 }
@@ -278,7 +281,7 @@ func (d *Dashboard) localAddress(address string) string {
 	return address
 }
 
-// deadline bounds the work for one page.
+// deadline bounds the time for the work on one page.
 const deadline = 30 * time.Second
 
 func (v *pageRequest) withDeadline() (context.Context, context.CancelFunc) {

@@ -12,8 +12,8 @@ import (
 // nothing.
 type Ask struct {
 	Fields  []AskField          `json:"features"`
-	Request string              `json:"memory"` // the static request
-	Errors  []sizing.FieldError `json:"errors,omitempty"`
+	Request string              `json:"memory"`            // the static request
+	Errors  []sizing.FieldError `json:"errors,omitempty"`  // of the form
 	Missing string              `json:"missing,omitempty"` // why there is no answer
 	Answer  *Try                `json:"answer,omitempty"`
 

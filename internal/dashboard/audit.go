@@ -24,7 +24,7 @@ type Audit struct {
 	Next string `json:"-"` // address of the older entries; "" if there are none
 }
 
-// AuditEntry is one change.
+// AuditEntry is one change of a task.
 type AuditEntry struct {
 	ID        int64          `json:"id"`
 	At        time.Time      `json:"at"`
@@ -83,7 +83,7 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
 }
 
-// auditEntries returns the newest entries of tasks that the caller may see: auditRows+1 of them if there
+// auditEntries returns the newest entries of tasks that the caller may see: auditRows+1 entries if there
 // is a next page, and at most auditRows otherwise.
 func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
 	for {

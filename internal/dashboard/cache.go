@@ -11,14 +11,14 @@ import (
 )
 
 // cache has the results of the queries of pages, so that these queries take a bounded share of the
-// database's time: a result stays fresh for relativeAge times the duration of its query, at most for
-// maxAge. After that a slow query runs again in the background, and its page shows the previous result.
+// database's time: a result stays fresh for freshFactor times the duration of its query, at most for
+// maxFresh. After that a slow query runs again in the background, and its page shows the previous result.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger
 	mu      sync.Mutex
 	entries map[string]*cacheEntry
-	version int // clear increases it; results of reads that began before are not cached
+	version int // clear increases it; the result of a read that began with a lower version is not cached
 }
 
 // cacheEntry is the result of one query.
@@ -26,17 +26,17 @@ type cacheEntry struct {
 	reading chan struct{} // contains a token while the query runs
 	value   any
 	at      time.Time     // end of the last query; zero without a value
-	took    time.Duration // of the last query
+	took    time.Duration // duration of the last query
 	isEmpty bool          // the last query returned an empty list, which is not cached
 }
 
 const (
-	relativeAge = 20                    // a value is fresh for this multiple of the duration of its query
-	maxAge      = time.Minute           // but at most for this time
-	staleAge    = 10 * time.Minute      // lookup returns no older value
-	slowQuery   = 50 * time.Millisecond // a faster query runs in the foreground
+	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query
+	maxFresh    = time.Minute           // but at most for this time
+	maxStale    = 10 * time.Minute      // lookup returns no older value
+	slowQuery   = 50 * time.Millisecond // a faster query runs again in the foreground
 	maxEntries  = 256
-	maxQuery    = 2 * time.Minute // of a query in the background
+	maxQuery    = 2 * time.Minute // longest duration of a query in the background
 )
 
 func newCache(now func() time.Time, log *slog.Logger) *cache {
@@ -51,7 +51,8 @@ func (c *cache) clear() {
 	c.version++
 }
 
-// cached returns the value of a key. It reads the value if it is missing or too old. Errors are not cached.
+// cached returns the value of a key. It reads the value first if lookup finds none. It returns a value that
+// is usable but not fresh, and reads a new one in the background. Errors are not cached.
 func cached[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (T, error) {
 	var none T
 	e, version := c.entry(key)
@@ -79,13 +80,13 @@ func cached[T any](ctx context.Context, c *cache, key string, read func(context.
 	return value, nil
 }
 
-// cachedIfRead returns the value of a key like cached. If there is no value, or one older than staleAge,
+// cachedIfRead returns the value of a key like cached. If there is no value, or one older than maxStale,
 // it does not wait: it starts the read in the background and returns false. After an empty list it waits,
 // because the query of an empty list is fast.
 func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (value T, isRead bool, err error) {
 	e, version := c.entry(key)
 	c.mu.Lock()
-	isRead = e.isEmpty || !e.at.IsZero() && c.now().Sub(e.at) <= staleAge
+	isRead = e.isEmpty || !e.at.IsZero() && c.now().Sub(e.at) <= maxStale
 	c.mu.Unlock()
 	if !isRead {
 		c.refresh(ctx, e, version, func(ctx context.Context) (any, error) { return read(ctx) })
@@ -126,8 +127,8 @@ func cachedInState[T any](ctx context.Context, c *cache, key, state string, read
 
 // The states of a value.
 const (
-	missing = iota
-	usable  // old, and its query is slow: pages show it until the query has run again
+	missing = iota // or so old that pages must not show it
+	usable         // not fresh, and its query is slow: pages show it until the query has run again
 	fresh
 )
 
@@ -135,11 +136,11 @@ const (
 func (c *cache) lookup(e *cacheEntry) (value any, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	age := c.now().Sub(e.at)
+	elapsed := c.now().Sub(e.at)
 	switch {
-	case e.at.IsZero() || age > staleAge:
+	case e.at.IsZero() || elapsed > maxStale:
 		return nil, missing
-	case age < min(relativeAge*e.took, maxAge):
+	case elapsed < min(freshFactor*e.took, maxFresh):
 		return e.value, fresh
 	case e.took < slowQuery:
 		return nil, missing
@@ -164,7 +165,7 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 			}
 		}()
 		begun := c.now()
-		if value, err := read(ctx); err == nil { // after an error, pages show the old value until staleAge
+		if value, err := read(ctx); err == nil { // after an error, pages show the old value until maxStale
 			c.store(e, version, value, begun)
 		}
 	}()
@@ -187,7 +188,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// store sets the value of an entry, unless clear was called since the read began.
+// store sets the value of an entry. It does nothing if clear was called after the read began.
 func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,20 +24,20 @@ func TestPanicOfABackgroundReadEndsOnlyThatRead(t *testing.T) {
 	got, err := read(1)
 	require.NoError(t, err)
 	require.Equal(t, 1, got)
-	now = now.Add(2 * maxAge)
+	now = now.Add(2 * maxFresh)
 	got, err = read(0)
 	require.NoError(t, err)
 	require.Equal(t, 1, got, "the previous value")
 	e, _ := c.entry("key")
 	e.reading <- struct{}{} // waits until the background read has ended
 	<-e.reading
-	now = now.Add(2 * staleAge)
+	now = now.Add(2 * maxStale)
 	got, err = read(3)
 	require.NoError(t, err)
 	require.Equal(t, 3, got)
 }
 
-// A server that starts without history reads the lists before the first import.
+// A server that starts without history reads empty lists. The first page after an import must not show them.
 func TestEmptyListIsReadAgain(t *testing.T) {
 	now := time.Unix(0, 0)
 	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
@@ -59,7 +59,7 @@ func TestEmptyListIsReadAgain(t *testing.T) {
 	require.Equal(t, 2, read())
 }
 
-// A page that loads itself again until a list has been read must not do so forever.
+// A page loads itself again until a list has been read. It must also stop if the list is empty.
 func TestEmptyListCountsAsRead(t *testing.T) {
 	now, rows := time.Unix(0, 0), 2
 	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))
@@ -76,7 +76,7 @@ func TestEmptyListCountsAsRead(t *testing.T) {
 	}
 	_, isRead := read()
 	require.False(t, isRead)
-	now, rows = now.Add(2*maxAge), 0
+	now, rows = now.Add(2*maxFresh), 0
 	list, isRead := read()
 	require.True(t, isRead)
 	require.Len(t, list.rows, 2, "the previous value, while the read runs in the background")

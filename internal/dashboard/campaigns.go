@@ -22,11 +22,11 @@ type CampaignRow struct {
 	Name      string     `json:"name"`
 	Namespace string     `json:"namespace"`
 	DagID     string     `json:"dag_id"`
-	Runs      int        `json:"runs"` // registered runs
-	Profiled  int        `json:"profiled"`
-	Failed    int        `json:"failed"`
-	Active    int        `json:"active"` // being deployed, run or profiled
-	Hourly    int        `json:"profiled_last_hour"`
+	Runs      int        `json:"runs"`                   // registered runs
+	Profiled  int        `json:"profiled"`               // runs whose peaks are known
+	Failed    int        `json:"failed"`                 // runs that wait until a person resets them
+	Active    int        `json:"active"`                 // being deployed, run or profiled
+	Hourly    int        `json:"profiled_last_hour"`     // runs that were profiled within the last hour
 	Progress  float64    `json:"progress"`               // share of the runs that are profiled
 	Started   int        `json:"started_runs"`           // DAG runs, repeated attempts included
 	GBHours   float64    `json:"used_gbh"`               // used part of the budget: allocated GB·h
@@ -43,9 +43,9 @@ type CampaignRow struct {
 // CampaignPage is the page of one campaign.
 type CampaignPage struct {
 	CampaignRow
-	Pool     string          `json:"pool,omitempty"`
-	Version  string          `json:"version,omitempty"`
-	Conf     string          `json:"conf,omitempty"` // JSON
+	Pool     string          `json:"pool,omitempty"`    // Airflow pool of the reproduced tasks
+	Version  string          `json:"version,omitempty"` // version of the DAG that must be deployed
+	Conf     string          `json:"conf,omitempty"`    // JSON that overrides the conf of each archived run
 	States   []CampaignState `json:"states"`
 	Failures []FailedRun     `json:"failures"` // newest first
 	Learned  []LearnedTask   `json:"learned"`  // by task
@@ -68,26 +68,26 @@ type FailedRun struct {
 	State    string    `json:"state"`
 	Attempt  int       `json:"attempt"`
 	RunID    string    `json:"dag_run_id"`
-	Changed  time.Time `json:"changed_at"`
+	Changed  time.Time `json:"changed_at"` // when the run failed
 	Notes    string    `json:"notes,omitempty"`
 }
 
 // LearnedTask compares the predictions of a task for archived runs before the campaign and now.
 type LearnedTask struct {
 	Task   string            `json:"task_id"`
-	Before *ModelPredictions `json:"before,omitempty"`
-	After  *ModelPredictions `json:"after,omitempty"`
+	Before *ModelPredictions `json:"before,omitempty"` // nil: no model was trained before the campaign was created, or it is no longer stored
+	After  *ModelPredictions `json:"after,omitempty"`  // of the active model
 	URL    string            `json:"-"`
 }
 
 // ModelPredictions summarises the predictions of one version of a model for archived runs.
 type ModelPredictions struct {
 	Version      int          `json:"version"`
-	Observations int          `json:"observations"` // training rows
+	Observations int          `json:"observations"` // number of training rows
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
-	Width        float64      `json:"width"` // median of the grant at the default risk target over the grant at a risk of 50 %
-	Unstated     int          `json:"runs_without_risk"`
-	Runs         int          `json:"runs"` // archived runs
+	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the grant at a risk of 50 %
+	Unstated     int          `json:"runs_without_risk"` // number of runs so far outside the known range that no risk can be stated
+	Runs         int          `json:"runs"`              // number of archived runs
 }
 
 const campaignsPerPage = 50

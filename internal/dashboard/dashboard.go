@@ -33,8 +33,8 @@ const Root = "/ui"
 // Config configures the pages. The zero Config rejects every caller.
 type Config struct {
 	Auth           auth.Config
-	Proxy          auth.Proxy // identifies users that a reverse proxy authenticates
-	Prices         savings.Prices
+	Proxy          auth.Proxy       // identifies users that a reverse proxy authenticates
+	Prices         savings.Prices   // of memory and CPU; without prices the pages show no money
 	Prefix         string           // path at which a reverse proxy serves the pages, such as /loadaware; "" at the root
 	FrameAncestors string           // sources of pages that may frame these pages (CSP); 'none' if empty
 	SessionKey     []byte           // signs sessions; random if empty, so that a restart ends them

@@ -143,7 +143,7 @@ func rows(run int) sizing.Features {
 	return sizing.Features{"rows": sizing.NumberValue(float64(run % 10)), "region": sizing.TextValue([]string{"eu", "us"}[run%2])}
 }
 
-// addresses returns the addresses of pages that must show something useful about any history.
+// addresses returns the addresses of pages that must work with any history of the task.
 func addresses(task sizing.TaskKey) []string {
 	q := "?" + url.Values{"namespace": {task.Namespace}, "dag_id": {task.DAG}, "task_id": {task.Task}}.Encode()
 	return []string{"/ui/", "/ui/tasks", "/ui/task" + q, "/ui/policy" + q, "/ui/policy" + q + "&mode=shadow&risk_percent=0.5", "/ui/try" + q + "&run_id=run_0",
@@ -347,8 +347,8 @@ func TestFormsOfOtherPagesAreRejected(t *testing.T) {
 		return url.Values{"dag_id": {"etl"}, "task_id": {"load"}, "mode": {"off"}, "form_key": {html.UnescapeString(csrfToken)}}
 	}
 	for name, rec := range map[string]*httptest.ResponseRecorder{
-		"no key":                     e.post("/ui/policy", form("")),
-		"another key":                e.post("/ui/policy", form("x"+valid)),
+		"no CSRF token":              e.post("/ui/policy", form("")),
+		"another CSRF token":         e.post("/ui/policy", form("x"+valid)),
 		"a page of another site":     e.post("/ui/policy", form(valid), header{"Sec-Fetch-Site": "cross-site"}),
 		"a page of another port":     e.post("/ui/policy", form(valid), header{"Sec-Fetch-Site": "same-site"}),
 		"an older browser":           e.post("/ui/policy", form(valid), header{"Sec-Fetch-Site": "", "Origin": "http://evil.example"}),

@@ -17,7 +17,7 @@ import (
 // profilesPerQuery is the number of profiles that one query reads.
 const profilesPerQuery = 1000
 
-// TaskRow is one task of a list.
+// TaskRow is one task of a list: its row in the report of all tasks, and what the report lacks.
 type TaskRow struct {
 	report.Task
 	Mode     sizing.Mode `json:"mode"`
@@ -199,7 +199,7 @@ type riskSource struct {
 	report.Source
 	cache        *riskCache
 	observations map[sizing.TaskKey]int // number of observations of each task
-	reads        int                    // of risks, at most maxRisks
+	reads        int                    // number of risks that were read, at most maxRisks
 }
 
 // source returns a source of reports that takes the realised risks of tasks from c.
@@ -211,7 +211,8 @@ func (c *riskCache) source(source report.Source, profiles []sizing.Profile) *ris
 	return &riskSource{Source: source, cache: c, observations: observations}
 }
 
-// Realised returns the cached risk, or reads it.
+// Realised returns the cached risk of a task if it is valid, and reads the risk otherwise. After maxRisks reads
+// it returns the cached risk, even if it is not valid, or no risk.
 func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	s.cache.mu.Lock()
 	last, isCached := s.cache.tasks[task]

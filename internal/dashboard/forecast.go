@@ -21,12 +21,12 @@ type Forecast struct {
 	DagID       string              `json:"dag_id"`
 	Features    string              `json:"features"` // as a person types them
 	Errors      []sizing.FieldError `json:"errors,omitempty"`
-	Missing     string              `json:"missing,omitempty"` // why there is no forecast
-	Median      float64             `json:"median_seconds"`
-	P95         float64             `json:"p95_seconds"`
-	PastRuns    int                 `json:"past_runs"`         // that correct P95
-	Peak        sizing.Bytes        `json:"memory_peak_bytes"` // median of the largest granted memory at one time
-	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"`
+	Missing     string              `json:"missing,omitempty"`     // why there is no forecast
+	Median      float64             `json:"median_seconds"`        // of the end of the run
+	P95         float64             `json:"p95_seconds"`           // of the end of the run
+	PastRuns    int                 `json:"past_runs"`             // number of past runs that correct P95
+	Peak        sizing.Bytes        `json:"memory_peak_bytes"`     // largest sum of the grants of running tasks: median over the simulated runs
+	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"` // the same: 95 % quantile
 	UpdatedAt   *time.Time          `json:"structure_updated_at"`
 	Tasks       []ForecastTask      `json:"tasks"`         // by start
 	Unknown     []string            `json:"unknown_tasks"` // without a known run time; they count as 0 s
@@ -40,12 +40,12 @@ type Forecast struct {
 // ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the longest time.
 type ForecastTask struct {
 	TaskID    string       `json:"task_id"`
-	Start     float64      `json:"start_seconds"`
-	End       float64      `json:"end_seconds"`
+	Start     float64      `json:"start_seconds"` // median
+	End       float64      `json:"end_seconds"`   // median
 	EndP95    float64      `json:"end_p95_seconds"`
-	Critical  float64      `json:"critical"` // probability that it delays the end
-	Instances int          `json:"instances"`
-	Memory    sizing.Bytes `json:"memory_bytes"`
+	Critical  float64      `json:"critical"`     // probability that it delays the end of the run
+	Instances int          `json:"instances"`    // number of mapped instances; 1 if it is not mapped
+	Memory    sizing.Bytes `json:"memory_bytes"` // grant of all instances
 	X         float64      `json:"-"`
 	Width     float64      `json:"-"`
 	Tail      float64      `json:"-"` // width from End to EndP95

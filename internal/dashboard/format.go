@@ -47,7 +47,7 @@ func newChoice(label, name, value string, options []string) choice {
 	return choice{label, name, value, options}
 }
 
-// memory formats an amount of memory for people.
+// memory formats an amount of memory for people; unknown for 0 and nil.
 func memory(v any) string {
 	b := sizing.Bytes(0)
 	switch v := v.(type) {
@@ -92,7 +92,8 @@ func float(v any) (f float64, isKnown bool) {
 	return 0, false
 }
 
-// amount formats an amount such as GB·h: with two decimals below 10, one below 100, and none from 100 on.
+// amount formats an amount such as GB·h: with two decimals below 10, one below 100, and none from 100 on or
+// for 0.
 func amount(v any) string {
 	f, isKnown := float(v)
 	if !isKnown {
@@ -150,7 +151,8 @@ func share(v any) string {
 	return percent(100 * f)
 }
 
-// percent formats a number of percent, with two significant digits below ten.
+// percent formats a number of percent: with two significant digits below 10, one decimal below 100, and none
+// from 100 on or for 0.
 func percent(v any) string {
 	f, isKnown := float(v)
 	switch {
@@ -197,7 +199,7 @@ func clock(v any) string {
 	return unknown
 }
 
-// duration formats a duration with at most two units.
+// duration formats a duration with at most two units; unknown for 0 and less.
 func duration(v time.Duration) string {
 	switch {
 	case v <= 0:
@@ -210,7 +212,7 @@ func duration(v time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
 }
 
-// seconds formats seconds as a duration; unknown above maxTimeout.
+// seconds formats a number of seconds as a duration; unknown if it is nil or above maxTimeout.
 func seconds(v any) string {
 	f, isKnown := float(v)
 	if !isKnown || f > maxTimeout.Seconds() {

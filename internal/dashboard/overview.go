@@ -16,7 +16,7 @@ import (
 
 // Overview is the first page.
 type Overview struct {
-	Tasks     int          `json:"tasks"`
+	Tasks     int          `json:"tasks"` // number of tasks
 	Total     savings.Row  `json:"total"`
 	FirstDay  *savings.Day `json:"first_day"`
 	LastDay   *savings.Day `json:"last_day"`
@@ -25,7 +25,7 @@ type Overview struct {
 	Risk      RiskSummary  `json:"risk"`
 	Modes     Modes        `json:"modes"`
 	Health    Health       `json:"health"`
-	Worst     []TaskRow    `json:"worst"`
+	Worst     []TaskRow    `json:"worst"`      // tasks with the largest wastage
 	IsGranted bool         `json:"is_granted"` // some try used a grant
 	Replay    *Replay      `json:"replay,omitempty"`
 
@@ -33,21 +33,22 @@ type Overview struct {
 	IsSumming bool         `json:"-"` // the sums by day are not read yet
 }
 
-// KillTrend compares the last 30 days of the savings ledger with the 30 days before.
+// KillTrend compares the kills of the last 30 days of the savings ledger with those of the 30 days before.
+// Percentages are shares of the successes and kills.
 type KillTrend struct {
-	Percent       *float64 `json:"percent"`        // kills of all days, in percent of successes and kills
+	Percent       *float64 `json:"percent"`        // of all days; nil without successes and kills
 	Recent        int      `json:"recent"`         // kills of the last 30 days
-	RecentPercent *float64 `json:"recent_percent"` // nil without tries
+	RecentPercent *float64 `json:"recent_percent"` // nil without successes and kills
 	Before        int      `json:"before"`         // kills of the 30 days before
-	BeforePercent *float64 `json:"before_percent"` // nil without tries
+	BeforePercent *float64 `json:"before_percent"` // nil without successes and kills
 }
 
 // RiskSummary compares promised risks with kills, over the newest first tries of each task.
 type RiskSummary struct {
-	Tries    int      `json:"tries"`
-	Promised *float64 `json:"promised"`
-	Realised *float64 `json:"realised"`
-	Low      float64  `json:"low"` // 95 % interval of the realised risk
+	Tries    int      `json:"tries"`    // number of ended first tries with a promised risk
+	Promised *float64 `json:"promised"` // mean promised risk of these tries; nil without any
+	Realised *float64 `json:"realised"` // share of these tries that was OOM-killed; nil without any
+	Low      float64  `json:"low"`      // 95 % interval of the realised risk
 	High     float64  `json:"high"`
 }
 
@@ -74,10 +75,10 @@ type Replay struct {
 	DAG       string         `json:"dag_id"`
 	State     whatif.State   `json:"state"`
 	Progress  float64        `json:"progress"`
-	Requested float64        `json:"requested_gbh"`
+	Requested float64        `json:"requested_gbh"`    // by the tries of the DAG
 	Result    *whatif.Result `json:"result,omitempty"` // nil while the replay runs
-	Saved     float64        `json:"saved_gbh"`
-	Share     float64        `json:"saved_share"` // of Requested
+	Saved     float64        `json:"saved_gbh"`        // Requested minus the used and wasted GB·h of the replay
+	Share     float64        `json:"saved_share"`      // of Requested
 	URL       string         `json:"-"`
 }
 
@@ -143,8 +144,8 @@ func (d *Dashboard) days(ctx context.Context, v *pageRequest, list *taskList) (*
 	return d.sums(ctx, filter, store.ByDay)
 }
 
-// isGranted reports whether some try used a grant. A task whose reason is "no grant yet", or whose
-// savings are zero, has no such try.
+// isGranted reports whether some try used a grant: whether a task has savings other than zero, and a reason
+// other than "no grant yet".
 func isGranted(rows []TaskRow) bool {
 	for i := range rows {
 		if t := &rows[i]; t.SavedGBH != nil && *t.SavedGBH != 0 && orEmpty(t.WhyNot) != report.NoGrantYet {
@@ -200,16 +201,17 @@ func (t *KillTrend) add(days *savings.Answer) {
 	var recentSuccesses, successesBefore int
 	for i := range days.Rows {
 		r := &days.Rows[i]
-		switch age := int(days.LastDay.Sub(r.Day.Time) / (24 * time.Hour)); {
-		case age < trendDays:
+		switch daysBefore := int(days.LastDay.Sub(r.Day.Time) / (24 * time.Hour)); {
+		case daysBefore < trendDays:
 			t.Recent, recentSuccesses = t.Recent+r.Kills, recentSuccesses+r.Successes
-		case age < 2*trendDays:
+		case daysBefore < 2*trendDays:
 			t.Before, successesBefore = t.Before+r.Kills, successesBefore+r.Successes
 		}
 	}
 	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recentSuccesses), killedPercent(t.Before, successesBefore)
 }
 
+// killedPercent returns the share of kills among successes and kills in percent; nil without any.
 func killedPercent(kills, successes int) *float64 {
 	if kills+successes == 0 {
 		return nil
@@ -218,7 +220,7 @@ func killedPercent(kills, successes int) *float64 {
 	return &percent
 }
 
-// maxPoints bounds the points of a chart over time.
+// maxPoints bounds the number of points in a chart over time.
 const maxPoints = 120
 
 // daysFigure draws requested, granted and used memory over time, with the kills.

@@ -48,12 +48,12 @@ type layout struct {
 	Nav       []entry
 	User      string
 	CSRFToken string
-	SignsOut  bool // show the button that ends the session
+	SignsOut  bool // the page shows the button that ends the session
 	IsAdmin   bool // the caller has the role admin
 
 	IsProxyUser bool // a trusted proxy names the user
 
-	Framed bool   // inside another page, without navigation
+	Framed bool   // the page is inside another page, without navigation
 	Self   string // the address of this page
 }
 
@@ -150,7 +150,7 @@ type Problem struct {
 // statuses are the HTTP statuses of the error kinds; other kinds are internal errors.
 var statuses = map[sizing.Kind]int{
 	sizing.Invalid: http.StatusUnprocessableEntity, sizing.NotFound: http.StatusNotFound, sizing.Conflict: http.StatusConflict,
-	sizing.Refused: http.StatusForbidden, sizing.Unavailable: http.StatusServiceUnavailable,
+	sizing.Refused: http.StatusForbidden, sizing.Unavailable: http.StatusServiceUnavailable, sizing.Exhausted: http.StatusTooManyRequests,
 }
 
 // fail writes the page of an error. The cause of an internal error is only logged.
@@ -183,7 +183,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
 }
 
 // titles are the headings of the pages of errors.
-var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed", sizing.Unavailable: "Not available now"}
+var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed", sizing.Unavailable: "Not available now", sizing.Exhausted: "Too many requests"}
 
 func detailOf(e *sizing.Error) string {
 	if len(e.Fields) == 0 {

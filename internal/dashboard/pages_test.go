@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/insight/whatif"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -88,7 +90,7 @@ func TestAskExplainsTheGrantOfARun(t *testing.T) {
 	_, err := e.svc.Train(t.Context(), key)
 	require.NoError(t, err)
 	page := e.page("/ui/ask?dag_id=etl&task_id=load")
-	assert.Contains(t, page, `name="f.rows" value="9"`, "of the newest try")
+	assert.Contains(t, page, `name="f.rows" value="9"`, "the form has the features of the newest try")
 	assert.Contains(t, page, "Why this number")
 	page = e.page("/ui/ask?dag_id=etl&task_id=load&memory=8Gi&f.rows=2&f.region=us")
 	assert.Contains(t, page, `name="f.rows" value="2"`)
@@ -142,7 +144,7 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
 }
 
-// The campaign reproduces runs whose inputs are outside the known range.
+// The campaign reproduces runs whose inputs are outside the known range. After it, the model knows this range.
 func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	report := func(runID string, rows int) sizing.Observation {
@@ -184,8 +186,8 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	assert.Less(t, after.Width, before.Width)
 }
 
-// The sums of thousands of days of tasks take seconds. A visitor sees the rest of the page at once; a program
-// waits for the whole.
+// The sums by day take seconds for thousands of days. The HTML page is shown at once without their chart; the
+// JSON page waits for the sums.
 func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for _, at := range []time.Time{time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -204,7 +206,7 @@ func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	assert.Contains(t, page, "<svg")
 }
 
-// Tries with equal inputs have equal factors, and others do not share them.
+// Tries with equal inputs have equal factors, and tries with other inputs have other factors.
 func TestFactorsOfRecentTriesFollowTheirInputs(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 60, func(run int) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(float64(1 + run%4))} })
@@ -237,4 +239,33 @@ func TestAuditShowsTheFieldsOfAPolicyAsPeopleTypeThem(t *testing.T) {
 		assert.Contains(t, page, "<div>"+change+"</div>")
 	}
 	assert.NotContains(t, page, "limit_ratio", "it did not change")
+}
+
+func TestWhatIfWaitsWhileTooManyReplaysRun(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows)
+	cfg := withoutTokens
+	cfg.WhatIfs = whatif.NewJobs(e.svc)
+	e.serve(cfg)
+	question := &whatif.Question{Task: key}
+	for _, target := range []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05} {
+		question.Settings = append(question.Settings, whatif.Settings{RiskTarget: &target})
+	}
+	fill := func() { // starts replays until no other may start
+		for {
+			job, err := cfg.WhatIfs.Start(t.Context(), question)
+			if err != nil {
+				require.Equal(t, sizing.Exhausted, sizing.KindOf(err))
+				return
+			}
+			t.Cleanup(func() { cfg.WhatIfs.Cancel(job) })
+		}
+	}
+	page := ""
+	for attempt := 1; attempt <= 20 && !strings.Contains(page, "Other replays wait or run"); attempt++ { // a replay may end before the page starts its own
+		fill()
+		page = e.page(fmt.Sprintf("/ui/whatif?dag_id=etl&task_id=load&risk_percent=%d", attempt))
+	}
+	assert.Contains(t, page, "Other replays wait or run")
+	assert.Contains(t, page, `http-equiv="refresh"`)
 }

@@ -26,7 +26,7 @@ func TestTotalOfRowsEqualsQueriedTotal(t *testing.T) {
 		switch i % 4 {
 		case 0:
 			o.Requested = sizing.Resources{Memory: 5 * sizing.GiB, CPU: 2}
-		case 1: // its request is not known
+		case 1: // the request is not known
 		case 2:
 			o.Duration = 0
 		case 3:

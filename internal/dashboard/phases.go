@@ -34,7 +34,7 @@ type PhasedRow struct {
 // shownPhased bounds the tasks of the HTML table.
 const shownPhased = 300
 
-// phases shows the phases of one task, or the tasks that have some.
+// phases shows the phases of the task in the query or, without a task, the list of the tasks with a plan.
 func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	if v.query.Get("dag_id") != "" || v.query.Get("task_id") != "" {
 		return d.taskPhases(v)
@@ -158,7 +158,7 @@ func phasedRunsTable(runs []PhasedRun) (header []string, table [][]string) {
 	return header, table
 }
 
-// sequence returns the phases of a prototype as a text with at most 20 of them.
+// sequence returns the first phases of a prototype, at most 20, as a text.
 func sequence(phases []int) string {
 	const most = 20
 	names := make([]string, 0, most+1)

@@ -32,7 +32,8 @@ func growing(run int) *sizing.Series {
 	return s
 }
 
-// learnPhases reports eight long runs of a task, and learns them. The name of each begins with runID.
+// learnPhases reports eight long runs of a task, and learns their plans and phases. The id of each run begins
+// with runID.
 func (e *env) learnPhases(task sizing.TaskKey, runID string) {
 	e.t.Helper()
 	var reports []sizing.Observation
@@ -79,7 +80,7 @@ func TestPhasesOfATask(t *testing.T) {
 	require.Len(t, data.Phases, 2)
 	assert.Equal(t, 7, data.Savings.Runs)
 	require.NotNil(t, data.Savings.Saved)
-	assert.Greater(t, *data.Savings.Saved, .2, "two thirds of a run need a tenth of the memory")
+	assert.Greater(t, *data.Savings.Saved, .2, "for two thirds of its time a run needs a tenth of its peak")
 	assert.Empty(t, data.Runs[7].Limits, "the first run had no plan")
 	assert.NotEmpty(t, data.Steps)
 

@@ -114,9 +114,9 @@ func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 }
 
 // settings returns the settings that replay the history with p, the policy of the form, in place of
-// current, the policy in force. A removed floor becomes one byte, because no floor would not change
-// current. A removed cap stays in force, because a replay without a cap uses the largest peak of the
-// history.
+// current, the policy in force. A removed floor becomes one byte, because settings without a floor keep
+// that of current. A removed cap stays in force, because a replay without a cap uses the largest peak of
+// the history.
 func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
 	full := p.WithDefaults()
 	s := whatif.Settings{RiskTarget: &full.RiskTarget, MaxLifts: full.MaxLifts}
@@ -133,7 +133,7 @@ func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
 	return s
 }
 
-// PolicyPage previews a changed policy.
+// PolicyPage is the page that previews a changed policy of a task.
 type PolicyPage struct {
 	Namespace string              `json:"namespace"`
 	DagID     string              `json:"dag_id"`
@@ -231,6 +231,7 @@ func policyTable(p *PolicyPage) (header []string, table [][]string) {
 	return []string{"field", "before", "after"}, table
 }
 
+// orDefault returns the text, or "default" if it is empty.
 func orDefault(text string) string {
 	if text == "" {
 		return "default"
@@ -265,7 +266,7 @@ func (d *Dashboard) activate(v *pageRequest) (string, error) {
 	return d.taskURL("/task", key), d.svc.Activate(v.Context(), key, int(version))
 }
 
-// unpin lets trainings replace an activated version.
+// unpin unpins the pinned version, so that trainings may replace it.
 func (d *Dashboard) unpin(v *pageRequest) (string, error) {
 	key, err := v.keyOf()
 	if err != nil {

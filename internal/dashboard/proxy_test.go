@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// peer is the TCP peer of a request.
+// peer is the address of the TCP peer that sends a request.
 type peer string
 
 // by sends a request from a peer with a user in the header of the proxy.
@@ -40,8 +40,8 @@ func newForm(target string, form url.Values) *http.Request {
 }
 
 const (
-	theProxy peer = "10.1.2.3:4711"
-	another  peer = "10.2.2.3:4711"
+	theProxy  peer = "10.1.2.3:4711"
+	otherPeer peer = "10.2.2.3:4711" // outside the networks of the proxy
 )
 
 var formKey = regexp.MustCompile(`name="form_key" value="([^"]+)"`)
@@ -66,7 +66,7 @@ func TestUsersOfAProxyReadAndAdminsChange(t *testing.T) {
 		page, audit, change int
 	}{
 		{theProxy, "ann", 200, 200, 303}, {theProxy, "bob", 200, 403, 403}, {theProxy, "", 303, 303, 403}, {theProxy, "ann bob", 303, 303, 403},
-		{another, "ann", 303, 303, 403}, {another, "bob", 303, 303, 403}, {another, "", 303, 303, 403},
+		{otherPeer, "ann", 303, 303, 403}, {otherPeer, "bob", 303, 303, 403}, {otherPeer, "", 303, 303, 403},
 	} {
 		name := string(c.from) + " " + c.user
 		for _, target := range addresses(key) {
@@ -126,7 +126,7 @@ func TestOtherPagesCannotUseTheUserOfAProxy(t *testing.T) {
 		"a frame":               page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}),
 		"another origin":        page("ann", header{"Origin": "http://evil.example"}),
 		"a form":                e.by(theProxy, "ann", newForm("/ui/policy", formOf("ann")), header{"Sec-Fetch-Site": "cross-site"}),
-		"the form of a user":    e.by(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
+		"another user's form":   e.by(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
 		"a form without a user": e.by(theProxy, "", newForm("/ui/policy", formOf("ann"))),
 	} {
 		assert.Equal(t, http.StatusForbidden, rec.Code, name)

@@ -13,7 +13,7 @@ import (
 type replays struct {
 	jobs *whatif.Jobs
 	mu   sync.Mutex
-	ids  map[string]string // by question
+	ids  map[string]string // ids of jobs, by question and data
 }
 
 func newReplays(jobs *whatif.Jobs) *replays { return &replays{jobs: jobs, ids: map[string]string{}} }
@@ -21,7 +21,8 @@ func newReplays(jobs *whatif.Jobs) *replays { return &replays{jobs: jobs, ids: m
 // maxQuestions bounds the remembered questions; whatif.Jobs keeps results for a quarter of an hour.
 const maxQuestions = 200
 
-// start returns the job of a question. data identifies the history that is replayed.
+// start returns the job of a question, which it starts if there is none. data identifies the history that is
+// replayed. The error is Exhausted while too many replays wait or run.
 func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*whatif.Job, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -50,7 +51,7 @@ func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*
 	return job, nil
 }
 
-// find returns the job of a question; nil if there is none. It returns a failed job once, so that the
+// find returns the job of a question and its data; nil if there is none. It returns a failed job once, so that the
 // next load of the page starts another job.
 func (r *replays) find(key string) *whatif.Job {
 	r.mu.Lock()

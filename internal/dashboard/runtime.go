@@ -32,12 +32,12 @@ type RunTime struct {
 	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
 	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
-	Drift       float64             `json:"drift"`               // median ratio to the prediction: newest runs over earlier runs
+	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, over that of earlier runs
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
-	IsOutlier   bool                `json:"newest_is_outlier"`
-	Shapes      []RunTimeShape      `json:"shapes"`
-	NodeTypes   []string            `json:"node_types"` // whose effect is known
-	WhatIf      []RunTimeRow        `json:"what_if"`    // before and after the change in the form; empty without one
+	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run
+	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first
+	NodeTypes   []string            `json:"node_types"`          // whose effect is known
+	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form; empty without one
 
 	Ratios chart.Figure `json:"-"`
 	bars   []ratioBar
@@ -59,19 +59,19 @@ type RunTimeRow struct {
 	Median   float64 `json:"median_seconds"`
 	P75      float64 `json:"p75_seconds"`
 	P95      float64 `json:"p95_seconds"`
-	Outliers float64 `json:"outlier_share"`
+	Outliers float64 `json:"outlier_share"` // share of the runs that are outliers
 }
 
 // RunTimeShape is a distribution of run times that several tasks share.
 type RunTimeShape struct {
 	Name        string  `json:"name"`
-	Probability float64 `json:"probability"`
+	Probability float64 `json:"probability"` // that the run times of the task have this distribution
 }
 
 // ratioBar is one bar of the histogram of the ratios of run time to prediction.
 type ratioBar struct {
 	From, To  float64 // ratios
-	Runs      float64
+	Runs      float64 // number of runs
 	Predicted float64 // predicted share of the next runs
 }
 
@@ -207,7 +207,7 @@ func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	r.Ratios = ratiosFigure(r.bars, p.Runs)
 }
 
-// binsPerBar is the number of bins of the histogram in one bar.
+// binsPerBar is the number of bins of the stored histogram that one bar joins.
 const binsPerBar = 2
 
 // ratioBars returns the bars up to the bar after the last one with a run.

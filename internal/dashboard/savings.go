@@ -40,7 +40,7 @@ type MonthRow struct {
 	savings.Row
 }
 
-// IsUngranted reports whether no try used a grant, so that the savings are zero.
+// IsUngranted reports whether nothing was saved or killed, as before a try uses a grant.
 func (s *Savings) IsUngranted() bool {
 	t := &s.Total
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0
@@ -74,8 +74,8 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths   = 36  // newest months of the page
-	shownMonths = 500 // rows (months times keys) of the HTML table
+	maxMonths   = 36  // the page shows at most this many months
+	shownMonths = 500 // and at most this many rows, one for each month and key, in the HTML table
 )
 
 // savings shows the savings by month.

@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// observeMonths reports one run of each of many tasks in each of the months before 2026-06: an hour at 4 of
-// 8 GiB, which saves 4.29 GB·h.
+// observeMonths reports one run of each task in each month; the last month is 2026-06. A run takes an hour with
+// 4 of 8 GiB, which saves 4.295 GB·h.
 func (e *env) observeMonths(tasks, months int) {
 	e.t.Helper()
 	var reports []sizing.Observation
@@ -39,14 +39,15 @@ func (e *env) observeMonths(tasks, months int) {
 	}
 }
 
-// The table of the page has 500 rows, the other formats have all. The totals and the chart are of all months.
+// The HTML table has at most 500 rows, and the other formats have all rows. The totals and the chart are of all
+// months of the window.
 func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(220, 5)
 	for target, want := range map[string]struct {
-		months  []int // rows of each month, the newest first
-		isCut   bool
-		hasRows int // in JSON
+		months   []int // rows of each month, the newest first
+		isCut    bool
+		jsonRows int // number of rows in JSON
 	}{
 		"/ui/savings?by=task":                                  {[]int{220, 220, 60, 0, 0}, true, 1100},
 		"/ui/savings?by=task&from=2026-04-01":                  {[]int{220, 220, 60, 0, 0}, true, 660},
@@ -66,15 +67,15 @@ func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
 		assert.Equal(t, want.isCut, strings.Contains(page, "Further rows are left out"), target)
 		var all dashboard.Savings
 		require.NoError(t, json.Unmarshal(e.get(target+"&format=json").Body.Bytes(), &all))
-		assert.Len(t, all.Months, want.hasRows, target)
+		assert.Len(t, all.Months, want.jsonRows, target)
 	}
 	page := e.page("/ui/savings?by=task")
 	assert.Contains(t, page, "4\u202f724 GB·h saved", "1,100 times 4.295 GB·h")
 	assert.Contains(t, page, "2026-02: 945 GB·h saved", "the chart has the months that the table leaves out")
 }
 
-// After the background read, a first visit shows each list of savings without a query: the pages do not
-// see what was reported meanwhile.
+// After the background read, the first visit of a page of savings needs no query. Therefore the pages do not
+// show what was reported after the read.
 func TestSavingsAreReadInTheBackground(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(3, 2)

@@ -8,7 +8,7 @@ import (
 // Start is the page with the commands that fill an empty server.
 type Start struct {
 	Base     string    `json:"base"`   // address of the API
-	Tokens   bool      `json:"tokens"` // requests need a token
+	Tokens   bool      `json:"tokens"` // whether requests need a token
 	Commands []Command `json:"commands"`
 }
 

@@ -19,12 +19,12 @@ import (
 // Task is the page of one task.
 type Task struct {
 	TaskRow
-	Runs       int              `json:"observations"`
-	AllKills   int              `json:"all_kills"`
-	Memory     sizing.Quantiles `json:"memory"`  // of the peaks
-	Seconds    sizing.Quantiles `json:"seconds"` // of the durations
+	Runs       int              `json:"observations"` // number of reported tries
+	AllKills   int              `json:"all_kills"`    // number of OOM kills among them
+	Memory     sizing.Quantiles `json:"memory"`       // of the peaks
+	Seconds    sizing.Quantiles `json:"seconds"`      // of the durations
 	Realised   RiskSummary      `json:"realised"`
-	Ambiguity  string           `json:"ambiguity,omitempty"`   // of equal features with very different peaks; "" for none
+	Ambiguity  string           `json:"ambiguity,omitempty"`   // of runs with equal features and very different peaks; "" for none
 	Quarantine []string         `json:"quarantined,omitempty"` // reports that wait for confirmation
 	Features   []string         `json:"features"`
 	Policy     PolicyForm       `json:"policy"`
@@ -48,20 +48,20 @@ type Task struct {
 	RunTimeURL  string         `json:"-"`
 	AskURL      string         `json:"-"`
 	ForecastURL string         `json:"-"`
-	IsPinned    bool           `json:"pinned"`
-	IsAdmin     bool           `json:"-"`
+	IsPinned    bool           `json:"pinned"` // trainings replace no version
+	IsAdmin     bool           `json:"-"`      // the caller may change the task
 }
 
 // Version is a stored model.
 type Version struct {
 	Number     int       `json:"version"`
 	Family     string    `json:"family"`
-	Runs       int       `json:"observations"`
+	Runs       int       `json:"observations"` // number of training rows
 	TrainedAt  time.Time `json:"trained_at"`
 	Active     bool      `json:"active"`
 	PinnedBy   string    `json:"pinned_by,omitempty"`
-	Withdrawn  bool      `json:"withdrawn"`
-	Evaluation string    `json:"evaluation"` // the reason of its promotion
+	Withdrawn  bool      `json:"withdrawn"`  // excluded from later rollbacks
+	Evaluation string    `json:"evaluation"` // why the training promoted it, or did not
 }
 
 // TryRow is one ended try in a list.
@@ -79,10 +79,10 @@ type TryRow struct {
 }
 
 const (
-	shownTries  = 300  // on the chart
-	listedTries = 25   // in the table
-	peakRows    = 4000 // of the histogram
-	promiseRows = 2000 // of the reliability diagram
+	shownTries  = 300  // newest tries on the chart of memory
+	listedTries = 25   // newest tries in the table
+	peakRows    = 4000 // runs in the histogram of peaks
+	promiseRows = 2000 // newest promises in the reliability diagram
 )
 
 // task shows one task.
@@ -176,7 +176,7 @@ func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey
 	if t.Version == 0 {
 		return nil
 	}
-	state := fmt.Sprintf("%d %d", t.Version, t.Runs) // the model learns each run
+	state := fmt.Sprintf("%d %d", t.Version, t.Runs) // the factors change with both, because the model learns each run
 	drivers, err := cachedInState(ctx, d.cache, fmt.Sprintf("drivers %q", key), state, func(ctx context.Context) (*drivers, error) {
 		factors, err := d.svc.RecentFactors(ctx, key, explainedTries)
 		return newDrivers(factors), err

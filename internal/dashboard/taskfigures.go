@@ -50,7 +50,8 @@ func levelChanges(rows []TryRow) (changes []LevelChange) {
 	return changes
 }
 
-// usageFigure draws granted and used memory of the newest tries, oldest first.
+// usageFigure draws granted and used memory of the newest tries, and the changes of the level of their peaks.
+// rows has the oldest try first. requested is 0 if it is unknown.
 func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) chart.Figure {
 	if len(rows) == 0 {
 		return chart.Figure{}
@@ -103,7 +104,8 @@ func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) c
 // peakBars is the number of bars of a histogram.
 const peakBars = 24
 
-// peaksFigure draws the histogram of measured peaks, on a logarithmic axis.
+// peaksFigure draws the histogram of measured peaks on a logarithmic axis, with the bins, the first request and
+// the mean grant of t.
 func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 	if len(sample) < 2 {
 		return chart.Figure{}
@@ -153,11 +155,12 @@ func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 }
 
 const (
-	minPromises       = 20 // fewest promises of a reliability diagram
-	reliabilityGroups = 6  // groups of promises
+	minPromises       = 20 // with fewer promises there is no reliability diagram
+	reliabilityGroups = 6  // number of groups of promises
 )
 
-// reliabilityFigure compares promised and realised risk in groups of equal size.
+// reliabilityFigure compares promised and realised risk. It orders the promises by risk and divides them into
+// groups of equal size; the last group may be smaller.
 func reliabilityFigure(promises []sizing.Promise) chart.Figure {
 	if len(promises) < minPromises {
 		return chart.Figure{}
@@ -195,7 +198,7 @@ func reliabilityFigure(promises []sizing.Promise) chart.Figure {
 type Driver struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"mean_factor"` // exp of the mean |Shapley value| in log bytes: 1 changes nothing
-	Tries  int     `json:"tries"`       // with this feature
+	Tries  int     `json:"tries"`       // number of explained tries with this feature
 	Bar    float64 `json:"-"`           // percent of the strongest driver
 }
 

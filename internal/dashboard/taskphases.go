@@ -20,9 +20,9 @@ type TaskPhases struct {
 	TaskID     string            `json:"task_id"`
 	Missing    string            `json:"missing,omitempty"` // why nothing was learned
 	Mode       sizing.PhasesMode `json:"mode"`
-	Version    int               `json:"version"` // of what was learned
+	Version    int               `json:"version"` // of the learned phases and plan
 	LearnedAt  time.Time         `json:"learned_at"`
-	Learned    int               `json:"runs"` // learned runs
+	Learned    int               `json:"runs"` // number of learned runs
 	Savings    PlanSavings       `json:"savings"`
 	Phases     []PhaseRow        `json:"phases"`
 	Silhouette float64           `json:"silhouette"` // of the phases; 0 for one phase
@@ -44,19 +44,20 @@ func (p *TaskPhases) Key() sizing.TaskKey {
 
 // PlanSavings compares replayed plans with static grants.
 type PlanSavings struct {
-	Runs         int      `json:"runs"` // replayed runs
-	StaticGBH    float64  `json:"static_gbh"`
-	PlanGBH      float64  `json:"plan_gbh"`
-	Saved        *float64 `json:"saved_share"` // of StaticGBH; nil before the first replay
-	StaticKilled int      `json:"static_killed"`
-	PlanKilled   int      `json:"plan_killed"`
-	CPURuns      int      `json:"cpu_runs"` // replayed runs with CPU usage and a CPU request
+	Runs         int      `json:"runs"`          // number of replayed runs
+	StaticGBH    float64  `json:"static_gbh"`    // of all tries of these runs with static grants
+	PlanGBH      float64  `json:"plan_gbh"`      // the same with plans
+	Saved        *float64 `json:"saved_share"`   // of StaticGBH; nil before the first replay
+	StaticKilled int      `json:"static_killed"` // runs with an OOM kill with static grants
+	PlanKilled   int      `json:"plan_killed"`   // the same with plans
+	CPURuns      int      `json:"cpu_runs"`      // replayed runs with CPU usage and a CPU request
 	StaticCPU    float64  `json:"static_core_hours"`
 	PlanCPU      float64  `json:"plan_core_hours"`
-	Short        *float64 `json:"short_share"` // share of the time with a use above the planned request; nil without CPURuns
+	Short        *float64 `json:"short_share"` // share of the time in which CPU usage exceeds the planned CPU request; nil without CPURuns
 }
 
-// Change returns how much less or more memory time plans take than static grants; "" if it is not known.
+// Change returns how much less or more memory time plans take than static grants, such as "12 % less"; "" if
+// it is not known.
 func (s *PlanSavings) Change() string {
 	switch {
 	case s.Saved == nil:
@@ -71,11 +72,11 @@ func (s *PlanSavings) Change() string {
 type PhaseRow struct {
 	ID     int             `json:"id"`
 	Colour string          `json:"-"`
-	Share  float64         `json:"share"` // of the time
-	Visits int             `json:"visits"`
+	Share  float64         `json:"share"`  // of the time of the learned runs
+	Visits int             `json:"visits"` // number of visits in all learned runs
 	Mean   sizing.Bytes    `json:"memory_mean_bytes"`
 	Max    sizing.Bytes    `json:"memory_max_bytes"`
-	Cores  *float64        `json:"cpu_mean_cores"`
+	Cores  *float64        `json:"cpu_mean_cores"`    // nil if the CPU usage is unknown
 	Starts float64         `json:"start_probability"` // that a run starts in the phase
 	P10    float64         `json:"dwell_p10_seconds"`
 	Median float64         `json:"dwell_median_seconds"`
@@ -95,19 +96,19 @@ type TransitionRow struct {
 type PrototypeRow struct {
 	Phases []int   `json:"phases"`
 	Text   string  `json:"-"`
-	Runs   int     `json:"runs"`
-	Share  float64 `json:"share"`
+	Runs   int     `json:"runs"`  // number of learned runs with this sequence
+	Share  float64 `json:"share"` // of the learned runs
 }
 
 // PlanStepRow is one step of the next plan.
 type PlanStepRow struct {
 	AskBy float64      `json:"ask_by_seconds"` // latest time to ask for the limit
 	After float64      `json:"after_seconds"`  // time from which the limit must be in force
-	Level sizing.Bytes `json:"level_bytes"`    // largest memory up to AskBy
-	Limit sizing.Bytes `json:"memory_bytes"`
+	Level sizing.Bytes `json:"level_bytes"`    // largest memory that the plan predicts up to AskBy
+	Limit sizing.Bytes `json:"memory_bytes"`   // limit from After on
 }
 
-// PhasedRun is a stored run beside its replayed plan.
+// PhasedRun is a stored run with the limits of its replayed plan.
 type PhasedRun struct {
 	RunID       string       `json:"run_id"`
 	MapIndex    int          `json:"map_index"`
@@ -117,8 +118,8 @@ type PhasedRun struct {
 	CPU         []float64    `json:"cpu_cores,omitempty"`
 	Phases      []int        `json:"phases"`
 	Static      sizing.Bytes `json:"static_bytes"` // 0 if unknown
-	Limits      []LimitRow   `json:"limits"`
-	Killed      bool         `json:"killed"` // by the replayed plan
+	Limits      []LimitRow   `json:"limits"`       // of the first try of the replay, where they change; empty without a plan
+	Killed      bool         `json:"killed"`       // the run exceeds a limit of the plan, so the replay kills this try
 
 	Figure chart.Figure `json:"-"`
 }
@@ -230,7 +231,7 @@ func (r *PhasedRun) figure() chart.Figure {
 		Title:   r.RunID,
 		Summary: fmt.Sprintf("Memory of the run %s, its planned limit and its static grant over time", r.RunID),
 		X:       chart.Axis{Label: "minutes since the start"}, Y: chart.Axis{Label: "memory", Unit: chart.Memory},
-		Series: r.levels(),
+		Series: r.usageLines(),
 	}
 	if limits := r.limits(); len(limits.X) > 0 {
 		spec.Series = append(spec.Series, limits)
@@ -242,9 +243,9 @@ func (r *PhasedRun) figure() chart.Figure {
 	return spec.Draw()
 }
 
-// levels returns one line for each phase that occurs, with gaps while another phase lasts. Without
-// phases it returns one line.
-func (r *PhasedRun) levels() (all []chart.Series) {
+// usageLines returns the used memory as one line for each phase that occurs, with gaps during the other phases.
+// If the phases are unknown, it returns one line.
+func (r *PhasedRun) usageLines() (all []chart.Series) {
 	if len(r.Phases) == 0 {
 		line := chart.Series{Name: "used", Colour: phaseColours[0]}
 		for step, memory := range r.Memory {
@@ -269,7 +270,7 @@ func (r *PhasedRun) levels() (all []chart.Series) {
 	return all
 }
 
-// limits returns the planned limit as a step function.
+// limits returns the planned limit as a step function, up to the end of the run or the kill.
 func (r *PhasedRun) limits() chart.Series {
 	line := chart.Series{Name: "planned limit", Colour: 4}
 	for i, l := range r.Limits {
@@ -279,10 +280,27 @@ func (r *PhasedRun) limits() chart.Series {
 		}
 		line.X, line.Y = append(line.X, at), append(line.Y, float64(l.Memory))
 	}
-	if n := len(line.Y); n > 0 && !r.Killed {
-		line.X, line.Y = append(line.X, max(line.X[n-1], r.minutes(len(r.Memory)-1))), append(line.Y, line.Y[n-1])
+	if n := len(line.Y); n > 0 {
+		line.X, line.Y = append(line.X, max(line.X[n-1], r.minutes(r.lastStep()))), append(line.Y, line.Y[n-1])
 	}
 	return line
 }
 
+// lastStep returns the last step with a limit: the step in which the replay kills the run, or else the last
+// step of the run. A step of a long run joins steps of the replay, during which the limit may grow. Therefore
+// the largest memory of a step is compared with the limit at its end.
+func (r *PhasedRun) lastStep() int {
+	next, limit := 0, sizing.Bytes(0)
+	for step, memory := range r.Memory {
+		for next < len(r.Limits) && r.Limits[next].Seconds < float64(step+1)*r.StepSeconds {
+			limit, next = r.Limits[next].Memory, next+1
+		}
+		if r.Killed && sizing.Bytes(memory) > limit {
+			return step
+		}
+	}
+	return len(r.Memory) - 1
+}
+
+// minutes returns the start of a step in minutes from the start of the run.
 func (r *PhasedRun) minutes(step int) float64 { return float64(step) * r.StepSeconds / 60 }

@@ -13,7 +13,7 @@ import (
 // Tasks is the list of tasks.
 type Tasks struct {
 	Filter  TaskFilter `json:"filter"`
-	Rows    []TaskRow  `json:"tasks"`   // of this page of the list
+	Rows    []TaskRow  `json:"tasks"`   // the tasks on this page of the list
 	Matches int        `json:"matches"` // number of tasks that match the filter
 	Known   int        `json:"known"`   // number of tasks without the filter
 	Choices Choices    `json:"choices"`
@@ -59,7 +59,7 @@ type Column struct {
 // rowsPerPage is the number of tasks on one page of the list.
 const rowsPerPage = 100
 
-// taskColumn is a column of the list. Unknown numbers sort last.
+// taskColumn is a column of the list. hint is its tooltip, or "".
 type taskColumn struct {
 	key, name, hint string
 	number          func(*TaskRow) *float64 // value of a row; nil for a column of texts
@@ -84,7 +84,7 @@ func fromInt(n int) *float64 {
 var taskColumns = []taskColumn{
 	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
 	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},
-	{key: "severity", name: "state", hint: "critical: killed too often, or costs more than its request; warning: successes use less than half of their grants", text: func(t *TaskRow) string { return string(t.Severity) }},
+	{key: "severity", name: "state", hint: "critical: killed more often than the risk target, or costs more than its request; warning: uses less than half of its grants, and causes at least 1 % of all waste", text: func(t *TaskRow) string { return string(t.Severity) }},
 	{key: "requested", name: "requested", hint: "the static request when it was first seen", number: func(t *TaskRow) *float64 { return fromBytes(t.RequestedBytes) }},
 	{key: "granted", name: "granted", hint: "mean over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.GrantedBytes) }},
 	{key: "used", name: "used", hint: "mean peak over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.UsedBytes) }},
@@ -156,7 +156,7 @@ func columnOf(sort string) *taskColumn {
 	return nil
 }
 
-// apply returns the selected rows in order.
+// apply returns the rows that match the filter, in the order of f.Sort.
 func (f *TaskFilter) apply(rows []TaskRow) []TaskRow {
 	text := strings.ToLower(f.Text)
 	selected := []TaskRow{}
@@ -260,7 +260,7 @@ func choicesOf(rows []TaskRow) Choices {
 	}
 }
 
-// tasksTable returns the tasks for CSV, with the names of `loadaware report -o csv`.
+// tasksTable returns the tasks for CSV. Columns that `loadaware report -o csv` has, too, have the same names.
 func tasksTable(rows []TaskRow) (header []string, table [][]string) {
 	header = []string{"namespace", "dag_id", "task_id", "group", "severity", "mode", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
 		"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not", "owner"}

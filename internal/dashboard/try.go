@@ -28,8 +28,8 @@ type Try struct {
 	AnsweredAt   *time.Time     `json:"answered_at,omitempty"`
 	IsAnswered   bool           `json:"is_answered"` // false: no answer is recorded; the explanation is of the grant that the try would get now
 	Requested    sizing.Bytes   `json:"requested_bytes"`
-	Granted      sizing.Bytes   `json:"granted_bytes"` // of the answer
-	Outcome      *TryRow        `json:"outcome,omitempty"`
+	Granted      sizing.Bytes   `json:"granted_bytes"`     // of the answer
+	Outcome      *TryRow        `json:"outcome,omitempty"` // nil without a report
 	Features     []Feature      `json:"features"`
 	Text         string         `json:"text,omitempty"`            // the explanation of the grant
 	Reason       string         `json:"reason,omitempty"`          // of the answer
@@ -38,17 +38,17 @@ type Try struct {
 	Source       sizing.Source  `json:"source,omitempty"`
 	Mode         sizing.Mode    `json:"mode,omitempty"`
 	Version      int            `json:"model_version,omitempty"`
-	Promised     *float64       `json:"promised"`
-	RiskTarget   float64        `json:"risk_target"`
-	IsShadow     bool           `json:"is_shadow"` // Steps lead to the amount that enforce mode would grant
+	Promised     *float64       `json:"promised"`    // probability that the try is killed with its grant; nil if it is not stated
+	RiskTarget   float64        `json:"risk_target"` // of the policy
+	IsShadow     bool           `json:"is_shadow"`   // Steps lead to the amount that enforce mode would grant
 	BaseName     string         `json:"base_name,omitempty"`
 	Base         sizing.Bytes   `json:"base_bytes,omitempty"`
 	Steps        []Step         `json:"steps"`
-	Ladder       []sizing.Bytes `json:"ladder_bytes"`
-	Rung         int            `json:"rung"`             // index in Ladder of the amount that would have held; 0 if none is known
+	Ladder       []sizing.Bytes `json:"ladder_bytes"`     // the grant, and the grants after OOM kills
+	Rung         int            `json:"rung"`             // index in Ladder of the first amount that would have held; 0 if none or unknown, because the try was killed with the first
 	Killed       string         `json:"killed,omitempty"` // why the try was OOM-killed; "" if it was not
 	Nearest      []SimilarRun   `json:"nearest"`
-	Tries        []TryRow       `json:"tries"` // of the same run
+	Tries        []TryRow       `json:"tries"` // of the same run, this try included
 
 	Series  chart.Figure `json:"-"`
 	TaskURL string       `json:"-"`
@@ -69,7 +69,7 @@ type Feature struct {
 type Step struct {
 	Kind   string       `json:"kind"`
 	Name   string       `json:"name"`
-	Value  string       `json:"value,omitempty"`
+	Value  string       `json:"value,omitempty"` // of a feature
 	Factor float64      `json:"factor"`
 	After  sizing.Bytes `json:"bytes_after"` // the amount after this factor
 	X      float64      `json:"-"`
@@ -80,8 +80,8 @@ type Step struct {
 // SimilarRun is a past run with similar inputs.
 type SimilarRun struct {
 	RunID    string       `json:"run_id"`
-	Distance float64      `json:"distance"` // 0: identical inputs
-	Needed   sizing.Bytes `json:"needed_bytes"`
+	Distance float64      `json:"distance"`     // 0: identical inputs
+	Needed   sizing.Bytes `json:"needed_bytes"` // peak; of a killed run a lower bound
 	Outcome  string       `json:"outcome"`
 	At       time.Time    `json:"at"`
 	URL      string       `json:"-"`

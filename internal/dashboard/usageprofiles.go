@@ -18,14 +18,14 @@ type Profiles struct {
 	Missing       string       `json:"missing,omitempty"` // why there are no profiles
 	Version       int          `json:"version"`
 	LearnedAt     *time.Time   `json:"learned_at"`
-	Runs          int          `json:"runs"`
-	Tasks         int          `json:"tasks"`
-	Quantities    []string     `json:"quantities"` // by which runs are compared
-	Coverage      float64      `json:"coverage"`   // share of the runs with a profile
-	Silhouette    float64      `json:"silhouette"`
-	DaviesBouldin float64      `json:"davies_bouldin"`
-	Hopkins       float64      `json:"hopkins"`
-	Rows          []ProfileRow `json:"profiles"` // the outlier group is the last
+	Runs          int          `json:"runs"`           // number of grouped runs
+	Tasks         int          `json:"tasks"`          // number of tasks of these runs
+	Quantities    []string     `json:"quantities"`     // by which runs are compared
+	Coverage      float64      `json:"coverage"`       // share of the runs with a profile
+	Silhouette    float64      `json:"silhouette"`     // −1 to 1; high: the profiles are distinct
+	DaviesBouldin float64      `json:"davies_bouldin"` // 0 or more; low: the profiles are distinct
+	Hopkins       float64      `json:"hopkins"`        // 0 to 1; high: the runs form groups
+	Rows          []ProfileRow `json:"profiles"`       // the outlier group is the last
 	Chosen        *ProfileRow  `json:"chosen,omitempty"`
 	Members       []MemberRow  `json:"members,omitempty"` // of Chosen
 	IsCut         bool         `json:"-"`                 // the HTML table omits later members
@@ -50,10 +50,10 @@ type ProfileRow struct {
 	URL        string      `json:"-"`
 }
 
-// SpreadRow is the spread of one quantity in a profile.
+// SpreadRow has quantiles of one quantity over the runs of a profile, in the unit of the quantity.
 type SpreadRow struct {
 	Quantity string  `json:"quantity"`
-	Runs     int     `json:"runs"` // in which the quantity is known
+	Runs     int     `json:"runs"` // number of runs in which the quantity is known
 	P10      float64 `json:"p10"`
 	P50      float64 `json:"p50"`
 	P90      float64 `json:"p90"`

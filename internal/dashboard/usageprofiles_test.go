@@ -37,7 +37,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	assert.Contains(t, page, "the profiles are distinct")
 	assert.Contains(t, page, "memory_peak_bytes, duration_seconds")
 	assert.Contains(t, page, "<h2>Profile 2</h2>")
-	assert.Contains(t, page, "t&lt;", "its tasks")
+	assert.Contains(t, page, "t&lt;", "the page lists the tasks of the profile")
 	assert.Contains(t, e.page("/ui/profiles?id=0"), "<h2>Outliers</h2>")
 	assert.Contains(t, e.page("/ui/task?dag_id=etl&task_id="+url.QueryEscape("t<0>")), ">Usage profile ")
 	assert.Equal(t, http.StatusNotFound, e.get("/ui/profiles?id=9").Code)

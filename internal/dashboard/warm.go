@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	warmEvery  = staleAge * 4 / 5 // so that no value becomes too old to show
-	warmRetry  = 5 * time.Second  // while the store is not available
-	warmScopes = 8                // maximum number of scopes whose lists are kept
+	warmEvery  = maxStale * 4 / 5 // pause of Run, so that no value becomes too old to show
+	warmRetry  = 5 * time.Second  // pause of Run while the store is not available
+	warmScopes = 8                // maximum number of scopes whose lists Run reads
 )
 
 // Run keeps the stored sums of the savings per month up to date, and the lists of all tasks in the cache,
@@ -54,7 +54,7 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range list.rows { // for the page of run times; repeating a namespace costs nothing
+	for i := range list.rows { // for the page of run times; a second call for a namespace costs nothing
 		d.svc.NodeTypes(ctx, list.rows[i].Namespace)
 	}
 	for _, by := range savingsKeys {
@@ -71,7 +71,8 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	return err
 }
 
-// readerGrants returns the grants of callers with different scopes, at most warmScopes.
+// readerGrants returns the grants of the callers that may read pages: one caller for each scope, at most
+// warmScopes.
 func (d *Dashboard) readerGrants() (all []auth.Grants) {
 	callers := d.cfg.Auth.Callers()
 	if d.cfg.Proxy.Header != "" {

@@ -21,10 +21,10 @@ type WhatIf struct {
 	Errors   []sizing.FieldError `json:"errors,omitempty"`
 	State    whatif.State        `json:"state,omitempty"` // empty if no replay was started
 	Progress float64             `json:"progress"`
-	Runs     int                 `json:"runs"`
-	LeftOut  int                 `json:"left_out"` // tries without a measured peak or duration
+	Runs     int                 `json:"runs"`     // number of replayed runs
+	LeftOut  int                 `json:"left_out"` // number of tries without a measured peak or duration
 	Results  []ReplayRow         `json:"results"`
-	Problem  string              `json:"problem,omitempty"`
+	Problem  string              `json:"problem,omitempty"` // why there is no result
 
 	Curve chart.Figure `json:"-"`
 	DAGs  []string     `json:"-"` // to choose from
@@ -46,13 +46,13 @@ type WhatIfForm struct {
 type ReplayRow struct {
 	Name        string   `json:"name"`
 	RiskTarget  *float64 `json:"risk_target,omitempty"`
-	Utilisation float64  `json:"utilisation_percent"` // used GB·h of used and wasted GB·h
+	Utilisation float64  `json:"utilisation_percent"` // used GB·h as a share of the used and wasted GB·h
 	WastedGBH   float64  `json:"wasted_gbh"`
-	Killed      float64  `json:"killed_percent"`   // of the runs with an OOM kill
-	Lifts       int      `json:"lifts"`            // tries after an OOM kill
-	GaveUp      int      `json:"gave_up"`          // runs without a success
+	Killed      float64  `json:"killed_percent"`   // share of the runs that had an OOM kill
+	Lifts       int      `json:"lifts"`            // number of tries after an OOM kill
+	GaveUp      int      `json:"gave_up"`          // number of runs without a success
 	Promised    *float64 `json:"promised_percent"` // mean promised risk of the first tries with a promise
-	Realised    *float64 `json:"realised_percent"` // of these tries that were killed
+	Realised    *float64 `json:"realised_percent"` // share of these tries that were killed
 	IsCurve     bool     `json:"is_curve"`         // a point of the curve of risk targets
 }
 
@@ -65,8 +65,8 @@ func newReplayRow(name string, r *whatif.Result) ReplayRow {
 var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1}
 
 const (
-	replayWait  = 700 * time.Millisecond // for a short replay; a longer one shows its progress
-	listedNames = 200                    // names that a form offers
+	replayWait  = 700 * time.Millisecond // a page waits for its replay; after that it shows the progress
+	listedNames = 200                    // maximum number of names that a form offers
 )
 
 func readWhatIfForm(q url.Values) WhatIfForm {
@@ -149,7 +149,7 @@ func (d *Dashboard) whatIf(v *pageRequest) (*view, error) {
 	}
 	job, err := d.replays.start(ctx, question, fmt.Sprint(sums.Total.Tries))
 	if err != nil {
-		if sizing.KindOf(err) != sizing.Unavailable {
+		if sizing.KindOf(err) != sizing.Exhausted {
 			return nil, err
 		}
 		w.Problem, page.Refresh = "Other replays wait or run. This page starts yours when one of them has ended.", 5
@@ -169,7 +169,8 @@ func (d *Dashboard) whatIf(v *pageRequest) (*view, error) {
 	return page, nil
 }
 
-// fill adds the results and draws the curve.
+// fill adds the results, and draws utilisation against kills. hasSettings reports whether the first of
+// report.Results is that of the settings of the form; the others are points of the curve.
 func (w *WhatIf) fill(report *whatif.Report, hasSettings bool) {
 	w.Runs, w.LeftOut = report.Rows, report.LeftOut
 	w.Results = append(w.Results, newReplayRow("today's policy", &report.Current))

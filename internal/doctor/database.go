@@ -93,7 +93,7 @@ func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
 		r.Errorf("database", "point DATABASE_URL at the primary, and let its user write", "the database accepts no writes: it is a standby or read-only")
 	}
 	if skew := databaseTime.Sub(before.Add(after.Sub(before)/2)).Abs() - after.Sub(before)/2; skew > maxClockSkew {
-		r.Errorf("clock", "synchronise both clocks with NTP: prediction ids, ages and leases depend on them", "the clocks of this machine and of the database differ by %s", skew.Round(time.Second))
+		r.Errorf("clock", "synchronise both clocks with NTP: prediction ids, retention and leases depend on them", "the clocks of this machine and of the database differ by %s", skew.Round(time.Second))
 	}
 	return nil
 }

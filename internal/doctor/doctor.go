@@ -15,7 +15,7 @@ import (
 
 // Finding is a problem with advice.
 type Finding struct {
-	Check   string `json:"check"`
+	Check   string `json:"check"` // name of the check
 	IsError bool   `json:"wrong"` // false for a warning
 	Message string `json:"says"`
 	Advice  string `json:"do"`
@@ -23,7 +23,7 @@ type Finding struct {
 
 // Report has the checks that ran and their findings.
 type Report struct {
-	Checks   []string  `json:"looked"`
+	Checks   []string  `json:"looked"` // names of the checks that ran
 	Findings []Finding `json:"findings"`
 
 	now         func() time.Time
@@ -50,7 +50,7 @@ func (r *Report) Warnf(check, advice, format string, args ...any) {
 
 // Config is the deployment to check. Checks of a URL, a file or a database without a value are skipped.
 type Config struct {
-	Addr             string        // address of the server
+	Addr             string        // address on which serve listens, as host:port
 	Tokens           int           // number of configured tokens
 	TokensErr        error         // of parsing the tokens
 	TLSCert, TLSKey  string        // files
@@ -58,7 +58,7 @@ type Config struct {
 	KeepReceipts     time.Duration // 0: no limit
 	Prometheus       prometheus.Config
 	Airflow          airflow.Config
-	ServerURL        string
+	ServerURL        string // of the running server
 	DSN              string // of the database
 	DataDir          string // of the private database
 }

@@ -44,7 +44,7 @@ func TestReceiptsWarnings(t *testing.T) {
 		return ""
 	}
 	assert.Empty(t, message(dsn, 0))
-	assert.Empty(t, message(dsn, 3), "the migration creates the first weeks")
+	assert.Empty(t, message(dsn, 3), "the migration creates the partitions of the first weeks")
 	assert.Contains(t, message(dsn, 5), "next week have no partition")
 	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
 		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
@@ -96,7 +96,7 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
-// The advice for missing tables or privileges does not help if a query itself fails.
+// A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	tenant := asTenant(t, dsn, "SELECT ON schema_migrations")

@@ -64,11 +64,11 @@ func (r *Report) expiry(at time.Time) {
 	}
 }
 
-// retention warns about tables that grow without limit.
+// retention warns about tables whose rows have no maximum age, so that they grow without limit.
 func (r *Report) retention(_ context.Context, c *Config) {
 	r.Ran("retention")
-	for name, age := range map[string]time.Duration{"OBSERVATIONS": c.KeepObservations, "RECEIPTS": c.KeepReceipts} {
-		if age == 0 {
+	for name, limit := range map[string]time.Duration{"OBSERVATIONS": c.KeepObservations, "RECEIPTS": c.KeepReceipts} {
+		if limit == 0 {
 			r.Warnf("retention", "set LOADAWARE_KEEP_"+name+", for example to 2160h", "no maximum age is set, so the table of %s grows without limit", strings.ToLower(name))
 		}
 	}
@@ -174,8 +174,8 @@ func fetch(ctx context.Context, url, token string) (status int, body []byte, sta
 	return response.StatusCode, body, response.TLS, err
 }
 
-// rootCause returns the innermost error, without the URL or the connection settings, which
-// may contain a password.
+// rootCause returns the network error in err or, without one, the innermost error. Unlike err, it does not
+// contain the URL or the connection settings, which may contain a password.
 func rootCause(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op

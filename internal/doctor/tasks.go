@@ -14,11 +14,11 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxNamedTasks limits the tasks named in one message.
+// maxNamedTasks limits the tasks that joinFirst names in one message.
 const maxNamedTasks = 5
 
-// models decodes the active model of every task, and names the models that cannot be decoded. A
-// restarted replica sizes their tasks by the profile or with the static request until the next training.
+// models decodes the active model of every task, and names the models that cannot be decoded. Until the next
+// training, a restarted replica sizes the tasks of such models by their profile or with the static request.
 func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
@@ -53,8 +53,8 @@ func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// cohorts decodes the cohort of every namespace, and names the cohorts that cannot be decoded. A replica
-// answers their tasks without history with the static request.
+// cohorts decodes the cohort of every namespace, and names the cohorts that cannot be decoded. In a
+// namespace with such a cohort, tasks without history get the static request.
 func (r *Report) cohorts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("cohorts")
 	rows, err := conn.Query(ctx, `SELECT namespace, version, format, blob FROM cohort ORDER BY namespace`)
@@ -80,7 +80,7 @@ func (r *Report) cohorts(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// joinFirst joins the first names and counts the rest.
+// joinFirst joins the first maxNamedTasks names and counts the others.
 func joinFirst(names []string) string {
 	if len(names) > maxNamedTasks {
 		return strings.Join(names[:maxNamedTasks], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNamedTasks)
@@ -88,7 +88,7 @@ func joinFirst(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// untrained finds tasks with reports that have no model.
+// untrained finds tasks that have reports and no model.
 func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("tasks without models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,
@@ -102,13 +102,13 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	}
 	var withoutPeak, waiting []string
 	var name string
-	var peak bool
-	var due float64
-	_, err = pgx.ForEachRow(rows, []any{&name, &peak, &due}, func() error {
+	var hasPeak bool
+	var dueSeconds float64 // time since the training was due
+	_, err = pgx.ForEachRow(rows, []any{&name, &hasPeak, &dueSeconds}, func() error {
 		switch {
-		case !peak:
+		case !hasPeak:
 			withoutPeak = append(withoutPeak, name)
-		case due > 10*time.Minute.Seconds():
+		case dueSeconds > 10*time.Minute.Seconds():
 			waiting = append(waiting, name)
 		}
 		return nil
@@ -126,11 +126,11 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 
 const (
 	checkedTries    = 10_000 // newest predictions that unreported checks
-	minCheckedTries = 20     // fewer are not significant
+	minCheckedTries = 20     // with fewer predictions there is no error
 )
 
-// unreported compares predictions older than a day with reports. It reports an error if more than half
-// of the tries were never reported.
+// unreported compares the predictions of first tries that are older than a day with reports. It reports an error
+// if more than half of these tries were never reported.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int

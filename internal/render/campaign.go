@@ -77,7 +77,8 @@ func Campaigns(w io.Writer, all []api.Campaign) error {
 	return t.Flush()
 }
 
-// Suggestions prints ranked runs with the gain of each run and the gain of all runs so far.
+// Suggestions prints ranked runs. For each run it prints the share of the uncertainty about all archived runs that
+// its reproduction removes, and the sum of the shares up to this run.
 func Suggestions(w io.Writer, runs []campaign.ArchivedRun, scored []suggest.ScoredCandidate) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\texecution_date\tadds\tin all")

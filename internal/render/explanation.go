@@ -11,10 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// textWidth is the width of paragraphs in columns.
+// textWidth is the maximum width of a paragraph in characters.
 const textWidth = 100
 
-// Explanation prints an explanation as text: one paragraph, the chain and the similar runs.
+// Explanation prints an explanation as text: one paragraph, the factors from the base to the grant, and the
+// similar runs.
 func Explanation(out io.Writer, e *api.Explanation) error {
 	for _, line := range wrap(e.Text, textWidth) {
 		fmt.Fprintln(out, line)

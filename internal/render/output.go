@@ -25,7 +25,7 @@ const notKnown = "not known"
 // reportTable has the rows of a report as text for people, and as CSV for programs.
 type reportTable struct {
 	header      []string // with units
-	textColumns int      // number of leading columns with text; the others have numbers
+	textColumns int      // number of leading columns with text; the others have numbers, except source and why not
 	rows        [][]string
 	colours     []text.Colors // of each row on a terminal
 	footer      []string
@@ -122,7 +122,7 @@ func blockStyle(n *yaml.Node) {
 	}
 }
 
-// figure formats a number for people: with two decimals below 10, one below 100, and none from 100 on.
+// figure formats a number for people: with two decimals below 10, one below 100, and none from 100 on or for 0.
 func figure(v *float64) string {
 	if v == nil {
 		return notKnown
@@ -158,7 +158,7 @@ func gigabytes(b *int64) string {
 	return figure(&gb)
 }
 
-// percent formats a probability in percent, without the sign.
+// percent formats a probability as a number of percent, without the percent sign.
 func percent(p *float64) string {
 	if p == nil {
 		return notKnown

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/backtest/growth"
 )
 
-// Growth prints a replay of growing limits: the policies, requests and CPU in total, then the
-// plan per task.
+// Growth prints a replay of limits that grow during a run: the totals of the policies for limits, then those of
+// the policies for requests of memory and CPU, then each task with its next plan.
 func Growth(w io.Writer, r *growth.Report, format string) error {
 	fmt.Fprintf(w, "%d runs of %d tasks, of which %d first runs are only learned; poll %g s, reaction %g s\n\n", r.Runs, r.Tasks, r.FirstRuns, r.Poll, r.Reaction)
 	for _, t := range []*Table{limits(r), requests(r), taskPlans(r)} {

@@ -13,7 +13,7 @@ import (
 )
 
 // runTimeProblem describes a problem of the timeout or the run times of a task; "" without one. A
-// larger severity is worse.
+// problem with a larger severity is worse.
 func runTimeProblem(r *api.RunTime) (text string, severity float64) {
 	facts := timeout.Facts{Risk: r.ExecutionTimeout.Risk, Suggested: r.ExecutionTimeout.Seconds, Current: r.ExecutionTimeout.CurrentSeconds, Probability: r.TimeoutProbability, Drift: r.Drift}
 	return facts.Problem()
@@ -88,8 +88,8 @@ func RunTime(w io.Writer, r *api.RunTime) error {
 }
 
 const (
-	barBins  = 5 // bins of the histogram per line
-	barWidth = 50
+	barBins  = 5  // bins of the histogram per line
+	barWidth = 50 // of the longest bar, in characters
 )
 
 // runTimeBars draws the histogram up to its last run.

@@ -45,7 +45,7 @@ func profileCells(format string, p *api.UsageProfile) []string {
 	return append(cells, amountCell(format, "cores", cores.P50, cores.Runs), amountCell(format, "ratio", ofRequest.P50, ofRequest.Runs))
 }
 
-// spreadOf returns the spread of a quantity; zero if no run reports it.
+// spreadOf returns the quantiles of a quantity over the runs of a profile; zero if no run reports it.
 func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	for _, spread := range p.Spreads {
 		if spread.Quantity == quantity {
@@ -55,7 +55,7 @@ func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	return api.UsageSpread{}
 }
 
-// amountCell formats an amount of a quantity; empty if no run reports it.
+// amountCell formats v, an amount of a quantity that is known in a number of runs; "" for 0 runs.
 func amountCell(format, quantity string, v float64, runs int) string {
 	switch {
 	case runs == 0:
@@ -70,7 +70,8 @@ func amountCell(format, quantity string, v float64, runs int) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// UsageProfile prints one usage profile: its spreads, and the tasks in it. csv has the tasks only.
+// UsageProfile prints one usage profile: quantiles of its quantities, and the tasks in it. csv has the tasks
+// only.
 func UsageProfile(w io.Writer, format string, d *api.UsageProfileDetail) error {
 	if format != "csv" {
 		name := fmt.Sprintf("profile %d", d.Profile.ID)

@@ -101,7 +101,7 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	return render.Suggestions(con.Out, chosen, scored)
 }
 
-// registered reads the runs of the flag --campaign; none without it.
+// registered reads the runs of the campaign that --campaign names; none without the flag.
 func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.ArchivedRun, err error) {
 	if *f.campaign == 0 {
 		return nil, nil

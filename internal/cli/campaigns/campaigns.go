@@ -40,8 +40,7 @@ loadaware, except to register the first runs with --campaign; -o json prints the
 type campaignFlags struct {
 	*cli.Command
 	namespace, dag, pool, conf, version, until, notes, format *string
-	runs, to                                                  *int
-	count                                                     *int
+	runs, to, count                                           *int
 	campaign                                                  *int64
 	layout                                                    *file.Layout
 	gbh                                                       *float64
@@ -112,7 +111,7 @@ func (f *campaignFlags) create(ctx context.Context, con cli.Console, args []stri
 	return f.print(con, &created)
 }
 
-// budget returns the budget of the flags; nil without any.
+// budget returns the budget of the flags; nil if no flag sets one.
 func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	if *f.runs == 0 && *f.gbh == 0 && *f.until == "" {
 		return nil, nil
@@ -208,7 +207,7 @@ func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []stri
 	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
 }
 
-// change pauses or resumes a campaign.
+// change pauses or resumes a campaign. resource is /pause or /resume, and body its request.
 func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
 	if len(args) != 1 {
 		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 
@@ -25,12 +26,15 @@ import (
 
 const experimentRunUsage = `[flags]
 
-Evaluates binnings, model families and oversampling on the history of tasks, and compares
-their grants. The history comes from --trace, a file as in loadaware import, else from
-the database, even while a server uses it. The same history, flags and seeds give the
-same output. The command checks that it can save the result before it starts.` + experimentPlace + `
+Fits each model family, with and without oversampling, on 70 % of the runs of a task, predicts
+the bins of the other runs, and compares the errors. With the family serving it also compares
+the grants of serve with the static requests. The history comes from --trace, a file as in
+loadaware import, or else from a database, even while a server uses it. The same history, flags
+and seeds give the same output. The command checks that it can save the result before it
+starts.` + experimentPlace + `
 
-Without --trace, --database and --data also select the history.`
+If --trace is missing, the history comes from the database of --database, DATABASE_URL or
+--data.`
 
 // experimentRun has the flags of experiment run.
 type experimentRun struct {
@@ -109,19 +113,22 @@ func (e *experimentRun) checkCanSave(ctx context.Context, con cli.Console) error
 	return nil
 }
 
+// maxName is the maximum length of the name of an experiment in characters, as in the API.
+const maxName = 250
+
 // parseExperiment parses and checks the command line of experiment run.
 func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	e := &experimentRun{Command: cli.New("experiment run", experimentRunUsage, "url", "token", "database", "data")}
 	e.cfg.BinsGB = map[string][][]float64{}
 	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
-	tasks := e.String("tasks", "", "task ids, separated by commas; those with at least a tenth of the usage if empty")
-	e.Func("bins", "upper edges in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; 2 to 4 automatic bins for a task without any", e.parseBins)
+	tasks := e.String("tasks", "", "task ids, separated by commas; if empty, the tasks with at least 100 runs and a tenth of the memory time (peak times duration) of all tasks, or else the task with the most")
+	e.Func("bins", "upper edges of the bins of a task in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; a search finds 2 to 4 bins for a task without edges", e.parseBins)
 	families := e.String("families", strings.Join(experiment.DefaultFamilies(), ","), "families, separated by commas, of "+strings.Join(experiment.Families(), ", ")+
-		"; final decides by the probabilities of serve without a risk target, serving uses the grants of serve")
+		"; final chooses the bin of least expected cost by the probabilities of the model of serve, without a risk target; serving chooses the bin of the amount that serve would grant")
 	oversampling := e.String("oversampling", experiment.None, "oversampling, separated by commas, of "+strings.Join(experiment.Oversamplings(), ", "))
 	e.StringVar(&e.cfg.Split, "split", experiment.Stratified, "holdout: stratified (30 % of each bin, drawn by seed) or time (the newest 30 %)")
-	e.IntVar(&e.cfg.Seeds, "seeds", 5, "number of seeds, from 0")
-	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate relative to an over-estimate")
+	e.IntVar(&e.cfg.Seeds, "seeds", 5, "number of seeds, at least 1; the seeds are 0, 1, …")
+	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate, if an over-estimate costs 1; a finite number above 0")
 	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of the parameter search of each family, by 3-fold cross-validation on the training rows; 0 for none")
 	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "method of the parameter search: "+strings.Join(experiment.Searches(), " or "))
 	e.StringVar(&e.save, "save", "", "save the run with a `NAME` in the database, for experiment list, show, compare and export; not saved if empty")
@@ -135,11 +142,11 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	case len(rest) > 0:
 		return nil, cli.UsageErrorf("unexpected argument %q; name the history with --trace", rest[0])
 	case e.trace != "" && e.save == "" && (e.Given("database") || e.Given("data")):
-		return nil, cli.UsageErrorf("set --trace or a database, not both; --save may name a database too")
+		return nil, cli.UsageErrorf("the history comes from --trace, so --database and --data need --save NAME, which saves the result there")
 	case e.save == "" && e.ServerGiven():
 		return nil, cli.UsageErrorf("--url names the server for --save; add --save NAME")
-	case len(e.save) > 250:
-		return nil, cli.UsageErrorf("--save must have at most 250 characters, not %d", len(e.save))
+	case utf8.RuneCountInString(e.save) > maxName:
+		return nil, cli.UsageErrorf("--save must have at most %d characters, not %d", maxName, utf8.RuneCountInString(e.save))
 	case isInteger(e.save):
 		return nil, cli.UsageErrorf("--save must not be an integer, because ids are integers")
 	case e.cfg.Seeds < 1:
@@ -147,7 +154,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	case e.cfg.Trials < 0:
 		return nil, cli.UsageErrorf("--trials must be 0 or more, not %d", e.cfg.Trials)
 	case !(e.cfg.Penalty > 0) || math.IsInf(e.cfg.Penalty, 0):
-		return nil, cli.UsageErrorf("--penalty must be above 0, not %v", e.cfg.Penalty)
+		return nil, cli.UsageErrorf("--penalty must be a finite number above 0, not %v", e.cfg.Penalty)
 	}
 	for _, choice := range []struct {
 		flag         string
@@ -195,7 +202,7 @@ func (e *experimentRun) parseBins(s string) error {
 	return nil
 }
 
-// data reads the history of the file, or of the database if no file is named.
+// data reads the history from the file of --trace or, without --trace, from the database.
 func (e *experimentRun) data(ctx context.Context, con cli.Console) (*experiment.Data, error) {
 	switch {
 	case e.trace == "-":

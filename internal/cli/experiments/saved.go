@@ -43,7 +43,8 @@ func listExperiments(ctx context.Context, con cli.Console, args []string) error 
 const experimentShowUsage = `ID [flags]
 
 Shows a saved experiment, given by its id or name: means over the seeds, and its models.
-json has the whole report; csv has a line for each setting and seed.` + experimentPlace
+json has the whole report; csv has a line for each seed of each combination of task, bins,
+family, oversampling and split.` + experimentPlace
 
 // showExperiment runs the command experiment show.
 func showExperiment(ctx context.Context, con cli.Console, args []string) error {
@@ -76,9 +77,11 @@ func showExperiment(ctx context.Context, con cli.Console, args []string) error {
 
 const experimentCompareUsage = `A B [flags]
 
-Compares two saved experiments by setting: the u score (lower is better) and the accuracy
-(higher is better), as means over the seeds. _diff is B minus A; _se is its standard
-error, from pairs of rows with the same seed, if both have the same seeds.` + experimentPlace
+Compares two saved experiments, A and B, for each combination of task, bins, family,
+oversampling and split: the u score (lower is better) and the accuracy (higher is better),
+as means over the seeds. u_diff and acc_diff are B minus A. u_se and acc_se are the standard
+errors of these differences, from pairs of rows with the same seed, if A and B have the same
+seeds.` + experimentPlace
 
 // compareExperiments runs the command experiment compare.
 func compareExperiments(ctx context.Context, con cli.Console, args []string) error {
@@ -114,7 +117,8 @@ const experimentExportUsage = `ID --mlflow DIR [flags]
 
 Exports a saved experiment, given by its id or name, into DIR in the layout of MLflow's
 file store: a parent run with the parameters, the report and the models, and a child run
-for each setting, whose metrics have the seeds as steps. To open it:
+for each combination of task, bins, family, oversampling and split. The metrics of a child
+run have the seeds as steps. To open it:
 
   mlflow ui --backend-store-uri file:DIR
 

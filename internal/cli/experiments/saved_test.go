@@ -154,7 +154,7 @@ func TestExperimentExport(t *testing.T) {
 	}
 	metas, err := filepath.Glob(filepath.Join(dir, "*", "*", "meta.yaml"))
 	require.NoError(t, err)
-	assert.Len(t, metas, (1+2)+(1+2), "each experiment has a parent and two settings")
+	assert.Len(t, metas, (1+2)+(1+2), "each of the two experiments has a parent run and a child run for each of its two families")
 	models, err := filepath.Glob(filepath.Join(dir, "*", "*", "artifacts", "models", "*"))
 	require.NoError(t, err)
 	require.Len(t, models, 1)

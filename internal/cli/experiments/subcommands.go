@@ -21,7 +21,7 @@ func subcommands() []cli.Subcommand {
 		{Name: "run", Summary: "evaluate binnings, model families and oversampling on a history", Run: runExperiment},
 		{Name: "list", Summary: "list the saved experiments", Run: listExperiments},
 		{Name: "show", Summary: "show one saved experiment", Run: showExperiment},
-		{Name: "compare", Summary: "compare two saved experiments by setting", Run: compareExperiments},
+		{Name: "compare", Summary: "compare two saved experiments", Run: compareExperiments},
 		{Name: "export", Summary: "export a saved experiment to an MLflow file store", Run: exportExperiment},
 	}
 }
@@ -59,13 +59,13 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 // experimentPlace describes in help texts where experiments are saved.
 const experimentPlace = `
 
-Where: --url (LOADAWARE_URL), --database or --data if given; else DATABASE_URL if
-set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it answers;
-else the data folder. If a server uses that folder, the command asks the server.`
+Where experiments are saved: --url (LOADAWARE_URL), --database or --data if given; else
+DATABASE_URL if set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it
+answers; else the data folder. If a server uses that folder, the command asks the server.`
 
-// openExperiments opens the store that experimentPlace describes. It creates a data folder
-// only to save into a folder that the command line names.
-func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, saving bool) (tracking.Store, func(), error) {
+// openExperiments opens the store that experimentPlace describes; stop releases it. It creates a data
+// folder only if saving is true and the command line names the folder.
+func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, saving bool) (st tracking.Store, stop func(), err error) {
 	server, storeNamed := cmd.Server(), cmd.Given("database") || cmd.Given("data")
 	noStop := func() {}
 	switch {
@@ -80,12 +80,12 @@ func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, sav
 		return nil, nil, fmt.Errorf("no saved experiments: no server answers at %s, and the data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
 			server.URL, cmd.Data)
 	}
-	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
+	database, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		return tracking.NewServerStore(client.New("http://"+inUse.Addr, cmd.Token)), noStop, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return tracking.NewDatabaseStore(st, cmd.Location()), stop, nil
+	return tracking.NewDatabaseStore(database, cmd.Location()), stop, nil
 }

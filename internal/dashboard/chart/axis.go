@@ -14,11 +14,11 @@ type Unit int
 const (
 	Plain   Unit = iota
 	Memory       // bytes, with binary ticks
-	Percent      // 0 to 100
+	Percent      // percent: 100 is the whole
 )
 
-// Axis describes an axis of a chart. Draw extends it to the values of all series. If Min and Max differ,
-// they are its ends instead.
+// Axis describes an axis of a chart. Its ends are Min and Max if these differ. Otherwise Draw chooses ends that
+// include the values of all series.
 type Axis struct {
 	Label    string
 	Unit     Unit
@@ -43,7 +43,7 @@ func (a *Axis) include(values ...float64) {
 	}
 }
 
-// ends returns the first and the last value.
+// ends returns the lowest and the highest value on the axis.
 func (a *Axis) ends() (low, high float64) {
 	low, high = a.low, a.high
 	switch {

@@ -29,15 +29,15 @@ type Series struct {
 	Colour int // number of a colour of the style sheet, from 1
 	Style  Style
 	X, Y   []float64
-	Lower  []float64 // of Ranges
-	Titles []string  // of each mark or bar; optional
-	Links  []string  // of each mark; optional
+	Lower  []float64 // lower ends of Ranges
+	Titles []string  // tooltip of each mark or bar; optional
+	Links  []string  // address of each mark; optional
 }
 
 // Marker is a line across the chart at one value of an axis.
 type Marker struct {
 	Name   string // the legend omits it if empty
-	Title  string // Name if empty
+	Title  string // tooltip; Name if empty
 	Colour int
 	At     float64
 	OnY    bool // At is a value of the y axis, and otherwise of the x axis
@@ -52,7 +52,7 @@ type Spec struct {
 	Markers []Marker
 }
 
-// Figure is a chart in two widths; the style sheet shows one of them.
+// Figure is a chart in two widths; the style sheet shows one of them. The zero Figure is no chart.
 type Figure struct {
 	Title, Summary string
 	Legend         []Key
@@ -246,7 +246,7 @@ func (p *painter) dots(s *Series) {
 	p.d.Dots = append(p.d.Dots, Path{class(s.Colour), points.String()})
 }
 
-// text formats a position.
+// text formats a coordinate.
 func text(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // at returns text i, or "" if there are fewer.

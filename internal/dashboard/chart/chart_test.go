@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/dashboard/chart"
 )
 
-// With an element for each dot, the narrow chart would be a third of the bytes of the page of a task.
-// Therefore its linked dots are one element.
+// The narrow chart draws linked dots as one path, because an element for each dot would be a large part of the
+// page of a task.
 func TestLinkedDotsOfTheNarrowChartAreOnePath(t *testing.T) {
 	series := chart.Series{Colour: 2, Style: chart.Dots, X: []float64{0, 1, 2}, Y: []float64{1, math.NaN(), 3}, Titles: []string{"a", "b", "c"}}
 	kill := chart.Series{Colour: 4, Style: chart.Crosses, X: []float64{1}, Y: []float64{2}, Links: []string{"/k"}}
