@@ -124,8 +124,8 @@ var claimFile string
 
 var claimRunsSQL = stripComments(claimFile)
 
-// ClaimRuns leases runs of a branch. The row lock of the campaign serializes all claims, so that
-// concurrent triggers together never exceed the limit.
+// ClaimRuns leases runs of a branch. Claims of one campaign run one after the other, because each locks the row
+// of the campaign. Therefore concurrent triggers together never exceed the limit.
 func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (claimed store.ClaimedRuns, err error) {
 	rule, err := campaign.RuleOf(branch)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			claimed.Campaign = c
-			return nil // the trigger gets no runs of a lost worker, either: the worker may have died before it started them
+			return nil // not even runs whose lease has expired, because their worker may have died before it started them
 		case rule.IsTrigger():
 			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
@@ -158,8 +158,8 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many new runs a trigger may start now, or -1 for any number. It stops a
-// campaign whose budget is used up.
+// startableRuns returns how many runs a trigger may start now besides those that it claims again, or -1 for any
+// number. It stops a campaign whose budget is used up.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
 		return 0, nil

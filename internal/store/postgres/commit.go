@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// These constants limit the group commit. Small requests that arrive together share a transaction,
-// because most of the cost of a transaction is its fsync. One flusher collects requests while the other
-// writes.
+// These constants limit the group commit. Small requests that arrive together share a transaction (a flush),
+// because most of the cost of a transaction is its fsync. While one flusher writes, the other collects the
+// next requests.
 const (
 	flushers  = 2
 	flushRows = 2000 // maximum rows of one flush
@@ -84,7 +84,8 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect returns first and the requests that are already waiting, up to flushRows rows.
+// collect returns first and the requests that are already waiting, at most flushRows rows in all. Each request
+// has fewer than directRows rows.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {

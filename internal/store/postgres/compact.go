@@ -39,7 +39,7 @@ const (
 type compactWriter struct {
 	b       []byte
 	words   *vocabulary
-	bits    []uint64 // the floats of the receipt to which later numbers may refer, oldest first
+	bits    []uint64 // the bits of the floats to which later numbers of the receipt may refer, oldest first
 	isLossy bool
 }
 
@@ -267,8 +267,8 @@ func digitsLen(s string, limit int) (n int) {
 	return n
 }
 
-// digits writes a number. A number with a point or a leading zero is followed by its count of
-// digits and of decimals.
+// digits writes a number. The lowest bit says whether the number has a point or a leading zero. If it has, a
+// byte with the count of its digits and of its decimals follows.
 func (w *compactWriter) digits(s string) {
 	whole, decimals, _ := strings.Cut(s, ".")
 	var v uint64

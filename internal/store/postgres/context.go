@@ -23,12 +23,12 @@ var insertContextFile string
 
 var insertContextSQL = stripComments(insertContextFile)
 
-// contextReport is one report with a context, and the result of the report.
+// contextReport is one report with a context (metadata, mean usage or placement), and the result of the report.
 type contextReport struct {
 	*report
 	result          *sizing.RecordResult
 	entries, digest []byte // the metadata as JSON, and its hash; nil without metadata
-	index           int    // of the report
+	index           int    // position of the report in its call
 }
 
 // warn adds a warning about the metadata.

@@ -33,8 +33,8 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 	return kills, wrapError("list kills", err)
 }
 
-// killsAtCapSQL omits the kills of runs that got more memory later, because such a kill was not at the
-// cap. A success of a reproduced run says nothing about the current runs.
+// killsAtCapSQL omits a kill if a later try of its run got more memory, because the kill was then below the
+// cap. It also omits reproduced runs, which say nothing about the current runs.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation

@@ -77,8 +77,8 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
-// promisesSQL returns the first tries that have a promise, a limit and a model version that is not
-// withdrawn, since the last manual activation or rollback (watched_from).
+// promisesSQL returns the successful and the killed first tries that have a promise, a limit and a model
+// version that is not withdrawn. It reads receipts since the last manual activation or rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
@@ -111,7 +111,7 @@ const promisesSQL = `
 	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)` + isCompared + `
 	ORDER BY seq`
 
-// Promises lists promised risks with their outcomes. It omits receipts without a model
+// Promises lists the promised risks of first tries with their outcomes. It omits receipts without a model
 // version.
 func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))

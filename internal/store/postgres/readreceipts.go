@@ -184,10 +184,10 @@ const receiptFeaturesSQL = `
 
 // receiptFeatures are the features of the newest receipt of a try in one of the tables.
 type receiptFeatures struct {
-	report   int // index of the report
+	report   int // index among the reports without features
 	at       time.Time
-	features sizing.Features
-	name     int32
+	features sizing.Features // of a JSON receipt, until decodeFeatures
+	name     int32           // of a compact receipt, like content; see storedReceipt
 	content  []byte
 }
 

@@ -134,8 +134,8 @@ const (
 	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
 )
 
-// SumMonths adds up the days before a day, for tasks whose stored months end earlier. Reports of a task
-// wait for the locks of a call; therefore the caller limits the tasks of one call.
+// SumMonths adds up the days before a day to months, for tasks whose stored months end earlier. Reports of
+// these tasks wait until the call ends; therefore the caller limits the number of tasks of one call.
 func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
 	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)
