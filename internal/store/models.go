@@ -10,8 +10,8 @@ import (
 // Model is a stored model. Only package taskmodel interprets the blob.
 type Model struct {
 	Task         sizing.TaskKey
-	Version      int // 1, 2, …: assigned by Publish
-	Family       string
+	Version      int    // 1, 2, …: assigned by Publish
+	Family       string // kind of the model, such as experts
 	Format       int    // version of the encoding of Blob
 	Blob         []byte // contains its own checksum
 	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; nil for models of earlier releases

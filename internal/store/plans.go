@@ -41,8 +41,8 @@ const (
 type DetailedRun struct {
 	ID       int64 // in order of arrival
 	RunID    string
-	MapIndex int
-	Try      int
+	MapIndex int // sizing.NoMap for an unmapped task
+	Try      int // number of the try, from 1
 	Series   sizing.Series
 	// Static is the static grant: the newest limit that the first try was granted, or else the
 	// allocation or the request of this try. Its CPU is the allocation or the request.
@@ -52,7 +52,7 @@ type DetailedRun struct {
 // PlanOutcome is the end of a try that followed a plan of memory.
 type PlanOutcome struct {
 	ID     int64 // in order of arrival
-	Killed bool
+	Killed bool  // by an OOM kill; otherwise the try succeeded
 }
 
 // Plans stores the data from which plans (limits that grow during a run) are learned, and the learned

@@ -24,8 +24,8 @@ type Savings interface {
 	// TaskUsage summarises the measured usage of every task of a namespace ("" for all) over
 	// all days, in the order of Tasks. It omits tasks without a measured peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
-	// PeakSample returns the peaks of a fixed uniform sample of the task's successes, at
-	// most limit, and their durations. It returns NotFound if the task is unknown.
+	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
+	// limit tries of the task. It returns NotFound if the task is unknown.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
 }
 

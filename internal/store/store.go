@@ -137,8 +137,8 @@ const MaxTriesOfRun = 50
 
 // Kill is one OOM-killed try.
 type Kill struct {
-	Try       int
-	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are
+	Try       int          // number of the try, from 1
+	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are unknown
 	At        time.Time    // the end of the try; see sizing.HistoryRow
 }
 
@@ -161,7 +161,7 @@ type GrantedTry struct {
 	RunID       string
 	MapIndex    int
 	Try         int
-	Promised    *float64        // nil without a promised risk
+	Promised    *float64        // the promised risk of an OOM kill; nil if the answer has none
 	BeforeGuard *float64        // the promised risk without the guard's factor; nil if unknown
 	Limit       sizing.Bytes    // the granted limit
 	Lifted      bool            // the answer is an enforced lift after a kill of the run
@@ -289,5 +289,5 @@ type Backlog struct {
 type Claim struct {
 	Task  sizing.TaskKey
 	Owner string
-	Token int64 // changes with every claim
+	Token int64 // changes with every claim of the task, so that an owner that lost its lease cannot finish it
 }

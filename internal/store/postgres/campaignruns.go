@@ -92,6 +92,7 @@ func smallints(states []campaign.State) []int16 {
 	return numbers
 }
 
+// campaignRunTasksSQL sums the reports of a run by task and map index. Outcome 1 is a success.
 const campaignRunTasksSQL = `
 	SELECT task.task_id, map_index, count(*), bool_or(outcome = 1), coalesce(max(memory_max) FILTER (WHERE outcome = 1), 0)
 	FROM campaign

@@ -133,7 +133,7 @@ func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (sta
 }
 
 // campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries in all
-// attempts. The run ids of all attempts are in [$4, $5).
+// attempts. The run ids of all attempts are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
 const campaignUsageSQL = `
 	SELECT
 		(SELECT coalesce(sum(started), 0) FROM campaign_run WHERE campaign = $1),

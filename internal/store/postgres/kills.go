@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+// killsSQL reads the OOM kills (outcomes 2 and 3) of a run and map index.
 const killsSQL = `
 	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
 	FROM observation
@@ -57,6 +58,7 @@ func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling siz
 	return kills, wrapError("count kills", err)
 }
 
+// schedulingFailuresSQL reads the unschedulable tries (outcome 7) of a task.
 const schedulingFailuresSQL = `
 	SELECT allocated_memory, at
 	FROM observation

@@ -30,6 +30,7 @@ func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKe
 	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
 
+// tasksBriefSQL has the columns of profilesSQL. Outcome 1 is a success.
 const tasksBriefSQL = `
 	WITH page AS (
 		SELECT id, namespace, dag_id, task_id, policy, active_version

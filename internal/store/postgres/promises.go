@@ -15,6 +15,7 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
 			newest.at`
 
+// realisedSQL sums the promises of reported first tries, and counts those with an OOM kill (outcomes 2 and 3).
 const realisedSQL = `
 	WITH newest AS (
 		(SELECT prediction_id, run_id, map_index, try_number, promised, task_limit, at
@@ -77,7 +78,7 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
-// promisesSQL returns the successful and the killed first tries that have a promise, a limit and a model
+// promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a limit and a model
 // version that is not withdrawn. It reads receipts since the last manual activation or rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (

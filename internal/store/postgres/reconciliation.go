@@ -38,6 +38,7 @@ const lookupDue = `NOT EXISTS (
 			AND inquiry.run_id = known.run_id AND inquiry.map_index = known.map_index AND inquiry.try_number = known.try_number
 			AND (inquiry.again_at IS NULL OR inquiry.again_at > $3))`
 
+// unsampledSQL omits scheduling failures (outcome 7), whose tries never started.
 const unsampledSQL = `
 	SELECT namespace, dag_id, task_id, run_id, map_index, try_number, outcome, provisional, at,
 		started_at, ended_at, coalesce(duration_us, 0), coalesce(memory_max, 0),

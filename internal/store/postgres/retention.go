@@ -59,6 +59,7 @@ const sampleRankSQL = `
 	WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
 	ORDER BY lot OFFSET $6 - 1 LIMIT 1`
 
+// lowestSQL returns the seq of the lowest peak of a success (outcome 1), or 0.
 const lowestSQL = `
 	SELECT coalesce((
 		SELECT seq FROM observation
