@@ -18,8 +18,8 @@ type Reconciliation interface {
 	// oldest first, without features. It omits tries that fitted no node and so never started, and
 	// tries whose lookup is settled or whose RetryAt is after w.Now.
 	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)
-	// UnreportedReceipts lists the newest receipt of each unreported try whose time is in the
-	// window, oldest first. It omits tries whose lookup is settled or whose RetryAt is after w.Now.
+	// UnreportedReceipts lists the receipts in the window that are the newest receipt of an unreported
+	// try, oldest first. It omits tries whose lookup is settled or whose RetryAt is after w.Now.
 	UnreportedReceipts(ctx context.Context, w Window) ([]sizing.Receipt, error)
 	// SaveLookups stores lookups, and deletes the lookups stored before expireBefore.
 	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error

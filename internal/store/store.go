@@ -236,13 +236,13 @@ type Receipts interface {
 
 // Tasks stores the tasks and their policies.
 type Tasks interface {
-	// Tasks lists profiles ordered by (namespace, dag, task), at most limit, after the given
-	// key (zero: from the start). Namespace "" lists all.
+	// Tasks lists the profiles (summaries) of at most limit tasks, ordered by (namespace, dag, task),
+	// after the given key (zero: from the start). Namespace "" lists those of all namespaces.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// TasksBrief lists profiles like Tasks, without the request, the schema, and the quantiles of
 	// memory (except Max) and seconds. These quantiles would need thousands of observations per task.
 	TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
-	// Task returns one profile, or NotFound if the task is unknown. Its counts include removed
+	// Task returns the profile of a task, or NotFound if the task is unknown. Its counts include removed
 	// observations. The caller sets Group, Realised and Ambiguous.
 	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
 	// Owners returns the owner of each task of a namespace ("" for all), from the newest set of

@@ -17,7 +17,7 @@ import (
 // LaunchedPod is a pod that KubernetesPodOperator launched. Its labels identify the try.
 type LaunchedPod struct {
 	Pod
-	From, To     time.Time // a span of one or more listWindows that contains the lifetime of the pod within the listed time
+	From, To     time.Time // from the start of the first to the end of the last query window in which the pod was found
 	Unidentified string    // why Try is unknown; empty if it is known
 }
 

@@ -15,7 +15,8 @@ var commonWords = []string{
 // ownWords is the position of the first word of a task's own vocabulary.
 const ownWords = 32
 
-// vocabulary holds the words of one task's receipts. Only the holder of vocabularies.mu uses it.
+// vocabulary holds the words of one task: the texts that its receipts repeat, to which the compact form refers by
+// position. Only the holder of vocabularies.mu uses it.
 type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords

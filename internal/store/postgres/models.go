@@ -33,7 +33,7 @@ func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion
 }
 
 // publishSQL stores a model as the next version. The newest version is never deleted, so no number is used
-// twice. $7 is the evaluation, which the column exam holds.
+// twice. $7 is the evaluation.
 const publishSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
 	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9

@@ -13,8 +13,8 @@ import (
 //go:embed profiles.sql
 var profilesFile string
 
-// profilesSQL reads the profiles of the tasks in page, a common table expression that tasksSQL and taskSQL
-// put before it.
+// profilesSQL reads the profiles (summaries) of the tasks in page, a common table expression that tasksSQL and
+// taskSQL put before it.
 var profilesSQL = stripComments(profilesFile)
 
 var tasksSQL = `
@@ -64,7 +64,7 @@ var taskSQL = `
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)
 ` + profilesSQL
 
-// Task returns one profile.
+// Task returns the profile of a task.
 func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
 	profiles, err := s.profiles(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
 	if err != nil {

@@ -78,8 +78,9 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
-// promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a limit and a model
-// version that is not withdrawn. It reads receipts since the last manual activation or rollback (watched_from).
+// promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a
+// limit and a model version that is not withdrawn. It reads receipts since the last manual activation or
+// rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn

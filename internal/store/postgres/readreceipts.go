@@ -39,7 +39,8 @@ func (c *storedReceipt) fields() []any {
 	}
 }
 
-// decode returns the whole receipt. The words are the vocabulary of c.name.
+// decode returns the whole receipt. The words are the vocabulary of c.name: the texts to which a compact receipt
+// refers by position.
 func (c *storedReceipt) decode(words []string) (sizing.Receipt, error) {
 	r := c.receipt
 	key := r.Ask.Try.TaskKey

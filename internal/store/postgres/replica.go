@@ -15,9 +15,9 @@ import (
 
 // ReplicatedStore is a store with a streaming standby of its database. Lists of tasks and their owners,
 // recent tries, usage series, the usage and the peaks of tasks, savings, experiments and the audit trail come
-// from the standby while it is fresh, that is, while it has replayed enough of the primary's changes. Otherwise,
-// or if the standby fails, they come from the primary. Everything else always comes from the primary: what
-// predictions, training and reports need, and single tasks, policies and receipts.
+// from the standby while it is fresh: it has replayed all that the primary wrote until maxReplicaLag ago, and
+// the changes below. Otherwise, or if the standby fails, they come from the primary. Everything else always
+// comes from the primary: what predictions, training and reports need, and single tasks, policies and receipts.
 //
 // After SetPolicy, Activate and the other changes in replicawrites.go through this process, reads stay on the
 // primary until the standby has replayed the change. A change through another process, and a report, may be

@@ -37,7 +37,7 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 	}
 }
 
-// receiptFormat caches the time from which receipts are stored in the compact form. The time never
+// receiptFormat caches the time from which receipts are stored in the compact form (compact.go). The time never
 // changes.
 type receiptFormat struct {
 	mu   sync.Mutex
