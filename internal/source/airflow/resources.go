@@ -45,6 +45,7 @@ func (i *Instance) renderedResources() (object podResources, text string) {
 	return object, text
 }
 
+// amounts parses the amounts of memory and CPU. A missing or unreadable amount is 0, which means unknown.
 func amounts(resources map[string]any) (r sizing.Resources) {
 	if memory, ok := resources["memory"].(string); ok {
 		r.Memory, _ = sizing.ParseMemory(memory) // zero means unknown

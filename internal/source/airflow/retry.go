@@ -82,6 +82,7 @@ func (c *Client) waitForRate(ctx context.Context) error {
 	return sleep(ctx, at.Sub(now))
 }
 
+// sleep waits for d, or until ctx ends. It returns the error of ctx if ctx has ended.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -159,6 +159,7 @@ func parseUpstream(cell string) ([]string, error) {
 	return ids, nil
 }
 
+// formatValues formats the values of a metadata entry so that parseValues returns the same values.
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -210,6 +210,7 @@ func (s *Store) ReportRun(ctx context.Context, id int64, r store.RunReport) (run
 	return run, err
 }
 
+// lockRun returns a run of a campaign and locks its row until the transaction ends.
 func lockRun(ctx context.Context, tx pgx.Tx, id int64, number int) (campaign.Run, error) {
 	run, err := scanCampaignRun(tx.QueryRow(ctx, `SELECT `+runColumns+` FROM campaign_run WHERE campaign = $1 AND n = $2 FOR UPDATE`, id, number))
 	return run, orNotFound("read a run", err, "campaign %d has no run %d", id, number)

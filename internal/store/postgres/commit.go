@@ -56,6 +56,7 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
+// write hands reports to a flusher and waits for their commit. It returns the error of ctx if ctx ends first.
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan writeResult, 1)
 	select {
@@ -99,6 +100,7 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	return requests
 }
 
+// flush commits the reports of all requests in one transaction and sends each caller its results.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

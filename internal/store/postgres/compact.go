@@ -260,6 +260,7 @@ func numberLen(s string) int {
 	return end
 }
 
+// digitsLen returns the number of digits at the start of s, at most limit.
 func digitsLen(s string, limit int) (n int) {
 	for n < min(len(s), limit) && isDigit(rune(s[n])) {
 		n++

@@ -88,6 +88,7 @@ const partitionsSQL = `
 	WHERE to_id IS NOT NULL
 	ORDER BY to_id`
 
+// readPartitions lists the partitions of a table by ascending bounds, without the default partition.
 func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]partition, error) {
 	rows, err := tx.Query(ctx, partitionsSQL, table.name)
 	if err != nil {
@@ -134,6 +135,7 @@ const makeWeekSQL = `
 	INSERT INTO %[1]s SELECT * FROM moved;
 	ALTER TABLE %[4]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`
 
+// makeWeek creates the partition w, unless it overlaps an existing partition.
 func makeWeek(ctx context.Context, tx pgx.Tx, table receiptTable, w partition) error {
 	existing, err := readPartitions(ctx, tx, table)
 	if err != nil {
