@@ -1,5 +1,5 @@
--- Runs of `loadaware experiment`: parameters, history and results. An experiment
--- names its tasks as text, so that renaming or deleting a task does not change it.
+-- Runs of `loadaware experiment`: parameters, a hash of the history, results and models. An experiment
+-- names its tasks as text, so that renaming or deleting a task does not change the experiment.
 
 CREATE TABLE experiment (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of saving

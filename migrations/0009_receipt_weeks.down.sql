@@ -21,7 +21,7 @@ CREATE INDEX receipt_newest ON receipt (namespace, dag_id, task_id, at);
 CREATE INDEX receipt_try ON receipt (namespace, dag_id, task_id, run_id, map_index, try_number, at) WHERE run_id <> '';
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- Restores the constraint of step 8.
+-- Restores the constraint that step 7 added and step 8 validated.
 DO $$
 DECLARE
     monday timestamp := date_trunc('week', now() AT TIME ZONE 'UTC') + interval '5 weeks';

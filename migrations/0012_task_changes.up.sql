@@ -4,7 +4,7 @@
 ALTER TABLE task ADD COLUMN changed xid8; -- the transaction of the newest change; null before this migration
 CREATE INDEX task_changed ON task (changed) WHERE changed IS NOT NULL;
 
--- Names that a deletion or a rename freed, kept for a day.
+-- Names that a deletion or a rename freed. Each such change deletes up to ten names that are older than a day.
 CREATE TABLE task_gone (
     changed   xid8 NOT NULL,
     at        timestamptz NOT NULL DEFAULT now(),

@@ -1,4 +1,4 @@
--- The model of each namespace that sizes tasks without history. Every training replaces it.
+-- The cohort of each namespace: the model that sizes its tasks without history. Every training replaces it.
 
 CREATE TABLE cohort (
     namespace  text COLLATE "C" PRIMARY KEY,

@@ -3,4 +3,4 @@
 -- learning from new tasks.
 ALTER TABLE cohort
     ADD COLUMN used_runs  bigint NOT NULL DEFAULT 0, -- like runs, but at most that fixed number of each task
-    ADD COLUMN used_kills bigint NOT NULL DEFAULT 0; -- like kills, likewise
+    ADD COLUMN used_kills bigint NOT NULL DEFAULT 0; -- like kills, but at most that fixed number of each task

@@ -206,7 +206,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
-// Newest returns the number of the newest step.
+// Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 
 // run opens the database and calls do. A statement waits for a lock at most for the time wait.

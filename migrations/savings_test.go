@@ -62,7 +62,8 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.Equal(t, ledger(t, withTriggers), got)
 }
 
-// The version before subtracts the allocation of a report that is voided, so it must have been added.
+// When a report is voided, the version before step 25 subtracts the allocation from the ledger. Therefore the
+// revert of step 25 must count the allocation of each stored report in place of its mean limit.
 func TestRevertedMeansAreNotCounted(t *testing.T) {
 	dsn, before := pgtest.DSN(t), atStep(t, beforeMeans)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -74,7 +75,8 @@ func TestRevertedMeansAreNotCounted(t *testing.T) {
 	require.Equal(t, ledger(t, before), ledger(t, dsn))
 }
 
-// Step 27 changes what the ledger counts, and its sums with it; so does its revert.
+// Step 27 changes what the ledger counts, and its sums of the stored reports with it; its revert changes both
+// back.
 func TestRevertCountsTheCPUOfRequestsAgain(t *testing.T) {
 	const before = 26
 	dsn, reverted := atStep(t, before), pgtest.DSN(t)

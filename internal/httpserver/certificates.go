@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// certificates has a TLS configuration that it loads from files. At each handshake it reloads files that
-// have changed, so a renewal needs no restart. It logs a reload error and keeps the last valid
-// configuration.
+// certificates holds a TLS configuration that it loads from files. At each handshake it reloads the files
+// if one of them has changed, so that a renewal needs no restart. If a reload fails, it logs the error and
+// keeps the last valid configuration.
 //
 //	handshake ─▶ files changed? ── no ──▶ current configuration
 //	                  └─ yes ─▶ load and check ─▶ valid: replaces the current one
 type certificates struct {
-	cert, key, clientCA string // files; no client certificates without clientCA
+	cert, key, clientCA string // names of files; an empty clientCA means that clients need no certificate
 	log                 *slog.Logger
 
 	mu      sync.Mutex
@@ -26,14 +26,14 @@ type certificates struct {
 	version fileVersion // of the files at the last load
 }
 
-// fileVersion identifies the content of the three files by size and modification time.
+// fileVersion identifies the contents of cert, key and clientCA by their sizes and modification times.
 type fileVersion [3]struct {
 	size     int64
 	modified time.Time
 }
 
-// expiresSoon is the remaining validity below which a renewal is overdue: the usual tools
-// renew a certificate a month before it expires.
+// expiresSoon is the remaining validity below which load logs a warning. The usual tools renew a
+// certificate a month before it expires, so its renewal has then failed or was forgotten.
 const expiresSoon = 14 * 24 * time.Hour
 
 // newTLS returns the TLS configuration of cfg, or nil if cfg names no files.
@@ -66,7 +66,8 @@ func (c *certificates) latest() *tls.Config {
 	return c.current
 }
 
-// reload loads the files if they have changed. It returns an error once per change.
+// reload loads the files if they have changed since the last load. If the changed files are invalid, only
+// the first call after the change returns the error.
 func (c *certificates) reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +112,8 @@ func (c *certificates) load() (*tls.Config, error) {
 	case leaf.NotAfter.Sub(now) < expiresSoon:
 		c.log.Warn("the certificate expires soon: renew it", "file", c.cert, "expires", leaf.NotAfter)
 	}
-	// HTTP/1.1 only: timeouts limit its slow clients, but not single streams of HTTP/2,
-	// and callers do not send concurrent requests over one connection.
+	// The server offers HTTP/1.1 only. The timeouts of net/http end the connections of slow clients, but
+	// not single streams of HTTP/2, and callers do not send concurrent requests over one connection.
 	loaded := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	if c.clientCA == "" {
 		return loaded, nil
@@ -122,7 +123,7 @@ func (c *certificates) load() (*tls.Config, error) {
 	return loaded, err
 }
 
-// loadAuthorities reads the authorities that sign client certificates.
+// loadAuthorities reads the certificates of the authorities that sign client certificates from a PEM file.
 func loadAuthorities(name string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

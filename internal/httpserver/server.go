@@ -1,7 +1,7 @@
 // Package httpserver serves HTTP on two addresses, one for callers and one for operators.
 //
-// It opens the listeners, limits connections, reloads TLS certificates, and drains on
-// shutdown. It does not depend on routes.
+// It opens the listeners, limits the number of connections, reloads TLS certificates, and finishes current
+// requests during a shutdown. It does not depend on routes.
 package httpserver
 
 import (
@@ -24,16 +24,16 @@ import (
 type Config struct {
 	Addr      string // for callers
 	AdminAddr string // for operators; no listener if empty
-	// AdminOptional makes a failure to listen on AdminAddr a logged warning.
+	// AdminOptional means that a failure to listen on AdminAddr is only logged, as a warning.
 	AdminOptional bool
-	MaxConns      int  // maximum connections of callers; 1 or more
+	MaxConns      int  // maximum number of open connections to Addr; 1 or more
 	HasTokens     bool // tokens are configured; must be true if other machines can reach an address
 
-	TLSCert, TLSKey string // files; plain HTTP if empty
-	TLSClientCA     string // file with the authorities that sign client certificates; callers need none if empty
+	TLSCert, TLSKey string // names of PEM files; plain HTTP if empty
+	TLSClientCA     string // name of a PEM file with the authorities that sign client certificates; if empty, callers need no certificate
 }
 
-// ConfigError is a configuration that cannot be served.
+// ConfigError reports a Config with which the server cannot listen.
 type ConfigError struct{ message string }
 
 // Error implements error.
@@ -54,9 +54,9 @@ type Server struct {
 	log         *slog.Logger
 }
 
-// Listen opens the listeners. It returns ErrAddressInUse or a *ConfigError if that is the cause of a
-// failure. Call it before any long start-up work, so that a second server on the same address fails at
-// once.
+// Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and is
+// a *ConfigError if cfg is invalid. Call Listen before any long start-up work, so that a second server on the
+// same address fails at once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {
 		return nil, configErrorf("LOADAWARE_MAX_CONNECTIONS must be 1 or more, not %d", cfg.MaxConns)
@@ -84,7 +84,8 @@ func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
-// listenAdmin opens the listener for operators; nil without one.
+// listenAdmin opens the listener for operators. It returns nil if cfg names no AdminAddr, or if
+// cfg.AdminOptional is set and AdminAddr cannot be opened.
 func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
 	if cfg.AdminAddr == "" {
 		return nil, nil
@@ -105,7 +106,7 @@ func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
 	}
 }
 
-// URL returns the URL for callers.
+// URL returns the URL for callers, without a path.
 func (s *Server) URL() string {
 	if s.tls != nil {
 		return "https://" + s.Addr()
@@ -157,8 +158,8 @@ func (s *Server) Close() {
 // App has the handlers and the background work of a Server.
 type App struct {
 	Main, Admin http.Handler                // for callers; for operators
-	Background  func(context.Context) error // runs until its context ends
-	OnListening func(context.Context)       // runs once when requests are accepted
+	Background  func(context.Context) error // must return when its context ends
+	OnListening func(context.Context)       // called once, in a goroutine, when the server accepts requests
 }
 
 const (
@@ -171,13 +172,13 @@ const (
 	drainPeriod = 3 * time.Second
 )
 
-// ErrTerminated is the cause of a context that SIGTERM ended. Serve drains only after SIGTERM:
-// after Ctrl-C there is no load balancer to wait for.
+// ErrTerminated is the cause of a context that SIGTERM ended. Only after SIGTERM does Serve accept requests
+// for drainPeriod more: after Ctrl-C there is no load balancer to wait for.
 var ErrTerminated = errors.New("SIGTERM")
 
-// Serve accepts requests until ctx ends or a listener fails; after SIGTERM it accepts them for drainPeriod
-// more. Then it finishes the requests in flight. It stops the background work last, because requests need
-// it.
+// Serve accepts requests until ctx ends or a listener fails. If SIGTERM ended ctx, it accepts requests for
+// drainPeriod more. Then it finishes the requests in flight, and only then stops the background work, because
+// requests need that work. The listener for operators closes last.
 func (s *Server) Serve(ctx context.Context, app App) error {
 	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -223,8 +224,8 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer creates a server with timeouts against slow clients. Package httpapi replaces
-// WriteTimeout for operations that take longer, such as a requested training.
+// newHTTPServer creates a server with timeouts against slow clients. Package httpapi extends the write
+// timeout of operations that take longer, such as a training that a caller requests.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -237,7 +238,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// drainHandler forwards requests to next. While it drains, /readyz returns 503, and every
+// drainHandler forwards requests to next. While isDraining is set, /readyz returns 503, and every
 // response closes its connection, so that clients do not reuse a connection that Shutdown closes.
 type drainHandler struct {
 	next       http.Handler
@@ -263,7 +264,8 @@ func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // isTerminated reports whether SIGTERM ended ctx.
 func isTerminated(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTerminated) }
 
-// wait drains for drainPeriod if SIGTERM ended ctx. A listener failure ends it early.
+// wait waits for drainPeriod if SIGTERM ended ctx, and otherwise returns at once. If a listener fails
+// meanwhile, wait returns its error.
 func (d *drainHandler) wait(ctx context.Context, failures <-chan error) error {
 	if !isTerminated(ctx) {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // gracePeriod is how long a command may take to stop after a signal. It is long enough to print
-// the result, and short enough for a person at a terminal.
+// the result, and short enough for a person who waits at a terminal.
 const gracePeriod = 700 * time.Millisecond
 
 // Interruption is the cause of a context that a signal cancelled.
@@ -31,7 +31,9 @@ func (i *Interruption) Unwrap() error { return i.cause }
 // ExitCode returns the exit code of the shell's convention: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
-// Explain returns a message with the name of the signal and err, the error of the command.
+// Explain returns a message for err, the error of the interrupted command. If err is only a consequence of
+// the cancelled context, the message names the signal in place of "context canceled". Otherwise it names the
+// signal and then err.
 func (i *Interruption) Explain(err error) string {
 	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
 		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
@@ -79,9 +81,9 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	return &Interruption{s, context.Canceled}
 }
 
-// Run runs a command and returns its exit code. After a signal it waits for the command during
-// gracePeriod, and then until await returns. If the command still runs, Run calls report and returns the
-// exit code of the signal. If ctx ends without a signal, Run waits for the command.
+// Run runs a command and returns its exit code. ctx comes from Context. After a signal, Run waits for the
+// command during gracePeriod, and then until the command or await returns. If the command still runs then, Run
+// calls report and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()

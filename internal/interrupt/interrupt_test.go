@@ -26,7 +26,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 	assert.ErrorIs(t, err, i)
 }
 
-func TestRunReturnsWithoutBlockedCommand(t *testing.T) {
+func TestRunReturnsWhileTheCommandIsBlocked(t *testing.T) {
 	ctx, i := cancelled()
 	blocked := make(chan struct{})
 	defer close(blocked)

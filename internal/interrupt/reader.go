@@ -14,8 +14,8 @@ type reader struct {
 	pipe  *io.PipeReader
 }
 
-// NewReader returns a reader that reads from the given reader until ctx ends. A blocked call then
-// returns the cause of ctx.
+// NewReader returns a reader that reads from the given reader until ctx ends. From then on Read returns the
+// cause of ctx, also a call that waits for input at that time.
 func NewReader(ctx context.Context, from io.Reader) io.Reader {
 	return &reader{ctx: ctx, from: from}
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// minVersion is the oldest supported major version.
+// minVersion is the oldest supported major version of PostgreSQL.
 const minVersion = 15
 
 // ErrNotInstalled means that this machine has no usable PostgreSQL. The error that wraps it names
@@ -40,8 +40,8 @@ var packageDirs = []string{
 	"/Applications/Postgres.app/Contents/Versions/[0-9]*/bin", // Postgres.app
 }
 
-// findFor selects the programs for a cluster: for an existing cluster the programs of its major
-// version, for a new cluster the first programs found.
+// findFor selects the programs for the cluster in a folder: for an existing cluster the programs of its major
+// version, for a new cluster the preferred ones of installed.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {
@@ -61,8 +61,8 @@ func findFor(cluster string) (binaries, error) {
 }
 
 // installed lists the usable programs in order of preference. If bindir is set, it considers only
-// that folder. Otherwise it lists the programs on PATH, then those in the folders that match the
-// patterns, newest first.
+// that folder. Otherwise it lists the programs on PATH, and then those in the folders that match the
+// patterns, the latter by descending version.
 func installed(bindir string, patterns []string) []binaries {
 	if bindir != "" {
 		return usable([]string{bindir})
@@ -88,7 +88,7 @@ func fromPath() (dirs []string) {
 	return dirs
 }
 
-// usable returns the programs in those folders that contain both programs in a supported version.
+// usable returns the programs of each folder that contains initdb and a postgres of a supported version.
 func usable(dirs []string) (found []binaries) {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
@@ -108,8 +108,8 @@ func usable(dirs []string) (found []binaries) {
 
 var firstNumber = regexp.MustCompile(`\d+`)
 
-// majorVersion parses 15 from "postgres (PostgreSQL) 15.7 (Debian 15.7-0)". It returns 0 if the
-// program fails.
+// majorVersion returns the major version that a program prints, such as 15 for
+// "postgres (PostgreSQL) 15.7 (Debian 15.7-0)". It returns 0 if the program fails or prints no number.
 func majorVersion(postgres string) int {
 	output, err := exec.Command(postgres, "--version").Output()
 	if err != nil {
@@ -119,16 +119,22 @@ func majorVersion(postgres string) int {
 	return major
 }
 
-// versions lists the different major versions, separated by commas.
+// versions lists the different major versions in ascending order, separated by commas.
 func versions(found []binaries) string {
-	var names []string
+	var majors []int
 	for _, b := range found {
-		names = append(names, strconv.Itoa(b.major))
+		majors = append(majors, b.major)
 	}
-	return strings.Join(slices.Compact(names), ", ")
+	slices.Sort(majors)
+	var names []string
+	for _, major := range slices.Compact(majors) {
+		names = append(names, strconv.Itoa(major))
+	}
+	return strings.Join(names, ", ")
 }
 
-// notInstalled returns an ErrNotInstalled that says what to do. The folder bindir is PG_BINDIR.
+// notInstalled returns an error that wraps ErrNotInstalled and says what to do. bindir is the value of
+// PG_BINDIR; empty if it is not set.
 func notInstalled(bindir string) error {
 	if bindir != "" {
 		return fmt.Errorf("%w: PG_BINDIR=%s has no initdb and postgres of version %d or newer; correct or unset it",

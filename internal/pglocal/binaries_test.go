@@ -78,6 +78,10 @@ func TestFindForMatchesTheClusterVersion(t *testing.T) {
 	assert.ErrorContains(t, err, "is corrupt")
 }
 
+func TestVersionsListsEachMajorVersionOnce(t *testing.T) {
+	assert.Equal(t, "15, 16", versions([]binaries{{major: 15}, {major: 16}, {major: 15}}))
+}
+
 func TestNotInstalledNamesThePackage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	assert.Empty(t, installed("", nil))

@@ -16,10 +16,10 @@ import (
 
 const (
 	superuser = "postgres"
-	port      = "5432" // only a part of the socket's name; the server does not listen on TCP
+	port      = "5432" // a part of the socket's name; the server does not listen on TCP
 )
 
-// clusterVersion returns the major version of the cluster, or 0 if there is none.
+// clusterVersion returns the major version of the cluster in a folder, or 0 if there is no cluster.
 func clusterVersion(cluster string) (int, error) {
 	path := filepath.Join(cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)
@@ -36,14 +36,14 @@ func clusterVersion(cluster string) (int, error) {
 	return major, nil
 }
 
-// makeCluster creates the cluster if it does not exist, and makes the server's user its owner. It
-// creates a new cluster under a temporary name and then renames it, so that a crash leaves no
-// partial cluster.
+// makeCluster creates the cluster if it does not exist, and makes the server's user the owner of the cluster.
+// It creates a new cluster under a temporary name and then renames it, so that a crash leaves no partial
+// cluster.
 func (s *Server) makeCluster(ctx context.Context) error {
 	if version, err := clusterVersion(s.cluster()); err != nil || version != 0 {
 		return errors.Join(err, s.identity.chown(s.cluster()))
 	}
-	fresh := s.cluster() + ".new"
+	fresh := s.cluster() + ".new" // may exist after a crash
 	if err := os.RemoveAll(fresh); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Server) makeCluster(ctx context.Context) error {
 }
 
 // initdb initialises a cluster in an empty folder. The C locale exists on every machine and sorts by
-// bytes. Trust authentication is safe, because only the owner of the socket's folder can connect.
+// bytes. Trust authentication is safe, because only the owner of the socket's folder and root can connect.
 func (s *Server) initdb(ctx context.Context, dir string) error {
 	args := []string{"-D", dir, "-U", superuser, "--encoding=UTF8", "--locale=C", "--auth=trust"}
 	if s.cfg.Unsafe {
@@ -68,7 +68,7 @@ func (s *Server) initdb(ctx context.Context, dir string) error {
 	}
 	cmd := s.identity.command(exec.CommandContext(ctx, s.bin.path("initdb"), args...))
 	dieWithParent(cmd.SysProcAttr, syscall.SIGKILL)
-	runtime.LockOSThread() // see supervise
+	runtime.LockOSThread() // initdb is killed when this thread ends; see dieWithParent
 	defer runtime.UnlockOSThread()
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(output)))
@@ -76,8 +76,8 @@ func (s *Server) initdb(ctx context.Context, dir string) error {
 	return nil
 }
 
-// settings returns the arguments of the server. Every start passes them and the cluster does not
-// store them, so that an upgrade of this program changes them.
+// settings returns the arguments of the server. Every start passes the settings as arguments, and the cluster
+// does not store them, so that a new version of this program can change them.
 func (s *Server) settings() []string {
 	values := []string{
 		"listen_addresses=",
@@ -102,5 +102,5 @@ func (s *Server) settings() []string {
 	return args
 }
 
-// quoted quotes a path, which may have spaces or commas, as one item of a list of folders.
+// quoted quotes a path, which may contain spaces, commas or quotes, as one item of a PostgreSQL list of folders.
 func quoted(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }

@@ -27,7 +27,7 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 			require.NoError(t, err)
 
 			require.NoError(t, killed.Process.Kill())
-			require.Error(t, killed.Wait(), "until its end it holds the lock")
+			require.Error(t, killed.Wait(), "a killed process ends with an error; it holds the lock until then")
 			if runtime.GOOS == "linux" {
 				eventually(t, "the server ends with its parent", func() bool { return commandLine(server) == nil })
 			}

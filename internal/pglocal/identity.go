@@ -14,15 +14,16 @@ import (
 )
 
 // identity is the user that runs the server and owns its files. PostgreSQL refuses to run as
-// root, so a process of root tries several identities and uses the first one with access to the
-// programs and the data:
+// root. A process of root therefore tries several identities in this order, and uses the first one with
+// access to the programs and the data:
 //
 //	the user postgres, or else nobody    if all users can reach the data
 //	(macOS: _postgres)
 //	a user namespace (Linux)             for data under /root: the server has another user id in its
 //	                                     namespace, but the file access of root
 //	the first of these users with        for data below a home directory that only its owner can
-//	CAP_DAC_OVERRIDE (Linux)             enter, or in a container without user namespaces
+//	CAP_DAC_OVERRIDE, which bypasses     enter, or in a container without user namespaces
+//	file permissions (Linux)
 type identity struct {
 	name     string              // for error messages
 	attr     syscall.SysProcAttr // of the server's process

@@ -46,8 +46,8 @@ func TestRootFindsAnIdentityForEachFolder(t *testing.T) {
 	}
 }
 
-// Each identity must work alone, because the ones before it fail in some containers. It must also take
-// over the files of another owner.
+// Each identity must work alone, because the identities before it fail in some containers. It must also
+// become the owner of files that belong to another user.
 func TestEachIdentityOfRootWorksAndTakesOverFiles(t *testing.T) {
 	requireRoot(t)
 	dir := filepath.Join(openFolder(t), "data")
@@ -93,7 +93,7 @@ func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	killed := startOwner(t, dir, as)
 	requireRow(t, killed.DSN)
 	require.NoError(t, killed.Process.Kill())
-	require.Error(t, killed.Wait(), "until its end it holds the lock")
+	require.Error(t, killed.Wait(), "a killed process ends with an error; it holds the lock until then")
 	requireRow(t, startOwner(t, dir, as).DSN)
 }
 

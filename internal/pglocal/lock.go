@@ -19,8 +19,8 @@ type InUseError struct {
 }
 
 // DSN returns the URL of the PostgreSQL that the other process runs in the folder; empty if the URL
-// is unknown. The URL is valid as long as that process runs. It grants no new access: only the owner
-// of the database can read the lock file.
+// is unknown. The URL is valid as long as that process runs. It grants no new access: only the user of that
+// process and root can read the lock file, from which the URL comes.
 func (e *InUseError) DSN() string {
 	if e.socket == "" {
 		return ""
@@ -46,8 +46,8 @@ type lock struct {
 	info lockInfo
 }
 
-// lockInfo is the content of the lock file. It names the process that holds the lock, and the
-// socket, which the next process removes after a crash.
+// lockInfo is the content of the lock file. It names the process that holds the lock, and the folder of the
+// socket, which the next process removes if a crash has left it.
 type lockInfo struct {
 	PID    int    `json:"pid"`
 	Addr   string `json:"addr,omitempty"`   // Config.Addr

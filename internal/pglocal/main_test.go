@@ -132,7 +132,8 @@ func query(dsn, sql string) (answer string, err error) {
 		return "", err
 	}
 	defer conn.Close(ctx)
-	return answer, conn.QueryRow(ctx, sql).Scan(&answer)
+	err = conn.QueryRow(ctx, sql).Scan(&answer)
+	return answer, err
 }
 
 // commitRow commits a row, which requireRow finds again.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// pollEvery is the interval of polling processes and files.
+// pollEvery is the pause between two checks of a process or a file.
 const pollEvery = 10 * time.Millisecond
 
 // postmaster is the content of postmaster.pid, which the server writes.
@@ -27,7 +27,7 @@ type postmaster struct {
 // pidFile returns the path of postmaster.pid.
 func pidFile(cluster string) string { return filepath.Join(cluster, "postmaster.pid") }
 
-// readPostmaster reads postmaster.pid. The pid is zero if there is no such file.
+// readPostmaster reads postmaster.pid. The pid is zero if the file is missing or has no id.
 func readPostmaster(cluster string) (p postmaster) {
 	text, err := os.ReadFile(pidFile(cluster))
 	if err != nil {
@@ -42,8 +42,8 @@ func readPostmaster(cluster string) (p postmaster) {
 }
 
 // stopOrphan prepares a locked data folder for a new server. It stops a server that a killed
-// process left running. If only the pid file is left, the process with the id in the file may be
-// unrelated, so stopOrphan sends no signal.
+// process left running. If only the pid file is left, a process with the id in the file is unrelated:
+// stopOrphan sends it no signal, and replaces the id in the file.
 func stopOrphan(ctx context.Context, cluster string) error {
 	p := readPostmaster(cluster)
 	if p.pid == 0 {
@@ -104,7 +104,8 @@ func replacePID(cluster string) error {
 	return errors.Join(err, file.Close())
 }
 
-// stopProcess sends the signals of stopSteps, one after the other, until the process ends.
+// stopProcess sends the signals of stopSteps, one after the other, until the process is no longer a server of
+// the cluster.
 func stopProcess(ctx context.Context, pid int, cluster string) error {
 	for _, step := range stopSteps {
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {

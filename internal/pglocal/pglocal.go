@@ -32,7 +32,7 @@ type Server struct {
 	stopping chan struct{} // closed by Stop
 	ended    chan struct{} // closed when the server has ended and will not be restarted
 	ready    chan struct{} // closed when the server first accepts connections
-	failure  error         // why the server ended before it was ready; valid after ended
+	failure  error         // why the server ended before it was ready; valid after ended is closed
 	stop     func() error  // shutDown, at most once
 }
 
@@ -44,9 +44,11 @@ const startTimeout = 2 * time.Minute
 // connections: after about 0.7 s for a new cluster, 50 ms for an existing cluster. The context
 // bounds only the start; the server runs until Stop.
 //
-// Errors: *InUseError if another process uses the folder; ErrNotInstalled if there is no
-// PostgreSQL; otherwise the output of the server. A failed start does not change an existing
-// cluster.
+// The error wraps an *InUseError if another process uses the folder, and ErrNotInstalled if there is no
+// PostgreSQL of a supported version. If the server ends before it is ready, the error contains the end of its
+// log. Start also fails if it cannot create or write the folder, if the cluster has a version that is not
+// installed, if no user can run the server there, if initdb fails, and if ctx or startTimeout ends. A failed
+// start keeps the data of an existing cluster.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -57,7 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// open locks the data folder and starts a server in it.
+// open creates the data folder if it is missing, locks it and starts a server in it.
 func open(ctx context.Context, cfg Config) (*Server, error) {
 	dir, err := makeDataDir(cfg.DataDir)
 	if err != nil {

@@ -31,7 +31,7 @@ func makeSocketDir(dataDir string, id identity) (string, error) {
 // makeTempSocketDir creates the folder of the socket in the folder for temporary files.
 func makeTempSocketDir(id identity) (string, error) {
 	parent := os.TempDir()
-	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) {
+	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) { // MkdirTemp appends up to ten digits
 		parent = "/tmp"
 	}
 	dir, err := os.MkdirTemp(parent, "loadaware-")

@@ -17,7 +17,7 @@ const (
 	minBackoff  = 100 * time.Millisecond // before the first restart
 	maxBackoff  = 10 * time.Second       // the backoff doubles up to this
 	stableAfter = time.Minute            // a server that ran longer resets the backoff
-	startTries  = 4                      // Start fails after so many; the backends of a killed server need time to end
+	startTries  = 4                      // attempts after which Start fails; the backends of a killed server need time to end
 )
 
 // supervise runs the server until Stop and restarts it whenever it dies. supervise stays on one
@@ -84,8 +84,8 @@ func (s *Server) runOnce(markReady func()) error {
 	}
 }
 
-// awaitReady calls markReady when postmaster.pid has the status "ready". It returns without the call
-// if the server exits before.
+// awaitReady calls markReady when postmaster.pid has the status "ready". It returns without this call
+// if the server exits first.
 func (s *Server) awaitReady(pid int, exited <-chan struct{}, markReady func()) {
 	for tick := time.NewTicker(pollEvery); ; {
 		if p := readPostmaster(s.cluster()); p.pid == pid && p.status == "ready" {

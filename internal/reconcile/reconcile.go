@@ -6,8 +6,8 @@
 //	receipt: answer ──expected duration, Delay──▶ looked up ──▶ reported    (the reporter failed)
 //	                                                  └──Within──▶ expired: the outcome stays unknown
 //
-// It depends on the types of package sizing, package store and the interface Source, but not on
-// Prometheus, HTTP or SQL. One replica at a time runs it for all replicas.
+// It depends on packages sizing and store and on functions of type Source, but not on Prometheus, HTTP or
+// SQL. One replica at a time looks tries up for all replicas.
 package reconcile
 
 import (
@@ -24,20 +24,20 @@ import (
 )
 
 // Source looks up a try that ran between from and to. It returns false if it does not know the try.
-// Zero fields of the observation are unknown, including Outcome. An error ends the pass.
+// Zero fields of the observation are unknown, including Outcome. After an error, the pass looks up no more
+// tries of the same kind (without a sampled peak, or unreported).
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
 
-// Result is the result of one pass for one try, which a pass looks up only if it should have ended. It is
-// a label of metrics.
+// Result is the result of one pass for one try. It is a label of metrics.
 type Result string
 
 // The results.
 const (
 	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
 	Reported Result = "reported" // an unreported try was reported from a source
-	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; the try is looked up again
-	Missing  Result = "missing"  // no source has the peak of a reported try
-	Expired  Result = "expired"  // the outcome of an unreported try stays unknown
+	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; a later pass looks the try up
+	Missing  Result = "missing"  // no source had the peak of a reported try within Config.Within; it stays unknown
+	Expired  Result = "expired"  // no source knew the outcome of an unreported try within Config.Within; it stays unknown
 	Rejected Result = "refused"  // the store rejected the report, usually because it contradicts one that arrived meanwhile
 )
 
@@ -48,10 +48,10 @@ var Results = []Result{Amended, Reported, Waiting, Missing, Expired, Rejected}
 type Config struct {
 	Sources  []Source         // in order of preference: the first known value of a field is used
 	Every    time.Duration    // interval between passes; 1 min if zero
-	Delay    time.Duration    // time from the end of a try to its first lookup; 5 min if zero
-	Within   time.Duration    // time after the end, or the expected end, until which a try is looked up; 24 h if zero
+	Delay    time.Duration    // time from the end, or the expected end, of a try to its first lookup; 5 min if zero
+	Within   time.Duration    // time for which a try is looked up: after the end of a reported try, or after expected end and Delay of an unreported one; 24 h if zero
 	Expected time.Duration    // assumed duration of a try without a predicted duration; 1 h if zero
-	Batch    int              // maximum tries of each kind (without a sampled peak, unreported) per pass; 100 if zero
+	Batch    int              // maximum number of tries of each kind (without a sampled peak, unreported) per pass; 100 if zero
 	Now      func() time.Time // time.Now if nil
 	Count    func(Result)     // called with the result of each try; optional
 }
@@ -108,8 +108,8 @@ func (w *Worker) Run(ctx context.Context) {
 // leaseName is the lease that elects one replica.
 const leaseName = "reconcile"
 
-// RunOnce looks up at most one batch of each kind, unless another replica holds the lease: then it returns
-// nil. Results from before an error are stored.
+// RunOnce looks up at most cfg.Batch tries of each kind. If another replica holds the lease, it does nothing
+// and returns nil. The results of lookups before an error are stored.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	// If a pass takes longer than the lease, another replica may start a pass, too. This is
 	// harmless, because reports are idempotent, but repeats queries.
@@ -120,7 +120,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	return errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
 }
 
-// lookUpAll looks up tries one by one until an error, and saves all completed lookups.
+// lookUpAll looks up tries one by one until an error, and saves the completed lookups.
 func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) (Result, store.Lookup, error)) error {
 	var lookups []store.Lookup
 	var err error
@@ -136,7 +136,8 @@ func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) 
 	if len(lookups) == 0 {
 		return err
 	}
-	// Lookups expire later than the last lookup of a try.
+	// SaveLookups also deletes lookups that are older than 4 · Within. Their tries ended, or were answered,
+	// more than 3 · Within ago, so that no pass lists them any more.
 	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
@@ -176,8 +177,8 @@ func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// retryAt returns the time of the next lookup of a try. The pause is half of the time since its end, known
-// or expected, and at least cfg.Delay.
+// retryAt returns the time of the next lookup of a try that ended, or should have ended, at end. The pause
+// until then is half of the time since end, and at least cfg.Delay.
 func (w *Worker) retryAt(end time.Time) time.Time {
 	now := w.cfg.Now()
 	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))

@@ -22,7 +22,8 @@ func (w *Worker) reconcileUnreported(ctx context.Context) error {
 	})
 }
 
-// complete looks up a try after its expected end, and reports it if the sources know its outcome.
+// complete looks up a try when cfg.Delay has passed since its expected end, and reports the try if the sources
+// know its outcome.
 func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Lookup, error) {
 	try, now := r.Ask.Try, w.cfg.Now()
 	due := r.At.Add(w.expected(&r.Allocation) + w.cfg.Delay)
@@ -43,9 +44,10 @@ func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store
 	return Waiting, store.Lookup{Try: try, RetryAt: w.retryAt(due)}, nil
 }
 
-// expected returns the time after which a try should have ended: twice the predicted 95 %
-// quantile of the duration, at most cfg.Within. The limit makes sure that every try is settled
-// before it leaves the window of reconcileUnreported.
+// expected returns the time from the answer until the try should have ended: twice the predicted 95 %
+// quantile of the duration, or cfg.Expected without a prediction; at most cfg.Within. Because of this limit,
+// every try gets a final result before it leaves the window of reconcileUnreported, which is three times
+// cfg.Within long.
 func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	if a.Duration == nil || a.Duration.P95 <= 0 {
 		return min(w.cfg.Expected, w.cfg.Within)

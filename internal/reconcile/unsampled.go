@@ -27,8 +27,8 @@ func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 }
 
 // amend looks up a reported try. If a source has its sampled peak, or its measured peak and the report has
-// none, amend adds the peak and other unknown fields to the report. Either peak settles the try: a source
-// that knows only the measured peak has no samples of the try and gets none later.
+// none, amend adds the peak and other unknown fields to the report. After either peak the try is not looked up
+// again: a source that knows only the measured peak has no samples of the try and gets none later.
 func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {

@@ -34,13 +34,13 @@ var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRe
 // measure the removal of half of the receipts, without and with weekly partitions. fsync is on. Run it
 // with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
-	for _, form := range []struct {
+	for _, part := range []struct {
 		name    string
 		measure func(*testing.B, int)
 	}{{"observations", benchObservations}, {"receipts", benchUnpartitioned}, {"weeks", benchWeeks}} {
-		b.Run(form.name, func(b *testing.B) {
+		b.Run(part.name, func(b *testing.B) {
 			for range b.N {
-				form.measure(b, *benchRows)
+				part.measure(b, *benchRows)
 			}
 		})
 	}
@@ -156,6 +156,7 @@ func readAll(b *testing.B, st *postgres.Store) (c contents) {
 	return c
 }
 
+// reported counts the reports of latencies, so that each has its own run id.
 var reported atomic.Int64
 
 // latencies returns the sorted latencies of reports while do runs.

@@ -1,13 +1,14 @@
-// Package retention removes rows older than a configured age: observations that training no
-// longer reads, receipts, and experiments without a name.
+// Package retention removes old rows: observations that training no longer reads, receipts, and experiments
+// without a name. Each kind of row has a configured age, the time for which its rows are kept.
 //
-//	observations ── older than their age ── and not read by any training ──▶ removed
-//	receipts, unnamed experiments ── older than their age ─────────────────▶ removed
+//	observations ── older than Config.Observations ── and not read by any training ──▶ removed
+//	receipts ── older than Config.Receipts ──────────────────────────────────────────▶ removed
+//	unnamed experiments ── older than Config.Experiments ────────────────────────────▶ removed
 //
-// It also creates the weekly receipt partitions ahead of time.
+// It also creates the weekly partitions of receipts ahead of time.
 //
-// It depends on package store and the clock, not on SQL or HTTP. One replica at a time works for all
-// replicas. It pauses after each batch for as long as the batch took.
+// It depends on packages sizing and store and on the clock, not on SQL or HTTP. One replica at a time removes
+// rows for all replicas. After each batch it pauses for as long as the batch took, at most 75 s.
 package retention
 
 import (
@@ -24,11 +25,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// MinAge is the shortest configurable age other than 0. Tries may run and be repeated for days, and the
-// watchdog needs the receipts of the active model.
+// MinAge is the shortest configurable age of rows other than 0. Tries may run and be repeated for days, and
+// the watchdog, which rolls back models, needs the receipts of the active model.
 const MinAge = 7 * 24 * time.Hour
 
-// ErrTooShort is the error of an age below MinAge.
+// ErrTooShort is the error of an age that is not 0 and below MinAge.
 var ErrTooShort = errors.New("rows of the last 7 days are still needed; set 168h or more, or 0 to keep all")
 
 // The kinds of removed rows, as labels of metrics.
@@ -43,7 +44,7 @@ type Config struct {
 	Observations time.Duration               // age from which observations are removed; never if zero
 	Receipts     time.Duration               // age from which receipts are removed; never if zero
 	Experiments  time.Duration               // age from which unnamed experiments are removed; never if zero
-	Limits       store.HistoryLimits         // the limits of training; zero fields as in store.DefaultHistoryLimits
+	Limits       store.HistoryLimits         // bounds of the observations that a training reads; zero fields as in store.DefaultHistoryLimits
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
@@ -112,8 +113,8 @@ const (
 // errNotOwner ends a pass because another replica holds the lease.
 var errNotOwner = errors.New("another replica holds the retention lease")
 
-// RunOnce makes one pass, unless another replica holds the lease: then it returns nil. Rows removed before
-// an error stay removed.
+// RunOnce makes one pass. If another replica holds the lease, it does nothing and returns nil. Rows removed
+// before an error stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errNotOwner) {
@@ -183,7 +184,8 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 	}
 }
 
-// afterBatch returns a callback that counts a batch, waits, and renews the lease; see throttle.
+// afterBatch returns a callback for the end of each batch. It passes the number of removed rows to cfg.Removed,
+// waits, and renews the lease; see throttle.
 func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) error {
 	started := time.Now()
 	return func(rows int) error {
@@ -194,7 +196,7 @@ func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) err
 	}
 }
 
-// throttle waits as long as the work since started took, at most a quarter of the lease. So retention
+// throttle waits as long as the work since started took, at most a quarter of the lease, so that retention
 // usually works at most half of the time. Then throttle renews the lease.
 func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	select {

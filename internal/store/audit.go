@@ -41,9 +41,9 @@ type AuditEntry struct {
 	At            time.Time // precise to the microsecond
 	Who           string    // the actor of the context (sizing.Actor)
 	Action        Action
-	Task          sizing.TaskKey // the name at the time of the change
+	Task          sizing.TaskKey // the name at the time of the change; without a task id for a campaign
 	Before, After []byte         // JSON; nil if there was no value
-	Reason        string         // optional
+	Reason        string         // empty if none was given
 }
 
 // AuditFilter selects entries. Zero fields select all.
@@ -52,7 +52,7 @@ type AuditFilter struct {
 	Before int64          // only ids below this
 }
 
-// Audit is the audit trail. It keeps the newest KeepPublications publications by the
+// Audit is the audit trail. It keeps the newest KeepPublications entries about publications by the
 // trainer per task, and all other entries forever.
 type Audit interface {
 	// Audit lists at most limit entries, newest first.

@@ -9,7 +9,8 @@ import (
 )
 
 // Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
-// a person is audited under its DAG, with an empty task id.
+// a person is audited under its DAG, with an empty task id. Conflict, NotFound and Invalid are kinds of errors
+// (sizing.Kind).
 type Campaigns interface {
 	// CreateCampaign stores a campaign and returns it with its id. It ignores the fields ID, CreatedAt,
 	// CreatedBy, Paused and Stopped of c. It returns Conflict if the DAG already has a campaign with that
@@ -25,8 +26,8 @@ type Campaigns interface {
 	// very many reports may be a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
 	// RegisterRuns adds runs in the state campaign.Registered, and ignores runs whose scenario and
-	// execution date are registered already. It returns the numbers of added and of ignored runs, or
-	// NotFound if there is no such campaign.
+	// execution date are registered already. It returns the number of added runs (registered) and of ignored
+	// runs (already), or NotFound if there is no such campaign.
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states with a number above after,
 	// ordered by number. An empty list of states selects all states.
@@ -34,11 +35,12 @@ type Campaigns interface {
 	// CampaignRunTasks lists what the tasks of the current attempt of a run reported, by task
 	// and map index. It returns NotFound if there is no such run.
 	CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error)
-	// ClaimRuns leases at most limit runs of a branch (see campaign.Branch) to one worker. Runs whose
-	// lease has expired come first. For a trigger, limit bounds the active runs of the branch over all
-	// workers: a run is active from its claim until a check reports its result. A trigger gets no runs
-	// while the campaign is paused. The claim of a trigger stops a campaign whose budget is used up; a
-	// stopped campaign starts no new runs.
+	// ClaimRuns leases at most limit runs to one worker, for one of its branches: a trigger, which starts a
+	// step of a run, or a check, which reports the result of the step (campaign.Branch). Runs whose lease
+	// has expired come first. For a trigger, limit bounds the active runs of the branch over all workers: a
+	// run is active from its claim until a check reports its result. A trigger gets no runs while the
+	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
+	// used up; a stopped campaign starts no more deployments and DAG runs.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
 	// the run is not in state r.From or not in r.Attempt, and Invalid if workers may not report the
@@ -63,19 +65,19 @@ type ClaimedRuns struct {
 
 // RunReport says that a run moved from one state to another.
 type RunReport struct {
-	Number   int
-	From, To campaign.State
-	Attempt  int // 0 for any
-	Notes    string
+	Number   int            // of the run in its campaign
+	From, To campaign.State // the state before and after the move
+	Attempt  int            // the attempt in which the run must be; 0 for any
+	Notes    string         // replaces the notes of the run; empty to keep them
 }
 
 // CampaignAudit is the audited form of a campaign or of one of its runs.
 type CampaignAudit struct {
-	Campaign int64           `json:"campaign"`
+	Campaign int64           `json:"campaign"` // id
 	Name     string          `json:"name,omitempty"`
 	Pool     string          `json:"pool,omitempty"`
 	Conf     json.RawMessage `json:"conf,omitempty"`
-	Run      int             `json:"run,omitempty"`
-	State    *int            `json:"state,omitempty"`
-	Runs     int             `json:"runs,omitempty"`
+	Run      int             `json:"run,omitempty"`   // number of the run that was reset
+	State    *int            `json:"state,omitempty"` // state of that run
+	Runs     int             `json:"runs,omitempty"`  // number of registered runs
 }

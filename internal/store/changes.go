@@ -10,8 +10,8 @@ import (
 // tasks.
 type ChangeLog interface {
 	// ChangedSince lists the tasks that were created, or got another active version, policy or
-	// name, since the Watermark of an earlier call. It misses no change, but may list changes
-	// twice that committed around the earlier call. With since = 0 it lists no tasks.
+	// name, since the Watermark of an earlier call. It misses no change, but may list again changes
+	// that committed around the earlier call. With since = 0 it lists no tasks and returns a Watermark.
 	ChangedSince(ctx context.Context, since int64) (ChangedTasks, error)
 }
 

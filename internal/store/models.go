@@ -10,32 +10,32 @@ import (
 // Model is a stored model. Only package taskmodel interprets the blob.
 type Model struct {
 	Task         sizing.TaskKey
-	Version      int // 1, 2, …: assigned by Publish
-	Family       string
-	Format       int    // of Blob
+	Version      int    // 1, 2, …: assigned by Publish
+	Family       string // kind of the model, such as experts
+	Format       int    // version of the encoding of Blob
 	Blob         []byte // contains its own checksum
-	Share        []byte // the task's share of its DAG's pool; nil for models of earlier releases
+	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; nil for models of earlier releases
 	Observations int    // number of training rows
 	LastSeq      int64  // seq of the newest training row
 	TrainedAt    time.Time
 	Evaluation   []byte // JSON: the evaluation that selected the model
 	Active       bool
 	PinnedBy     string // who pinned the version, or Watchdog after a rollback; empty if it is not pinned
-	Withdrawn    bool   // by RollBack
+	Withdrawn    bool   // excluded from later rollbacks by RollBack, until a person activates the version
 }
 
 // Models stores the model versions of each task. At most one version of a task is active.
 type Models interface {
 	// Publish stores m as the next version and activates it if the active version still equals
-	// expected (0: none) and no person pinned it. Otherwise it returns Conflict and changes
-	// nothing. It removes a pin of the watchdog and notifies Changes. It keeps the newest
-	// KeepVersions versions and up to KeepMilestones older milestones, and deletes all others.
+	// expected (0: no active version) and no person has pinned the active version. Otherwise it returns
+	// Conflict and changes nothing. It removes a pin of the watchdog and notifies Changes. It keeps the
+	// newest KeepVersions versions and up to KeepMilestones older milestones, and deletes all others.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
 	// Activate activates a stored version and pins it, which blocks Publish until Unpin.
 	// It returns NotFound if the version is not stored.
 	Activate(ctx context.Context, task sizing.TaskKey, version int) error
 	// Unpin lets Publish replace the active version again. It returns NotFound if the task is
-	// unknown; there is no error if nothing is pinned.
+	// unknown, and no error if nothing is pinned.
 	Unpin(ctx context.Context, task sizing.TaskKey) error
 	// RollBack activates an older version, because significantly more tries of the active version
 	// were killed than promised, and pins the older version for the watchdog. It returns Conflict if
@@ -49,15 +49,16 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions returns the active version of every task with an active model.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
-	// Shares calls each with the Task, the Version and the Share of every active model of
-	// a DAG (it ignores task.Task), and with its Blob if the Share is nil. It stops at the
+	// Shares calls each for every active model of the DAG of task; it ignores task.Task. The Model has
+	// only its Task, Version, Share and Active, and its Blob if the Share is nil. Shares stops at the
 	// first error that each returns.
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed after every publication, activation, rollback, policy change, rename and
 	// deletion by any replica. It returns an error when ctx ends or the connection breaks. It calls
-	// ready as soon as it misses no change. The caller reads earlier changes with ActiveVersions.
+	// ready once, when it listens: from then on it misses no change. The caller reads earlier changes
+	// with ActiveVersions.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
 }
 

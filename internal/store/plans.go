@@ -11,14 +11,15 @@ import (
 type TaskPlan struct {
 	Task      sizing.TaskKey
 	Version   int   // 1, 2, …: assigned by SavePlan
-	Format    int   // of Content
+	Format    int   // version of the encoding of Content
 	Series    int64 // ID of the newest DetailedRun that was learned
 	Plans     int64 // ID of the newest PlanOutcome that was learned
 	LearnedAt time.Time
 	Content   []byte
 }
 
-// PlanPool is what the tasks of a namespace share. Only package taskplan interprets Content.
+// PlanPool is what was learned about the runs of all tasks of a namespace together. Only package taskplan
+// interprets Content.
 type PlanPool struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SavePlan; 0 without a stored pool
@@ -40,8 +41,8 @@ const (
 type DetailedRun struct {
 	ID       int64 // in order of arrival
 	RunID    string
-	MapIndex int
-	Try      int
+	MapIndex int // sizing.NoMap for an unmapped task
+	Try      int // number of the try, from 1
 	Series   sizing.Series
 	// Static is the static grant: the newest limit that the first try was granted, or else the
 	// allocation or the request of this try. Its CPU is the allocation or the request.
@@ -51,12 +52,12 @@ type DetailedRun struct {
 // PlanOutcome is the end of a try that followed a plan of memory.
 type PlanOutcome struct {
 	ID     int64 // in order of arrival
-	Killed bool
+	Killed bool  // by an OOM kill; otherwise the try succeeded
 }
 
 // Plans stores the data from which plans (limits that grow during a run) are learned, and the learned
 // plans. Record stores the detailed series and the executed plan of a report: the first ones of a try
-// stay. Voiding, removing, deleting and renaming work as for reports.
+// stay. Voiding or removing a report, or deleting its task, also deletes them. Renaming a task moves them.
 type Plans interface {
 	// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, and those
 	// whose plan has another format, by name.

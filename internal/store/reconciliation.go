@@ -15,11 +15,11 @@ type Reconciliation interface {
 	// holds the lease.
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
 	// Unsampled lists the observations without a sampled peak that ended in the window,
-	// oldest first, without features. It omits tries that never started, and tries whose
-	// lookup is settled or whose RetryAt is after w.Now.
+	// oldest first, without features. It omits tries that fitted no node and so never started, and
+	// tries whose lookup is settled or whose RetryAt is after w.Now.
 	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)
-	// UnreportedReceipts lists the newest receipt of each unreported try, ordered by the
-	// time of the receipt, oldest first. It omits the same tries as Unsampled.
+	// UnreportedReceipts lists the receipts in the window that are the newest receipt of an unreported
+	// try, oldest first. It omits tries whose lookup is settled or whose RetryAt is after w.Now.
 	UnreportedReceipts(ctx context.Context, w Window) ([]sizing.Receipt, error)
 	// SaveLookups stores lookups, and deletes the lookups stored before expireBefore.
 	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error
@@ -32,8 +32,8 @@ type Window struct {
 	Limit         int
 }
 
-// Lookup records that a try was looked up in the reconcile sources.
+// Lookup records that a try was looked up in other sources.
 type Lookup struct {
 	Try     sizing.TryKey
-	RetryAt time.Time // the earliest time of the next lookup; zero if the try is settled
+	RetryAt time.Time // the earliest time of the next lookup; zero if the try is settled: it is not looked up again
 }

@@ -19,22 +19,24 @@ type Retention interface {
 	// not read within limits. History (except Pairs) and Task return the same as before, unless a
 	// report is voided later. It removes nothing from a task without an active model or with at
 	// most limits.Total observations, and no row newer than the active model's LastSeq. A removed
-	// try that is reported again is new. It returns NotFound if the task is unknown.
+	// try that is reported again counts as a new try. It returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
 	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on
 	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing
 	// partitions and rows, waits at most one second for locks, and is safe to call
 	// concurrently. Receipts of a week without a partition are stored in a default one.
 	MakeWeeks(ctx context.Context, from, to time.Time) error
-	// RemoveReceipts removes the receipts with prediction ids below before, in byte order.
-	// It drops only whole weeks, so old receipts may stay up to a week longer.
+	// RemoveReceipts removes the receipts with prediction ids below before, in byte order. It drops
+	// weekly partitions only as a whole, so the old receipts of a week that is partly old stay up to a
+	// week longer. Old receipts outside the weekly partitions are deleted at once. If the database user
+	// may not drop partitions, old receipts of all partitions are deleted at once.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
 	// RemoveRuns removes the unnamed experiments created before a time.
 	RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error
 }
 
-// FirstID returns the lower bound of all prediction ids created at or after a time: their
-// first 48 bits are Unix milliseconds (RFC 9562, UUID version 7).
+// FirstID returns a lower bound of all prediction ids that are created at or after a time. It has the first
+// 13 characters of such an id, which are its time in Unix milliseconds (RFC 9562, UUID version 7).
 func FirstID(at time.Time) string {
 	ms := at.UnixMilli()
 	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)

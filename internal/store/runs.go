@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Run is a stored run of `loadaware experiment`, unlike a run of a task, which is an Airflow run.
+// Run is a stored run of the command loadaware experiment. It is not a run of a task, which is an Airflow run.
 // The store does not interpret the JSON fields and returns them unchanged; nil means unknown.
 type Run struct {
 	ID          int64     // 1, 2, …: assigned by SaveRun in order

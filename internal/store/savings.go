@@ -24,8 +24,8 @@ type Savings interface {
 	// TaskUsage summarises the measured usage of every task of a namespace ("" for all) over
 	// all days, in the order of Tasks. It omits tasks without a measured peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
-	// PeakSample returns the peaks of a fixed uniform sample of the task's successes, at
-	// most limit, and their durations. It returns NotFound if the task is unknown.
+	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
+	// limit tries of the task. It returns NotFound if the task is unknown.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
 }
 
@@ -42,7 +42,7 @@ const (
 	ByAll      SavingsKey = ""          // one sum over everything; no sum if there are no tries
 )
 
-// Scope is a range of tasks. Empty fields cover everything.
+// Scope selects the tasks of a namespace whose DAG id begins with DAGPrefix. An empty field selects all.
 type Scope struct{ Namespace, DAGPrefix string }
 
 // SavingsFilter selects tasks and days.
@@ -79,8 +79,8 @@ type SavingsSum struct {
 	Killed    *float64 // allocation × duration of the accounted OOM kills
 	Wasted    *float64 // (allocation − peak) × duration of the accounted, measured successes, plus Killed
 	Saved     *float64 // Requested − Granted − Killed + NoRequest
-	NoRequest float64  // the part of Granted and Killed of tasks whose request is unknown
-	SavedCPU  *float64 // core hours of tries whose CPU request and allocation are known
+	NoRequest float64  // the part of Granted + Killed of tasks whose request is unknown
+	SavedCPU  *float64 // requested − granted − killed core hours, over the tries whose CPU request and allocation are known
 }
 
 // Baseline is the static request of a task against which its savings are counted: the first one
@@ -88,8 +88,8 @@ type SavingsSum struct {
 type Baseline struct {
 	Task     sizing.TaskKey
 	Request  sizing.Resources
-	MemoryAt time.Time
-	CPUAt    time.Time
+	MemoryAt time.Time       // when Request.Memory was first seen
+	CPUAt    time.Time       // when Request.CPU was first seen
 	Changes  []RequestChange // later requests, oldest first; the last one of each day
 }
 

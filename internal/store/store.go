@@ -58,13 +58,14 @@ type Observations interface {
 	// training (see TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
-	// Void deletes a report as if it had never been made. It returns NotFound if there is none.
+	// Void deletes the report of a try as if it had never been made. It returns NotFound if there is
+	// none.
 	Void(context.Context, sizing.TryKey) error
 
 	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
 	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
 	// peaks (OOM kills included), and a fixed sample of the rest, with weights that sum to the full
-	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs tries of the namespace
+	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from the oldest receipt
 	// of the day after its end. A reproduced run has the time of the archived run and no promise.
@@ -136,8 +137,8 @@ const MaxTriesOfRun = 50
 
 // Kill is one OOM-killed try.
 type Kill struct {
-	Try       int
-	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are
+	Try       int          // number of the try, from 1
+	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are unknown
 	At        time.Time    // the end of the try; see sizing.HistoryRow
 }
 
@@ -160,7 +161,7 @@ type GrantedTry struct {
 	RunID       string
 	MapIndex    int
 	Try         int
-	Promised    *float64        // nil without a promised risk
+	Promised    *float64        // the promised risk of an OOM kill; nil if the answer has none
 	BeforeGuard *float64        // the promised risk without the guard's factor; nil if unknown
 	Limit       sizing.Bytes    // the granted limit
 	Lifted      bool            // the answer is an enforced lift after a kill of the run
@@ -170,7 +171,7 @@ type GrantedTry struct {
 	Planned     bool            // the memory follows a plan; only of tries that are not reported, or were OOM-killed below Limit
 }
 
-// Cohorts stores the model of each namespace that sizes tasks without history.
+// Cohorts stores the cohort of each namespace: the model that sizes its tasks without history.
 type Cohorts interface {
 	// PublishCohort stores c as the next version of its namespace if the stored version is still
 	// c.Version (0: none). Otherwise it returns Conflict and changes nothing.
@@ -184,15 +185,15 @@ type Cohorts interface {
 	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
-// Cohort is the model of a namespace. Only package cohort interprets the blob.
+// Cohort is the model of a namespace for its tasks without history. Only package cohort interprets the blob.
 type Cohort struct {
 	Namespace   string
 	Version     int // 1, 2, …: assigned by PublishCohort
-	Format      int // of Blob
+	Format      int // version of the encoding of Blob
 	Blob        []byte
 	Runs, Kills int // stored reports, and OOM kills among them, at the training
-	// UsedRuns and UsedKills are the same counts, with at most as many reports, or kills, of each task
-	// as a training uses.
+	// UsedRuns and UsedKills are the same counts, but of each task at most as many reports, or kills, as a
+	// training uses.
 	UsedRuns, UsedKills int
 	TrainedAt           time.Time
 }
@@ -203,7 +204,7 @@ type CohortAge struct {
 	Format                    int
 	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
 	Runs, Kills               int // stored reports and OOM kills now
-	UsedRuns, UsedKills       int // the same counts, with at most as many of each task as a training uses
+	UsedRuns, UsedKills       int // the same counts, but of each task at most as many as a training uses
 }
 
 // Receipts stores the receipts of answers.
@@ -235,13 +236,13 @@ type Receipts interface {
 
 // Tasks stores the tasks and their policies.
 type Tasks interface {
-	// Tasks lists profiles ordered by (namespace, dag, task), at most limit, after the given
-	// key (zero: from the start). Namespace "" lists all.
+	// Tasks lists the profiles (summaries) of at most limit tasks, ordered by (namespace, dag, task),
+	// after the given key (zero: from the start). Namespace "" lists those of all namespaces.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
-	// TasksBrief lists profiles like Tasks, without the request, the schema and the quantiles of
-	// memory and seconds. The quantiles would need thousands of observations per task.
+	// TasksBrief lists profiles like Tasks, without the request, the schema, and the quantiles of
+	// memory (except Max) and seconds. These quantiles would need thousands of observations per task.
 	TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
-	// Task returns one profile, or NotFound if the task is unknown. Its counts include removed
+	// Task returns the profile of a task, or NotFound if the task is unknown. Its counts include removed
 	// observations. The caller sets Group, Realised and Ambiguous.
 	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
 	// Owners returns the owner of each task of a namespace ("" for all), from the newest set of
@@ -262,7 +263,8 @@ type Tasks interface {
 
 // TrainingQueue records when each task is due for training, and leases due tasks.
 type TrainingQueue interface {
-	// MarkDue makes a task due at a time, unless it is due earlier.
+	// MarkDue makes a task due at a time, unless it is due earlier. It returns NotFound if the task is
+	// unknown.
 	MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) error
 	// Claim leases the task that has been due longest, or returns NotFound if none is due. Another
 	// owner may claim the task after the lease expires.
@@ -273,7 +275,7 @@ type TrainingQueue interface {
 	// failure, the caller passes the time of a retry, and the task is due then; a zero time means no
 	// retry. Finish returns Conflict if the lease was lost.
 	Finish(ctx context.Context, c Claim, retry time.Time) error
-	// Backlog returns the length and the age of the queue.
+	// Backlog returns the number of due tasks, and for how long the first of them has been due.
 	Backlog(context.Context) (Backlog, error)
 }
 
@@ -287,5 +289,5 @@ type Backlog struct {
 type Claim struct {
 	Task  sizing.TaskKey
 	Owner string
-	Token int64 // changes with every claim
+	Token int64 // changes with every claim of the task, so that an owner that lost its lease cannot finish it
 }

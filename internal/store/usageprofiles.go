@@ -11,7 +11,7 @@ import (
 type UsageProfiles struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveUsageProfiles
-	Format    int // of Content
+	Format    int // version of the encoding of Content
 	Runs      int // stored reports of the namespace when the profiles were found
 	LearnedAt time.Time
 	Content   []byte

@@ -3,6 +3,7 @@ package testcluster
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"syscall"
 	"testing"
 	"time"
@@ -68,6 +69,17 @@ func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
 	comparison, err = cluster.Reports.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Duplicate: 1, Changed: 1, Unsent: 1, Miscounted: 1}, comparison)
+}
+
+func TestFillReportsTheStatusOfARejectedCall(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	cluster := &Cluster{Replicas: []*Replica{{URL: server.URL}}, Reports: NewReportLog()}
+	_, err := cluster.Fill(t.Context(), History{Runs: 1})
+	assert.EqualError(t, err, "report runs of task_00000: status 404: 404 page not found\n")
+	server.Close()
+	_, err = cluster.Fill(t.Context(), History{Runs: 1})
+	assert.ErrorContains(t, err, "connection refused")
 }
 
 func TestCallToStoppedReplicaFails(t *testing.T) {

@@ -94,7 +94,7 @@ func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 		}
 		if !h.Raw {
 			if status, answer, err := replica.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil); status != http.StatusOK {
-				return nil, fmt.Errorf("train %s: status %d %s: %w", task.Task, status, answer, err)
+				return nil, callError("train "+task.Task, status, answer, err)
 			}
 		}
 		tasks = append(tasks, task)
@@ -112,10 +112,18 @@ func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, rando
 		c.Reports.RecordSent(batch...)
 		status, answer, err := replica.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
 		if status != http.StatusOK {
-			return fmt.Errorf("report runs of %s: status %d %s: %w", task.Task, status, answer, err)
+			return callError("report runs of "+task.Task, status, answer, err)
 		}
 		c.Reports.RecordAcked(batch...)
 		reported += len(batch)
 	}
 	return nil
+}
+
+// callError returns the error of a call of a replica that was not answered with 200.
+func callError(operation string, status int, answer []byte, err error) error {
+	if err != nil { // no answer
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	return fmt.Errorf("%s: status %d: %s", operation, status, answer)
 }

@@ -22,7 +22,7 @@ type Replica struct {
 	Log   string // path of its log file
 
 	Binary   string // path of the program; a test may change it while the replica does not run
-	Database string // DATABASE_URL, which a test may change likewise; as in the Config of the cluster if empty
+	Database string // DATABASE_URL; as in the Config of the cluster if empty; a test may change it while the replica does not run
 	cluster  *Cluster
 	addr     string
 	proc     *process

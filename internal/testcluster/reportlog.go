@@ -64,7 +64,7 @@ func (l *ReportLog) RecordAcked(reports ...Observation) {
 
 // Comparison is the result of Check. Lost, Duplicate, Changed, Unsent and Miscounted must be zero.
 type Comparison struct {
-	Sent, Acked, Stored int
+	Sent, Acked, Stored int // tries of sent reports; tries of acknowledged reports; stored rows
 	Lost                int // acknowledged but not stored
 	Duplicate           int // stored more than once
 	Changed             int // stored with another peak than that of the acknowledged report, or with a peak that no report had

@@ -57,8 +57,8 @@ func run(t testing.TB, dsn, sql string) {
 }
 
 // cluster returns the DSN of the cluster that the tests of this process share. On first use it starts
-// a private cluster if there is no shared one. A test process has no hook for its end, so Pdeathsig
-// ends the server (on macOS the next run ends it), and the next run removes the folder.
+// a private cluster if Env is not set. A test process has no hook for its end. Therefore Linux ends the server
+// together with this process (Pdeathsig), on macOS the next run ends it, and the next run removes the folder.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Env); dsn != "" {
 		return dsn, nil

@@ -15,7 +15,7 @@ func (c *Client) authenticate(r *http.Request) {
 	token := c.token
 	c.mu.Unlock()
 	switch {
-	case strings.HasSuffix(r.URL.Path, tokenPath): // the body holds the credentials
+	case strings.HasSuffix(r.URL.Path, tokenPath): // the body contains user and password
 	case token != "":
 		r.Header.Set("Authorization", "Bearer "+token)
 	case c.cfg.User != "":
@@ -23,8 +23,8 @@ func (c *Client) authenticate(r *http.Request) {
 	}
 }
 
-// needsToken reports whether user and password must be exchanged for a token first.
-// Airflow 3 has no basic authentication.
+// needsToken reports whether user and password must be exchanged for a token before the next request,
+// because Airflow 3 has no basic authentication.
 func (c *Client) needsToken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,8 @@ func (c *Client) fetchToken(ctx context.Context) error {
 	return nil
 }
 
-// dropToken removes a fetched token, so that the next request fetches another. It
-// reports whether there was one.
+// dropToken removes a fetched token, so that the next request fetches another. It reports whether there
+// was a fetched token. A configured token stays.
 func (c *Client) dropToken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

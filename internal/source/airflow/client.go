@@ -49,7 +49,7 @@ type Config struct {
 	Password  string
 	Token     string        // bearer token; takes precedence over User
 	PerSecond float64       // maximum number of requests per second; 10 if zero
-	RetryFor  time.Duration // how long to retry while Airflow is unavailable; 1 min if zero
+	RetryFor  time.Duration // maximum sum of the pauses before the retries of a request; 1 min if zero
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.
 	Retrying func(err error, pause time.Duration)
@@ -67,11 +67,11 @@ type Client struct {
 	token string     // bearer token; empty if none is configured or fetched
 }
 
-// maxResponse limits the bytes read from one response. A page of 100 instances with their
+// maxResponse is the maximum size of a response in bytes. A page of 100 instances with their
 // rendered fields has a few megabytes.
 const maxResponse = 64 << 20
 
-// Open detects the API version of the server and checks that the credentials may read.
+// Open detects the API version of the server and checks that the credentials permit reading.
 func Open(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -146,7 +146,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 		return nil, &transientError{cause: fmt.Errorf("%w: read the response to %s %s: %w", ErrUnavailable, method, path, err)}
 	}
 	if len(text) > maxResponse {
-		return nil, fmt.Errorf("%w: the response to %s %s exceeds %d MB", ErrInvalidResponse, method, path, maxResponse>>20)
+		return nil, fmt.Errorf("%w: the response to %s %s exceeds %d MiB", ErrInvalidResponse, method, path, maxResponse>>20)
 	}
 	message := fmt.Sprintf("%s %s: %s%s", method, path, response.Status, detail(text))
 	switch status := response.StatusCode; {
@@ -181,7 +181,8 @@ func detail(response []byte) string {
 	return fmt.Sprintf(": %.300s", text)
 }
 
-// decode decodes a response. Its error, ErrInvalidResponse, names the field with a wrong type.
+// decode decodes a response into to. Its error wraps ErrInvalidResponse and names the field with a wrong type,
+// if that is the cause.
 func decode(path string, response []byte, to any) error {
 	err := json.Unmarshal(response, to)
 	var typeError *json.UnmarshalTypeError

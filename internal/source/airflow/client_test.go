@@ -74,7 +74,7 @@ func TestDeniedAccessIsNotRetried(t *testing.T) {
 	assert.EqualValues(t, 1, requests.Load())
 }
 
-func TestTransientErrorsAreRetriedAfterRetryAfter(t *testing.T) {
+func TestTransientErrorsAreRetried(t *testing.T) {
 	var requests atomic.Int32
 	_, err := newClient(t, airflow.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 		switch requests.Add(1) {

@@ -11,11 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxFeatures limits the features of one try. The Airflow provider has the same limit.
+// maxFeatures is the maximum number of features of one try. The Airflow provider has the same limit.
 const maxFeatures = 100
 
-// secretName matches names whose values are never sent. It equals the pattern in features.py of the
-// provider.
+// secretName matches the names of params that are omitted, because their values may be secrets. It equals the
+// pattern in features.py of the provider.
 var secretName = regexp.MustCompile(`(?i)passw|secret|token|credential|api_?key|private_?key|access_?key|authorization`)
 
 // Features returns the features that the Airflow provider would have sent for a run: the

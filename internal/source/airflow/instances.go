@@ -66,8 +66,8 @@ type instanceKey struct {
 }
 
 // Instances yields the last try of each task instance in the given runs of one DAG.
-// Airflow 2 does not sort its pages, so Instances reads all pages again, up to three
-// times, while instances are missing.
+// Airflow 2 does not sort its pages, so a pass over them may miss instances. While some are missing,
+// Instances reads all pages again, up to three times in all. Then it yields ErrUnavailable.
 func (c *Client) Instances(ctx context.Context, dag string, runs []string) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		seen := map[instanceKey]bool{}

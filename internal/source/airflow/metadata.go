@@ -15,7 +15,7 @@ import (
 
 // Metadata returns the metadata that the Airflow provider would have sent for the tries of an
 // instance. Names, values and limits must be the same as in metadata.py of the provider, because later
-// predictions send the same metadata. For a task that Airflow no longer has, task is the zero Task.
+// predictions send the same metadata. For a task that Airflow no longer has, task points to a zero Task.
 func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	found := sizing.Metadata{}
 	add := func(name string, values ...string) {
@@ -25,7 +25,7 @@ func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	}
 	add("operator", strings.TrimPrefix(strings.TrimLeft(i.Operator, "_"), "Sized"))
 	add("owner", task.Owner)
-	add("pool", firstKnown(task.Pool, i.Pool)) // a policy may move an instance to another pool
+	add("pool", firstKnown(task.Pool, i.Pool)) // a cluster policy of Airflow may move an instance to another pool
 	add("queue", firstKnown(task.Queue, i.Queue))
 	add("tags", tags...)
 	add("params", paramNames(task.Params)...)
@@ -39,8 +39,8 @@ func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	return found
 }
 
-// metadataValues returns the values in alphabetical order and without duplicates, at most
-// sizing.MaxMetadataValues of them. It omits values that are empty, too long or not printable.
+// metadataValues returns the values sorted by their bytes and without duplicates. It omits values that are
+// empty, too long or not printable, and of the others all but the first sizing.MaxMetadataValues.
 func metadataValues(values []string) []string {
 	var accepted []string
 	for _, v := range values {

@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Observation returns the outcome, the times and, if Airflow still has it, the request of
-// the try. Airflow does not know peaks and reports an OOM kill as a failure. If the try
-// cannot become an observation, reason says why.
+// Observation returns the outcome and the times of the try, and its requested and allocated resources if
+// Airflow still has them. Airflow does not know peaks and reports an OOM kill as a failure. If the try
+// cannot become an observation, reason says why; otherwise reason is empty.
 func (i *Instance) Observation(namespace string, features sizing.Features) (o sizing.Observation, reason string) {
 	o = sizing.Observation{
 		Try: sizing.TryKey{
@@ -43,7 +43,8 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	return o, ""
 }
 
-// duration returns the duration in microseconds, the precision of the store; 0 if it is implausible.
+// duration returns the duration, rounded to microseconds, the precision of the store. It returns 0 for a
+// duration that is unknown or above sizing.MaxDuration.
 func (i *Instance) duration() time.Duration {
 	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
 		return 0

@@ -13,7 +13,7 @@ import (
 //	{'claims': None, 'limits': {'memory': '8Gi'}, 'requests': {'cpu': '1500m', 'memory': '8Gi'}}
 //
 // Without a memory limit the allocated memory is the request. The allocated CPU is always the request.
-// Unreadable amounts are unknown.
+// An amount that cannot be parsed is 0, which means unknown.
 func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	object, text := i.renderedResources()
 	if text != "" {
@@ -30,7 +30,8 @@ func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	return requested, allocated
 }
 
-// podResources holds the requests and limits of a container by the name of the resource.
+// podResources holds the requests and the limits of a container, each by the name of the resource, such as
+// "memory".
 type podResources struct {
 	Requests map[string]any `json:"requests"`
 	Limits   map[string]any `json:"limits"`
@@ -44,6 +45,7 @@ func (i *Instance) renderedResources() (object podResources, text string) {
 	return object, text
 }
 
+// amounts parses the amounts of memory and CPU. A missing or unreadable amount is 0, which means unknown.
 func amounts(resources map[string]any) (r sizing.Resources) {
 	if memory, ok := resources["memory"].(string); ok {
 		r.Memory, _ = sizing.ParseMemory(memory) // zero means unknown
@@ -57,7 +59,8 @@ func amounts(resources map[string]any) (r sizing.Resources) {
 // amountPair matches one amount in a printed dict.
 var amountPair = regexp.MustCompile(`'(memory|cpu)':\s*'([^']*)'`)
 
-// pythonMap extracts the dict after a name from a printed V1ResourceRequirements.
+// pythonMap extracts the amounts of memory and CPU from the dict after a name in a printed
+// V1ResourceRequirements.
 func pythonMap(text, name string) map[string]any {
 	found := map[string]any{}
 	for _, p := range amountPair.FindAllStringSubmatch(pythonPart(text, name), -1) {

@@ -19,8 +19,9 @@ type transientError struct {
 func (e *transientError) Error() string { return e.cause.Error() }
 func (e *transientError) Unwrap() error { return e.cause }
 
-// sendWithRetry retries transient errors with exponential backoff for at most
-// Config.RetryFor. All requests only read, so a repeated request is harmless.
+// sendWithRetry sends a request and retries it after transient errors, with exponential backoff. The pauses
+// sum to at most the time that retryFor returns. All requests only read or fetch a token, so a repeated
+// request is harmless.
 func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.cfg.RetryFor / 100
 	for waited := time.Duration(0); ; {
@@ -43,11 +44,11 @@ func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []
 	}
 }
 
-// dialRetryFor limits the time for which Open retries an address that refuses connections.
+// dialRetryFor is the time for which Open retries an address that accepts no connection.
 const dialRetryFor = 3 * time.Second
 
-// retryFor returns the time for which to retry after err. If an address has never accepted a
-// connection, it is probably wrong, so Open gives up early.
+// retryFor returns the time for which to retry after err. If the first request of Open cannot connect, the
+// address is probably wrong, so Open gives up early.
 func (c *Client) retryFor(err error) time.Duration {
 	var op *net.OpError
 	if c.api == "" && errors.As(err, &op) && op.Op == "dial" {
@@ -81,6 +82,7 @@ func (c *Client) waitForRate(ctx context.Context) error {
 	return sleep(ctx, at.Sub(now))
 }
 
+// sleep waits for d, or until ctx ends. It returns the error of ctx if ctx has ended.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

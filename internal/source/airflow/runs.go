@@ -33,7 +33,7 @@ func (r *Run) ExecutionDate() time.Time {
 // RunPage is one page of runs.
 type RunPage struct {
 	Runs      []Run
-	Remaining int // number of runs from the first run of this page on
+	Remaining int // number of runs of this page and of all later pages
 }
 
 // Runs yields the runs that ended at since or later, by ascending end date, of the given

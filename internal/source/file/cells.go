@@ -47,11 +47,12 @@ func parseBytes(cell string, b *sizing.Bytes) error {
 	return nil
 }
 
-// parseCores accepts 0 for "unknown": meters round the usage of an idle container to 0.
+// parseCores also accepts 0, which means "unknown", because monitoring systems round the usage of an idle
+// container to 0.
 func parseCores(cell string, c *sizing.Cores) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > float64(sizing.MaxCores) {
-		return notNumber(cell, "a number of cores, such as 0.76")
+		return notNumber(cell, fmt.Sprintf("a number of cores from 0 to %.0f, such as 0.76", float64(sizing.MaxCores)))
 	}
 	*c = sizing.Cores(v)
 	return nil
@@ -115,7 +116,8 @@ func isPlausibleYear(t time.Time) bool {
 	return year >= 1970 && year < 2200
 }
 
-// parseLoad parses the load of the cluster. The store drops a value out of range.
+// parseLoad parses the load of the cluster. It does not check the range: sizing.Placement.Bounded drops a
+// value outside 0 to 1.
 func parseLoad(cell string, o *sizing.Observation) error {
 	v, ok := parseNumber(cell)
 	if !ok {
@@ -136,8 +138,8 @@ func parseValues(cell string) []string {
 	return []string{cell}
 }
 
-// parseUpstream parses the ids of upstream tasks, separated by semicolons or as a JSON list. It never
-// returns nil without an error.
+// parseUpstream parses the ids of upstream tasks, separated by semicolons or as a JSON list. An empty cell
+// gives an empty list and not nil: the task has no upstream task.
 func parseUpstream(cell string) ([]string, error) {
 	ids := []string{}
 	if cell = strings.TrimSpace(cell); strings.HasPrefix(cell, "[") {
@@ -157,6 +159,7 @@ func parseUpstream(cell string) ([]string, error) {
 	return ids, nil
 }
 
+// formatValues formats the values of a metadata entry so that parseValues returns the same values.
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -168,8 +171,8 @@ func formatValues(values []string) string {
 	return string(text)
 }
 
-// parseFeature recognises numbers, bools, dates and categories by their form. A number
-// that is not finite counts as missing.
+// parseFeature recognises numbers, bools, dates and categories by their form. The cells nan, NaN, inf and -inf
+// count as missing.
 func parseFeature(cell string) sizing.Value {
 	if v, ok := parseNumber(cell); ok {
 		return sizing.NumberValue(v)
@@ -205,7 +208,7 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// formatInt formats the default value as an empty cell.
+// formatInt formats defaultValue as an empty cell.
 func formatInt(i, defaultValue int) string {
 	if i == defaultValue {
 		return ""

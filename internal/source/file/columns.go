@@ -20,13 +20,13 @@ const (
 // they are a field of Row and not of the observation, and Write does not write them.
 const upstreamColumn = "upstream"
 
-// column describes one CSV column: its name, its field in POST /observe, and how its
-// cells are parsed and formatted. set is not called for an empty cell, which means
-// "unknown".
+// column describes one CSV column: its name, its field in POST /observe, and how its cells are parsed and
+// formatted. set is not called for an empty cell: the field then keeps its value of blankObservation, which
+// for most fields means "unknown".
 type column struct {
 	name     string
-	field    string // the field of POST /observe, if it has another name
-	required bool
+	field    string // the field of POST /observe; empty if it has the same name
+	required bool   // the header must have the column
 	set      func(o *sizing.Observation, cell string) error
 	get      func(o *sizing.Observation) string
 }
@@ -143,7 +143,8 @@ func usageColumn(field int, name string) column {
 		}}
 }
 
-// Columns returns the names of the CSV columns. Write writes all but the last, in this order.
+// Columns returns the names of the CSV columns, with feature.<name> and metadata.<name> for the columns of all
+// features and metadata. Write writes the columns in this order, except the last one, upstream.
 func Columns() []string {
 	names := make([]string, 0, len(columns)+3)
 	for _, c := range columns {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxRecordLines limits the lines of one record, so that a quote that is never closed
+// maxRecordLines limits the lines that join appends to one record, so that a quote that is never closed
 // does not consume the rest of the file.
 const maxRecordLines = 1000
 
@@ -25,7 +25,8 @@ type csvReader struct {
 	buf         *bufio.Reader // reused for every record
 }
 
-// headerCell is one column of the header with the setter of its cells.
+// headerCell is one column of the file: its name among Columns ("" if the layout ignores the column), and the
+// function that stores its cells.
 type headerCell struct {
 	name string
 	set  func(o *sizing.Observation, cell string) error
@@ -53,21 +54,21 @@ func openCSV(in *lines, layout Layout) (*csvReader, error) {
 	}
 	for _, name := range names {
 		column := strings.TrimSpace(name)
-		name, set := layout.field(column), layout.setter(column)
+		field, set := layout.field(column), layout.setter(column)
 		switch {
 		case set == nil && cellSetter(strings.ToLower(column)) != nil:
-			unknown = append(unknown, fmt.Sprintf("%.60q (write it in lower case)", name))
+			unknown = append(unknown, fmt.Sprintf("%.60q (write it in lower case)", field))
 		case set == nil:
-			unknown = append(unknown, fmt.Sprintf("%.60q", name))
-		case seen[name] && name != "":
-			duplicate = append(duplicate, name)
+			unknown = append(unknown, fmt.Sprintf("%.60q", field))
+		case seen[field] && field != "":
+			duplicate = append(duplicate, field)
 		}
-		seen[name] = true
-		if name == upstreamColumn {
+		seen[field] = true
+		if field == upstreamColumn {
 			c.upstream = len(c.header)
 		}
-		c.hasFeatures = c.hasFeatures || strings.HasPrefix(name, featurePrefix)
-		c.header = append(c.header, headerCell{name: name, set: set})
+		c.hasFeatures = c.hasFeatures || strings.HasPrefix(field, featurePrefix)
+		c.header = append(c.header, headerCell{name: field, set: set})
 	}
 	for i := range columns {
 		if columns[i].required && !seen[columns[i].name] {
@@ -96,7 +97,7 @@ func headerError(line int, unknown, missing, duplicate []string) error {
 		line, strings.Join(faults, "; "), strings.Join(Columns(), ", "))
 }
 
-// cellSetter returns the setter of a column's cells, or nil if the column is unknown.
+// cellSetter returns the function that stores the cells of a column, or nil if the column is unknown.
 func cellSetter(name string) func(*sizing.Observation, string) error {
 	if feature, ok := strings.CutPrefix(name, featurePrefix); ok && feature != "" {
 		return func(o *sizing.Observation, cell string) error {

@@ -107,8 +107,8 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 		o.Detailed = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}
 	o.Executed = executedPlan(b.ExecutedPlan)
-	metadata, wrong := api.ReadMetadata(b.Metadata) // the server ignores other entries of the wrong type
-	if slices.Contains(wrong, "") {
+	metadata, wrong := api.ReadMetadata(b.Metadata) // like the server, ignore single entries of the wrong type
+	if slices.Contains(wrong, "") {                 // the metadata as a whole
 		t.add("metadata", "must be an object of strings and lists of strings")
 	}
 	o.Metadata, o.Usage = metadata, api.UsageValues(b.Usage)
@@ -134,7 +134,8 @@ func executedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
 	return p
 }
 
-// memory converts field_bytes or the quantity in field. If both are given, they must agree.
+// memory converts the number in the field <field>_bytes, or else the quantity in the field itself. If both are
+// given, they must be equal.
 func (t *translation) memory(field string, bytes *int64, quantity *string) (b sizing.Bytes) {
 	if bytes != nil {
 		if b = sizing.Bytes(*bytes); b < 1 || b > sizing.MaxBytes {
@@ -154,8 +155,8 @@ func (t *translation) memory(field string, bytes *int64, quantity *string) (b si
 	return q
 }
 
-// cpu converts field_cores or the quantity in field. If both are given, they must agree
-// within a millicore.
+// cpu converts the number in the field <field>_cores, or else the quantity in the field itself. If both are
+// given, they must differ by less than a millicore.
 func (t *translation) cpu(field string, cores *float64, quantity *string) (c sizing.Cores) {
 	if cores != nil {
 		if c = sizing.Cores(*cores); c < 0 || c > sizing.MaxCores {

@@ -57,7 +57,7 @@ func (l *Layout) field(column string) string {
 	return column
 }
 
-// setter returns the setter of a column's cells, or nil if the column is unknown.
+// setter returns the function that stores the cells of a column of the file, or nil if the column is unknown.
 func (l *Layout) setter(column string) func(*sizing.Observation, string) error {
 	field, renamed := l.Fields[column]
 	if renamed && field == "" {
@@ -88,8 +88,8 @@ func (l *Layout) setter(column string) func(*sizing.Observation, string) error {
 	}
 }
 
-// unitBytes returns the bytes of one unit: B, kB, MB, GB, TB (powers of 1000), KiB, MiB,
-// GiB, TiB (powers of 1024), or the suffix of a Kubernetes quantity.
+// unitBytes returns the bytes of one unit: B, kB or KB, MB, GB, TB (powers of 1000), or KiB, MiB, GiB, TiB
+// (powers of 1024). The final B may be missing, as in Kubernetes quantities. An empty unit is one byte.
 func unitBytes(unit string) (sizing.Bytes, error) {
 	suffix := strings.TrimSuffix(unit, "B")
 	switch suffix {

@@ -4,7 +4,7 @@
 //	JSONL  one body of POST /observe on each line
 //
 // Files may be gzipped. Reading makes one pass in constant memory and detects the format
-// from the first bytes. After a row that cannot be read it continues with the next row.
+// from the first bytes. After a row that cannot be read, reading continues with the next row.
 //
 // The package depends on the domain types of sizing, not on servers, stores or learning.
 package file
@@ -25,7 +25,7 @@ import (
 type Row struct {
 	Line        int
 	Observation sizing.Observation
-	Zoneless    string   // column of a time without a zone, which is read as UTC; "" if there is none
+	Zoneless    string   // name of a column whose time has no zone and is therefore read as UTC; "" if there is none
 	Upstream    []string // ids of the upstream tasks; nil if the file has no column for them
 }
 
@@ -36,7 +36,7 @@ type RowError struct {
 	Fields []sizing.FieldError // Field is the column, or the JSON field; "" for the whole row
 }
 
-// Error returns for example `line 7: memory_max_bytes: "abc" is not a number of bytes`.
+// Error returns for example `line 7: memory_max_bytes: "abc" is not a number of bytes, such as 3560151999`.
 func (e *RowError) Error() string {
 	var messages []string
 	for _, f := range e.Fields {
@@ -64,7 +64,7 @@ type rowReader interface {
 }
 
 // Open detects gzip and the format from the first bytes of r, and reads the header of a
-// CSV. An empty stream, an unknown column or a missing required column is an error of
+// CSV. An empty stream, and an unknown, a duplicate or a missing required column, are errors of
 // kind sizing.Invalid.
 func Open(r io.Reader) (*Reader, error) { return OpenAs(r, Layout{}) }
 

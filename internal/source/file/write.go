@@ -12,8 +12,8 @@ import (
 )
 
 // Write writes observations as CSV, with the required columns and all columns that some
-// observation fills. A category that looks like a number, a bool or white space does not
-// survive the round trip through CSV. JSON preserves it.
+// observation fills. It omits usage series and executed plans. A category that Open would read as a number, a
+// bool or an unknown value also changes its kind. JSON preserves all of these.
 func Write(w io.Writer, observations []sizing.Observation) error {
 	used := usedColumns(observations)
 	features, entries := featureNames(observations), metadataNames(observations)
@@ -46,6 +46,7 @@ func Write(w io.Writer, observations []sizing.Observation) error {
 	return out.Error()
 }
 
+// usedColumns returns the required columns, and those that some observation fills, in the order of columns.
 func usedColumns(observations []sizing.Observation) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !c.required && !slices.ContainsFunc(observations, func(o sizing.Observation) bool { return c.get(&o) != "" })
@@ -72,7 +73,8 @@ func metadataNames(observations []sizing.Observation) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// body is a body of POST /observe. Its numbers are formatted like CSV cells.
+// body is a body of POST /observe. The fields of type json.Number are formatted like CSV cells, and an empty
+// one is omitted.
 type body struct {
 	Namespace       string               `json:"namespace,omitempty"`
 	DAGID           string               `json:"dag_id"`

@@ -27,8 +27,8 @@ import (
 )
 
 var (
-	// ErrUnavailable means that Prometheus did not respond, or responded with a temporary error. A
-	// later retry may succeed.
+	// ErrUnavailable means that Prometheus did not respond, or that its response is neither valid nor a
+	// rejection. A later retry may succeed.
 	ErrUnavailable = errors.New("prometheus is unavailable")
 	// ErrRejected means that the server rejected the query or the credentials.
 	ErrRejected = errors.New("prometheus rejected the query")
@@ -44,7 +44,7 @@ type Config struct {
 	PerSecond float64       // maximum number of queries per second; 10 if zero
 	Namespace string        // Kubernetes namespace of the pods; any if empty
 	Container string        // container of the task; "base" if empty, the default of KubernetesPodOperator
-	Slack     time.Duration // tolerance of the times of a pod; 1 min if zero
+	Slack     time.Duration // time before the start and after the end of a try that queries also cover; 1 min if zero
 }
 
 // Client queries one server. It is safe for concurrent use; all callers share the rate
@@ -81,8 +81,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// window returns the raw samples of the series that selector matches, from Config.Slack
-// before from until Config.Slack after to.
+// window returns the raw samples of the series that selector matches. The samples begin Config.Slack before
+// from and end Config.Slack after to.
 func (c *Client) window(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func classify(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// selector returns an instant vector selector with labels and further matchers. A label
-// with an empty value must be absent from the series.
+// selector returns a PromQL selector of the series of a metric that have all labels and match all matchers. An
+// empty value in labels selects the series without that label.
 func selector(metric string, labels map[string]string, matchers ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		matchers = append(matchers, fmt.Sprintf("%s=%q", name, labels[name]))

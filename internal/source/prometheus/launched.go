@@ -17,15 +17,15 @@ import (
 // LaunchedPod is a pod that KubernetesPodOperator launched. Its labels identify the try.
 type LaunchedPod struct {
 	Pod
-	From, To     time.Time // a span that contains the lifetime of the pod
+	From, To     time.Time // from the start of the first to the end of the last query window in which the pod was found
 	Unidentified string    // why Try is unknown; empty if it is known
 }
 
 // listWindow is the time span of one query for pods.
 const listWindow = 6 * time.Hour
 
-// LaunchedPods returns the pods that existed between from and to, sorted by name. A DAG or
-// task id that is not empty limits them. Their tries have no loadaware namespace.
+// LaunchedPods returns the pods that existed between from and to, sorted by namespace and name. If dag or task
+// is not empty, it returns only the pods of that DAG or task. The tries of the pods have no loadaware namespace.
 func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task string) ([]LaunchedPod, error) {
 	labels := map[string]string{"label_kubernetes_executor": ""}
 	for name, value := range map[string]string{"label_dag_id": SafeLabel(dag), "label_task_id": SafeLabel(task), "namespace": c.cfg.Namespace} {
@@ -67,25 +67,25 @@ func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task
 
 // newLaunchedPod parses the labels of a pod.
 func newLaunchedPod(labels model.LabelSet) *LaunchedPod {
-	l := &LaunchedPod{Pod: Pod{Namespace: string(labels["namespace"]), Name: string(labels["pod"])}}
-	l.Try.MapIndex = sizing.NoMap
+	pod := &LaunchedPod{Pod: Pod{Namespace: string(labels["namespace"]), Name: string(labels["pod"])}}
+	pod.Try.MapIndex = sizing.NoMap
 	for _, part := range []struct {
 		label model.LabelName
 		id    *string
-	}{{"label_dag_id", &l.Try.DAG}, {"label_task_id", &l.Try.Task}, {"label_run_id", &l.Try.RunID}} {
+	}{{"label_dag_id", &pod.Try.DAG}, {"label_task_id", &pod.Try.Task}, {"label_run_id", &pod.Try.RunID}} {
 		id, ok := IDFromLabel(string(labels[part.label]))
 		*part.id = id
 		if !ok {
-			l.Unidentified = fmt.Sprintf("label %s was shortened and does not contain the id; use import airflow", part.label[len("label_"):])
+			pod.Unidentified = fmt.Sprintf("label %s was shortened and does not contain the id; use loadaware import airflow", part.label[len("label_"):])
 		}
 	}
 	number, err := strconv.Atoi(cmp.Or(string(labels["label_try_number"]), "1"))
-	l.Try.Number = number
+	pod.Try.Number = number
 	if index := labels["label_map_index"]; err == nil && index != "" {
-		l.Try.MapIndex, err = strconv.Atoi(string(index))
+		pod.Try.MapIndex, err = strconv.Atoi(string(index))
 	}
 	if err != nil {
-		l.Unidentified = "label try_number or map_index is not a number"
+		pod.Unidentified = "label try_number or map_index is not a number"
 	}
-	return l
+	return pod
 }

@@ -29,7 +29,7 @@ const (
 	completed    = "kube_pod_completion_time"
 )
 
-// metrics are all metrics that read queries.
+// metrics lists the metrics that read queries.
 var metrics = []string{
 	WorkingSet, MaxUsage, cpuSeconds, oomEvents, requested, limited, restarts,
 	reasonNow, reasonBefore, phase, podReason, started, completed,
@@ -57,8 +57,8 @@ func (c *Client) read(ctx context.Context, pod Pod, from, to time.Time) (Usage, 
 	return u, nil
 }
 
-// add merges one series. If several series have the same metric, because of exporter replicas or
-// container restarts, the largest value wins.
+// add merges one series. Several series may have the same metric, because of exporter replicas or container
+// restarts. Then the largest value, the earliest start, the latest end and the most severe outcome win.
 func (u *Usage) add(s *model.SampleStream) {
 	u.Found = true
 	u.Namespace = cmp.Or(u.Namespace, label(s, "namespace"))

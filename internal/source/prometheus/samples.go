@@ -25,8 +25,8 @@ func maxValue(samples []model.SamplePair) float64 {
 	return highest
 }
 
-// maxRate returns the maximum rate of a counter between two samples. A decrease is a
-// counter reset; the counter is assumed to have restarted at 0.
+// maxRate returns the maximum rate of a counter between two samples that are at least minRateInterval apart. A
+// decrease is a counter reset: the counter is assumed to have restarted at 0 after the first of the two samples.
 //
 //	seconds  0 ── 30 ── 60 ── 90        rates  1, 0.1, 0.5
 //	counter  0    30    33    15 (reset)
@@ -49,7 +49,7 @@ func maxRate(samples []model.SamplePair) sizing.Cores {
 	return sizing.Cores(min(highest, float64(sizing.MaxCores)))
 }
 
-// sampleInterval returns the median distance of the samples, or 0 if there is only one.
+// sampleInterval returns the median time between successive samples, or 0 if there is only one sample.
 func sampleInterval(samples []model.SamplePair) time.Duration {
 	if len(samples) < 2 {
 		return 0
@@ -62,7 +62,8 @@ func sampleInterval(samples []model.SamplePair) time.Duration {
 	return intervals[len(intervals)/2]
 }
 
-// toBytes converts an amount of memory. It returns 0 (unknown) for an invalid one.
+// toBytes converts an amount of memory. It returns 0, which means unknown, for NaN and for an amount that is
+// not positive or above sizing.MaxBytes.
 func toBytes(v float64) sizing.Bytes {
 	if math.IsNaN(v) || v <= 0 || v > float64(sizing.MaxBytes) {
 		return 0
@@ -70,7 +71,7 @@ func toBytes(v float64) sizing.Bytes {
 	return sizing.Bytes(v)
 }
 
-// parseSeconds converts seconds since 1970 into a time, the zero time if invalid.
+// parseSeconds converts seconds since 1970 into a time. It returns the zero time for an invalid number.
 func parseSeconds(v float64) time.Time {
 	if v <= 0 || v > 1<<40 {
 		return time.Time{}
@@ -86,7 +87,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// later returns the later of two times.
+// later returns the later of two times. A zero time is earlier than all others.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -27,18 +27,18 @@ type Usage struct {
 	PeakMemory     sizing.Bytes  // as measured by Source
 	Source         string        // WorkingSet or MaxUsage; empty if PeakMemory is unknown
 	Samples        int           // number of samples of the working set
-	SampleInterval time.Duration // median distance of these samples; shorter spikes may be missing
+	SampleInterval time.Duration // median time between these samples; shorter spikes may be missing
 
 	PeakCPU   sizing.Cores // maximum rate between two samples
 	Requested sizing.Resources
 	Limit     sizing.Resources // an OOM kill happens at the memory limit
 
-	Outcome   sizing.Outcome // derived from the termination of the container
+	Outcome   sizing.Outcome // derived from the termination reason of the container and the phase and reason of the pod
 	OOMEvents int            // processes of the container that the kernel OOM killer killed
-	Restarts  int
+	Restarts  int            // of the container
 
-	StartedAt time.Time
-	EndedAt   time.Time
+	StartedAt time.Time // of the container, or else the time of the first sample
+	EndedAt   time.Time // of the pod, or else the time of the last sample
 
 	firstSample, lastSample time.Time // samples of the working set
 }

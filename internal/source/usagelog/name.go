@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// readHeader reads the try that the file belongs to from the path and from the comments
+// readHeader reads the try of the file, and its outcome if it is stated, from the path and from the comments
 // at the top. Comments take precedence over the path.
 func readHeader(in *bufio.Reader, path string) (Log, error) {
 	log := Log{Try: sizing.TryKey{
@@ -32,8 +32,8 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return Log{}, fmt.Errorf("%w: a comment is longer than %d bytes", ErrInvalidFile, maxHeader)
 		}
-		for _, part := range strings.Split(strings.TrimLeft(string(comment), "# \t"), ",") {
-			if err := log.setField(strings.TrimSpace(part), "# "); err != nil {
+		for _, part := range splitComment(string(comment)) {
+			if err := log.setField(part, "# "); err != nil {
 				return Log{}, fmt.Errorf("%w: %w", ErrInvalidFile, err)
 			}
 		}
@@ -44,15 +44,30 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 	return log, nil
 }
 
-// setField sets a field from a part of the form name=value. It ignores other parts and unknown
-// names. prefix precedes the part in an error.
+// splitComment splits a comment at its commas. A comma that neither white space nor another name=value follows
+// does not split: it belongs to the value before it.
+func splitComment(comment string) (parts []string) {
+	for _, piece := range strings.Split(strings.TrimSpace(strings.TrimLeft(comment, "# \t")), ",") {
+		belongsToValue := len(parts) > 0 && piece != "" && !strings.Contains(piece, "=") && strings.TrimLeft(piece, " \t") == piece
+		if belongsToValue {
+			parts[len(parts)-1] += "," + piece
+		} else {
+			parts = append(parts, piece)
+		}
+	}
+	return parts
+}
+
+// setField sets a field from a part of the form name=value, without the white space around name and value. It
+// ignores parts of another form and unknown names. prefix precedes the part in an error.
 func (l *Log) setField(part, prefix string) error {
 	name, value, ok := strings.Cut(part, "=")
 	if !ok {
 		return nil
 	}
 	var err error
-	switch name = strings.TrimSpace(name); name {
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch name {
 	case "namespace":
 		l.Try.Namespace = value
 	case "dag_id":

@@ -16,11 +16,12 @@ const firstStep = time.Second
 //
 //	│2│9│3│3│  4 slots of 1 s   ─▶   │9│3│ │ │  of 2 s
 //
-// Slot 0 begins at the first sample read; earlier samples have negative slot numbers.
+// Slots have numbers. Slot 0 begins at the first sample read; samples of earlier times have slots with negative
+// numbers.
 type downsampler struct {
-	from  time.Time
-	step  time.Duration
-	first int // number of slots[0]
+	from  time.Time     // start of slot 0
+	step  time.Duration // width of a slot; 0 before the first sample
+	first int           // number of slots[0]
 	slots []slot
 }
 
@@ -64,8 +65,8 @@ func (d *downsampler) mergePairs() {
 
 func (s *slot) raise(by slot) { s.memory, s.cpu = max(s.memory, by.memory), max(s.cpu, by.cpu) }
 
-// series returns the downsampled usage, or nil if no sample has memory. A slot without
-// samples repeats the previous one. Cores are rounded to thousandths.
+// series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one
+// without samples, repeats the previous slot. Cores are rounded to thousandths.
 func (d *downsampler) series() *sizing.Series {
 	s := &sizing.Series{Step: d.step}
 	var previous, peak slot

@@ -13,7 +13,7 @@
 // Reading makes one pass in constant memory.
 //
 // The largest sample becomes a sampled peak, not a measured one, because samples miss
-// short spikes. All samples are downsampled to a series.
+// short spikes. All samples are reduced to a usage series of at most sizing.MaxPoints points.
 package usagelog
 
 import (
@@ -42,19 +42,19 @@ var ErrInvalidFile = errors.New("invalid usage log")
 type Log struct {
 	Try     sizing.TryKey
 	Outcome sizing.Outcome // UnknownOutcome if the file does not state it
-	Memory  sizing.Bytes   // the largest sample
-	CPU     sizing.Cores   // the largest sample; 0 if there is none
-	From    time.Time      // time of the first sample
-	To      time.Time      // time of the last sample
+	Memory  sizing.Bytes   // the largest sample; 0 if none has memory
+	CPU     sizing.Cores   // the largest sample; 0 if none has CPU
+	From    time.Time      // time of the earliest sample
+	To      time.Time      // time of the latest sample
 	Samples int            // number of samples
 	Series  *sizing.Series // nil if no sample has memory
 }
 
-// maxHeader limits the bytes of a comment line and of the line with the column names.
+// maxHeader is the maximum length of a comment line in bytes.
 const maxHeader = 64 << 10
 
-// Read reads the usage log r, whose path may name the try. It returns ErrInvalidFile for
-// invalid content.
+// Read reads the usage log r, whose path may name the try. For invalid content its error wraps
+// ErrInvalidFile.
 func Read(r io.Reader, path string) (Log, error) {
 	in := bufio.NewReaderSize(r, maxHeader)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {

@@ -83,6 +83,20 @@ func TestCommentsTakePrecedenceOverPath(t *testing.T) {
 	assert.Equal(t, sizing.OOMKilled, log.Observation().Outcome)
 }
 
+func TestValuesInCommentsMayHaveCommasAndSpacesAround(t *testing.T) {
+	const samples = "timestamp,memory_bytes\n1,1\n"
+	for comment, want := range map[string]sizing.TryKey{
+		"# dag_id = pricing ,task_id=\tload, run_id= r1 , map_index= 4,try_number = 2": tryOf("pricing", "load", "r1", 4, 2),
+		"# dag_id=pricing,task_id=load,run_id=emea,apac,map_index=4":                   tryOf("pricing", "load", "emea,apac", 4, 1),
+		"# dag_id=pricing, task_id=load, run_id=emea, a note":                          tryOf("pricing", "load", "emea", sizing.NoMap, 1),
+		"# dag_id=pricing,task_id=load,run_id=emea,":                                   tryOf("pricing", "load", "emea", sizing.NoMap, 1),
+	} {
+		log, err := usagelog.Read(strings.NewReader(comment+"\n"+samples), "")
+		require.NoError(t, err, comment)
+		assert.Equal(t, want, log.Try, comment)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	const head = "# dag_id=d, task_id=t, run_id=r\n"
 	for name, c := range map[string]struct{ text, message string }{

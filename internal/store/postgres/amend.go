@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// storedReport is the stored observation of a try. A repeated report may fill its unknown
-// fields but may not contradict its known fields.
+// storedReport is the stored observation of a try. A repeated report of the try may fill unknown fields of the
+// stored one but may not contradict known fields.
 type storedReport struct {
 	sizing.Observation
 	seq      int64
@@ -83,7 +83,8 @@ func (old *storedReport) replacedBy(r *report) bool {
 }
 
 // replace replaces the provisional kill old by the report with index i. The new row has a new seq,
-// so that every replica reads it. Fields that the report omits keep their stored values.
+// so that every replica reads it. If the report omits the features, the allocated memory or the request, the
+// new row gets the stored values: a provisional kill has only these, besides its outcome.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
@@ -187,8 +188,8 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 
 // comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
-	filled        bool
-	contradiction error // the first one
+	filled        bool  // the repeated report filled an unknown field
+	contradiction error // the first contradiction; nil if there is none
 }
 
 // fill copies a reported value into an unknown stored value. Zero means unknown.
@@ -211,8 +212,9 @@ func (c *comparison) addContradiction(field string, stored, reported any) {
 	}
 }
 
-// fillFeatures compares encoded features one by one. NaN means unknown, and so does an index
-// beyond the end of a row that was written under an older schema.
+// fillFeatures compares the encoded features of a stored and a repeated report one by one, and returns the
+// stored ones with those that r fills. NaN means unknown, and so does an index beyond the end of a row that was
+// written under an older schema.
 func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	if r.features == nil || r.fromReceipt && stored != nil {
 		return stored

@@ -92,6 +92,7 @@ func smallints(states []campaign.State) []int16 {
 	return numbers
 }
 
+// campaignRunTasksSQL sums the reports of a run by task and map index. Outcome 1 is a success.
 const campaignRunTasksSQL = `
 	SELECT task.task_id, map_index, count(*), bool_or(outcome = 1), coalesce(max(memory_max) FILTER (WHERE outcome = 1), 0)
 	FROM campaign
@@ -124,8 +125,8 @@ var claimFile string
 
 var claimRunsSQL = stripComments(claimFile)
 
-// ClaimRuns leases runs of a branch. The row lock of the campaign serializes all claims, so that
-// concurrent triggers together never exceed the limit.
+// ClaimRuns leases runs of a branch. Claims of one campaign run one after the other, because each locks the row
+// of the campaign. Therefore concurrent triggers together never exceed the limit.
 func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (claimed store.ClaimedRuns, err error) {
 	rule, err := campaign.RuleOf(branch)
 	if err != nil {
@@ -141,7 +142,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			claimed.Campaign = c
-			return nil // the trigger gets no runs of a lost worker, either: the worker may have died before it started them
+			return nil // not even runs whose lease has expired, because their worker may have died before it started them
 		case rule.IsTrigger():
 			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
@@ -158,8 +159,8 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many new runs a trigger may start now, or -1 for any number. It stops a
-// campaign whose budget is used up.
+// startableRuns returns how many runs a trigger may start now besides those that it claims again, or -1 for any
+// number. It stops a campaign whose budget is used up.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
 		return 0, nil
@@ -209,6 +210,7 @@ func (s *Store) ReportRun(ctx context.Context, id int64, r store.RunReport) (run
 	return run, err
 }
 
+// lockRun returns a run of a campaign and locks its row until the transaction ends.
 func lockRun(ctx context.Context, tx pgx.Tx, id int64, number int) (campaign.Run, error) {
 	run, err := scanCampaignRun(tx.QueryRow(ctx, `SELECT `+runColumns+` FROM campaign_run WHERE campaign = $1 AND n = $2 FOR UPDATE`, id, number))
 	return run, orNotFound("read a run", err, "campaign %d has no run %d", id, number)

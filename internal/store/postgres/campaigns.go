@@ -86,7 +86,8 @@ const campaignsSQL = `
 		WHERE (scope.namespace = '' OR scope.namespace = campaign.namespace) AND starts_with(campaign.dag_id, scope.prefix))
 	ORDER BY id DESC LIMIT $4`
 
-// Campaigns lists campaigns with their progress, newest first. Their usage may come from campaignUsages.
+// Campaigns lists campaigns with their progress, newest first. Their usage may be as old as campaignUsages
+// permits for a list.
 func (s *Store) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
 	f := store.SavingsFilter{Scopes: scopes}
 	args := filterArgs(&f)[:2]
@@ -132,7 +133,7 @@ func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (sta
 }
 
 // campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries in all
-// attempts. The run ids of all attempts are in [$4, $5).
+// attempts. The run ids of all attempts are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
 const campaignUsageSQL = `
 	SELECT
 		(SELECT coalesce(sum(started), 0) FROM campaign_run WHERE campaign = $1),

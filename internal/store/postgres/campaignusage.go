@@ -15,8 +15,8 @@ import (
 //
 // A fingerprint identifies the set of reports of a DAG. It is a hash of the row versions (xmin) of
 // the tallies of its tasks, because every writer of reports updates a tally. Usage with the current
-// fingerprint is exact. While reports of the DAG keep arriving, a list reuses a slow sum for
-// relativeUsageAge times as long as adding it up took, at most for maxUsageAge.
+// fingerprint is exact. While reports of the DAG keep arriving, a list reuses a slow sum for reusePerCost times
+// as long as adding it up took, at most for maxReuse.
 type campaignUsages struct {
 	mu     sync.Mutex
 	cached map[int64]campaignUsage // by campaign id
@@ -32,17 +32,17 @@ type campaignUsage struct {
 const (
 	maxCampaignUsages = 1000                  // a full cache is cleared
 	slowUsage         = 50 * time.Millisecond // a faster sum is never reused after a change
-	relativeUsageAge  = 20                    // a factor on the cost of a slow sum
-	maxUsageAge       = time.Minute
+	reusePerCost      = 20                    // a list reuses a slow sum for this multiple of the time that adding it up took
+	maxReuse          = time.Minute
 )
 
-// find returns the usage of a campaign. ok is false if the cached usage is neither exact nor, for a list,
-// recent enough.
+// find returns the cached usage of a campaign. ok is false if that usage is missing, or neither exact nor, for
+// a list, recent enough.
 func (u *campaignUsages) find(id, fingerprint int64, isList bool, now time.Time) (gbHours float64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	known, ok := u.cached[id]
-	if !ok || known.fingerprint != fingerprint && (!isList || known.cost < slowUsage || now.Sub(known.at) > min(relativeUsageAge*known.cost, maxUsageAge)) {
+	if !ok || known.fingerprint != fingerprint && (!isList || known.cost < slowUsage || now.Sub(known.at) > min(reusePerCost*known.cost, maxReuse)) {
 		return 0, false
 	}
 	return known.gbHours, true
@@ -121,8 +121,8 @@ func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Ca
 	return all, nil
 }
 
-// gbHoursOf returns the usage of a campaign in GB·h. It adds up the reports if the cached usage
-// is too old.
+// gbHoursOf returns the usage of a campaign in GB·h: the cached one, or if find rejects it, the sum over the
+// reports.
 func (s *Store) gbHoursOf(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, fingerprint int64, isList bool) (float64, error) {
 	begun := time.Now()
 	if gbHours, ok := s.usages.find(c.ID, fingerprint, isList, begun); ok {

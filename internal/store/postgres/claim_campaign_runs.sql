@@ -3,22 +3,22 @@
 -- $1  the campaign
 -- $2  the state of the runs that the branch claims
 -- $3  the state after the claim; equal to $2 for a check
--- $4  the state after a trigger, which counts as active with $3
+-- $4  the state after a trigger has started the step of a run; such a run is active, like one in state $3
 -- $5  the largest number of runs; for a trigger it includes the active ones
--- $6  how many new runs may start; -1 for any number
+-- $6  the largest number of new runs; -1 for any number
 -- $7  the lease
 -- $8  whether the branch starts DAG runs
 WITH trigger_runs AS (
-	-- active runs of the branch of a trigger; 0 for a check
+	-- the number of active runs of a trigger; 0 for a check
 	SELECT count(*) AS active FROM campaign_run WHERE campaign = $1 AND $2::smallint <> $3::smallint AND state IN ($3::smallint, $4::smallint)),
 expired AS (
-	-- runs whose worker did not report in time
+	-- runs in the state after the claim that no worker leases now
 	SELECT n FROM campaign_run
 	WHERE campaign = $1 AND state = $3::smallint AND (leased_until IS NULL OR leased_until < now())
 	ORDER BY changed_at, n LIMIT $5::bigint
 	FOR UPDATE SKIP LOCKED),
 waiting AS (
-	-- runs that no worker has claimed yet
+	-- runs that no worker has claimed yet; none for a check
 	SELECT n FROM campaign_run
 	WHERE campaign = $1 AND $2::smallint <> $3::smallint AND state = $2::smallint
 	ORDER BY n

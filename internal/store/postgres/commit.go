@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// These constants limit the group commit. Small requests that arrive together share a transaction,
-// because most of the cost of a transaction is its fsync. One flusher collects requests while the other
-// writes.
+// These constants limit the group commit. Small requests that arrive together share a transaction (a flush),
+// because most of the cost of a transaction is its fsync. While one flusher writes, the other collects the
+// next requests.
 const (
 	flushers  = 2
 	flushRows = 2000 // maximum rows of one flush
@@ -56,6 +56,7 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
+// write hands reports to a flusher and waits for their commit. It returns the error of ctx if ctx ends first.
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan writeResult, 1)
 	select {
@@ -84,7 +85,8 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect returns first and the requests that are already waiting, up to flushRows rows.
+// collect returns first and the requests that are already waiting, at most flushRows rows in all. Each request
+// has fewer than directRows rows.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {
@@ -98,6 +100,7 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	return requests
 }
 
+// flush commits the reports of all requests in one transaction and sends each caller its results.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

@@ -39,7 +39,7 @@ const (
 type compactWriter struct {
 	b       []byte
 	words   *vocabulary
-	bits    []uint64 // the floats of the receipt to which later numbers may refer, oldest first
+	bits    []uint64 // the bits of the floats to which later numbers of the receipt may refer, oldest first
 	isLossy bool
 }
 
@@ -260,6 +260,7 @@ func numberLen(s string) int {
 	return end
 }
 
+// digitsLen returns the number of digits at the start of s, at most limit.
 func digitsLen(s string, limit int) (n int) {
 	for n < min(len(s), limit) && isDigit(rune(s[n])) {
 		n++
@@ -267,8 +268,8 @@ func digitsLen(s string, limit int) (n int) {
 	return n
 }
 
-// digits writes a number. A number with a point or a leading zero is followed by its count of
-// digits and of decimals.
+// digits writes a number. The lowest bit says whether the number has a point or a leading zero. If it has, a
+// byte with the count of its digits and of its decimals follows.
 func (w *compactWriter) digits(s string) {
 	whole, decimals, _ := strings.Cut(s, ".")
 	var v uint64

@@ -99,7 +99,7 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 	assert.Less(t, len(w.words.words), 20)
 }
 
-// A receipt that the compact form cannot hold is rejected and never changed.
+// A receipt is read back unchanged, or rejected if the compact form cannot hold it.
 func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	w := compactWriter{words: newVocabulary(1, []string{"emea", "für 学"})}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// commonWords are in the vocabulary of every task, before its own words. Append only: stored
-// receipts refer to their positions.
+// commonWords are in the vocabulary of every task, before its own words. Only append to this list, because
+// stored receipts refer to the positions of the words; it may have up to ownWords words.
 var commonWords = []string{
 	"", "model", "profile", "cohort", "requested", "lift", "enforce", "shadow", "off", "experts",
 }
@@ -15,9 +15,10 @@ var commonWords = []string{
 // ownWords is the position of the first word of a task's own vocabulary.
 const ownWords = 32
 
-// vocabulary holds the words of one task's receipts. Only the holder of vocabularies.mu uses it.
+// vocabulary holds the words of one task: the texts that its receipts repeat, to which the compact form refers by
+// position. Only the holder of vocabularies.mu uses it.
 type vocabulary struct {
-	id        int32           // in receipt_name
+	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
 	seen      map[string]bool // texts that were written literally; true after the second time
@@ -47,8 +48,8 @@ func (v *vocabulary) add(words []string) {
 	}
 }
 
-// position returns the position of a text, if it has one. It remembers unknown texts: a text that
-// receipts repeat becomes wanted.
+// position returns the position of a text, if the text is a word. Otherwise it remembers the text: a text that
+// is written a second time becomes wanted.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true
@@ -73,7 +74,7 @@ func (v *vocabulary) position(s string) (int, bool) {
 	return 0, false
 }
 
-// wordAt returns the text at a position.
+// wordAt returns the text at a position, which is a common word or one of the task's own words.
 func wordAt(words []string, position uint64) (string, bool) {
 	if position < uint64(len(commonWords)) {
 		return commonWords[position], true

@@ -23,12 +23,12 @@ var insertContextFile string
 
 var insertContextSQL = stripComments(insertContextFile)
 
-// contextReport is one report with a context, and the result of the report.
+// contextReport is one report with a context (metadata, mean usage or placement), and the result of the report.
 type contextReport struct {
 	*report
 	result          *sizing.RecordResult
 	entries, digest []byte // the metadata as JSON, and its hash; nil without metadata
-	index           int    // of the report
+	index           int    // position of the report in its call
 }
 
 // warn adds a warning about the metadata.
@@ -117,8 +117,8 @@ func knownNumber(v float64) *float64 {
 	return &v
 }
 
-// contextSQL reads the newest $2 successes and kills of every task of a namespace, or of task ($4, $5)
-// if $4 is not empty, and returns the newest $3 of these rows. A report without a request gets the
+// contextSQL reads the newest $2 successes (outcome 1) and OOM kills (2, 3) of every task of a namespace, or of
+// task ($4, $5) if $4 is not empty, and returns the newest $3 of these rows. A report without a request gets the
 // baseline of its task.
 const contextSQL = `
 	SELECT task.id, task.dag_id, task.task_id, o.seq, o.at, o.run_id, o.map_index, o.try_number, o.outcome,

@@ -25,7 +25,7 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	return wrapError("mark a task due", err)
 }
 
-// pickSQL returns the task that has been due longest, and whether its lease has expired. It first selects
+// pickSQL returns the task that has been due longest, and whether an expired lease of it is left. It first selects
 // the due tasks and the expired leases by index, and joins other tables afterwards, because only few tasks
 // are due.
 const pickSQL = `
@@ -41,8 +41,9 @@ const pickSQL = `
 	ORDER BY least(tally.due_at, lease.due_since), lease.task LIMIT 1
 	FOR NO KEY UPDATE OF lease SKIP LOCKED`
 
-// takeDueSQL resets due_at. It waits for writers of the task, so that the claimer reads every observation
-// that made the task due.
+// takeDueSQL resets due_at and returns its old value. It waits for writers of the task, so that the claimer
+// reads every observation that made the task due. $2 is whether an expired lease is claimed: then the task
+// need not be due again.
 const takeDueSQL = `
 	UPDATE tally SET due_at = NULL
 	FROM (SELECT task, due_at FROM tally WHERE task = $1 FOR NO KEY UPDATE) AS old
@@ -129,7 +130,7 @@ const backlogSQL = `
 	FROM tally
 	WHERE due_at <= now()`
 
-// Backlog returns the number of due tasks and the age of the oldest.
+// Backlog returns the number of due tasks, and for how long the first of them has been due.
 func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
 	var b store.Backlog
 	err := s.pool.QueryRow(ctx, backlogSQL).Scan(&b.Waiting, &b.Oldest)

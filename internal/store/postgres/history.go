@@ -52,7 +52,7 @@ const promisedAtLaunch = `nullif(coalesce(
 					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + oldestOfCompactTry + `)) AS receipt` + oldestOfTry + `)) END), 'NaN')`
 
 // grantedToKilled is the largest limit in bytes that the receipts around the end of an OOM-killed try
-// granted; 0 for other outcomes and without a receipt.
+// (outcomes 2 and 3) granted; 0 for other outcomes and without a receipt.
 const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(greatest(
 			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `),
 			(SELECT max(task_limit) FROM (SELECT task_limit FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + orderOfCompactTry + ` OFFSET 0) AS granted)), 0) ELSE 0 END`
@@ -68,8 +68,8 @@ const (
 	ofCompactTry  = `receipt.name = ` + nameOfHistory + ` AND hashtext(receipt.run_id) # receipt.map_index
 				BETWEEN hashtext(observation.run_id) # observation.map_index AND hashtext(observation.run_id) # observation.map_index` + ofRun
 
-	// Like newestOfTry, these orders make the planner use the index of tries, because only this
-	// index has the order of the hash: see preferIndexesSQL.
+	// Like newestOfTry, these orders make the planner use the index receipt_compact_try, because only
+	// this index has the order of the hash (# is XOR); see preferIndexesSQL.
 	newestOfCompactTry = `
 			ORDER BY hashtext(receipt.run_id) # receipt.map_index DESC, receipt.at DESC LIMIT 1`
 	oldestOfCompactTry = `
@@ -276,14 +276,14 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 	return h, err
 }
 
+// pairsSQL reads the newest $2 successes (outcome 1) of a namespace with a measured and a sampled peak.
 const pairsSQL = `
 	SELECT namespace, dag_id, task_id, memory_max, memory_sampled, coalesce(duration_us, 0)
 	FROM observation JOIN task ON task.id = observation.task
 	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
 	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// readPairs reads the tries with a measured and a sampled peak, if h has a row with only a sampled
-// peak.
+// readPairs reads the pairs of h, if h has a row with only a sampled peak.
 func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	if !slices.ContainsFunc(h.Rows, onlySampled) {
 		return nil

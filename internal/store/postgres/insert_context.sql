@@ -1,11 +1,12 @@
--- Stores the context of tries without a stored context, and the newest $14 sets of metadata per task.
+-- Stores the context (metadata, mean usage, placement) of tries without a stored context, and the newest $14
+-- different sets of metadata per task.
 --
 -- $1 to $13  one array per column, one entry per report; see contextColumns
 -- $14        the largest number of sets of a task
 --
--- A new set beyond this number replaces the oldest one. So the next owner of a task is stored even if the
--- metadata of the task once differed in every run. The ids of sets ascend and are not used again: a row
--- whose set was replaced has no metadata. After the largest smallint no further set is stored.
+-- A new set beyond this number replaces the oldest one. Therefore a task whose metadata once differed in every
+-- run can still store a new owner. The ids of sets ascend and are not used again: a row whose set was replaced
+-- has no metadata. After the largest smallint no further set is stored.
 --
 -- The caller holds the locks of the tasks in tally, so that no other writer adds sets at the same time.
 -- The statement returns the task and seq of each new row, whether the row has no metadata, and whether the

@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+// killsSQL reads the OOM kills (outcomes 2 and 3) of a run and map index.
 const killsSQL = `
 	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
 	FROM observation
@@ -33,8 +34,8 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 	return kills, wrapError("list kills", err)
 }
 
-// killsAtCapSQL omits the kills of runs that got more memory later, because such a kill was not at the
-// cap. A success of a reproduced run says nothing about the current runs.
+// killsAtCapSQL omits a kill if a later try of its run got more memory, because the kill was then below the
+// cap. It also omits reproduced runs, which say nothing about the current runs.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation
@@ -57,6 +58,7 @@ func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling siz
 	return kills, wrapError("count kills", err)
 }
 
+// schedulingFailuresSQL reads the unschedulable tries (outcome 7) of a task.
 const schedulingFailuresSQL = `
 	SELECT allocated_memory, at
 	FROM observation

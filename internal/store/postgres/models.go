@@ -24,6 +24,8 @@ type champion struct {
 	pinnedBy string // the person who pinned it, or the watchdog; empty if it is not pinned
 }
 
+// lockActive returns the champion of a task and locks the row of the task until the transaction ends. It returns
+// NotFound if the task is unknown.
 func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion, err error) {
 	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&c.task, &c.version, &c.pinnedBy)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -32,8 +34,8 @@ func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion
 	return c, err
 }
 
-// publishSQL numbers the new version. The newest version is never deleted, so no number is used twice.
-// $7 is the evaluation.
+// publishSQL stores a model as the next version. The newest version is never deleted, so no number is used
+// twice. $7 is the evaluation.
 const publishSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
 	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9

@@ -88,6 +88,7 @@ const partitionsSQL = `
 	WHERE to_id IS NOT NULL
 	ORDER BY to_id`
 
+// readPartitions lists the partitions of a table by ascending bounds, without the default partition.
 func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]partition, error) {
 	rows, err := tx.Query(ctx, partitionsSQL, table.name)
 	if err != nil {
@@ -134,6 +135,7 @@ const makeWeekSQL = `
 	INSERT INTO %[1]s SELECT * FROM moved;
 	ALTER TABLE %[4]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`
 
+// makeWeek creates the partition w, unless it overlaps an existing partition.
 func makeWeek(ctx context.Context, tx pgx.Tx, table receiptTable, w partition) error {
 	existing, err := readPartitions(ctx, tx, table)
 	if err != nil {
@@ -153,9 +155,9 @@ const removeReceiptsSQL = `
 	WHERE prediction_id = ANY (ARRAY(
 		SELECT prediction_id FROM %[1]s WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
 
-// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of
-// partitions that are not a week. If the database user does not own the tables and thus cannot drop
-// partitions, it deletes rows only.
+// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other
+// partitions, except a week that is partly old. If the database user does not own the tables and thus cannot
+// drop partitions, RemoveReceipts deletes the old rows of all partitions.
 func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
 	for _, table := range receiptTables {
 		if err := s.removeFrom(ctx, table, table.bound(before), removed); err != nil {

@@ -1,14 +1,14 @@
 package postgres
 
-// A promise is about the static grant of a try, which is the limit of its receipt (task_limit). A memory
-// plan may keep the limit of the try below the static grant. A kill below the static grant says nothing
-// about the promise.
+// The promise of a receipt is the probability of an OOM kill with the static grant, which is the limit of the
+// receipt (task_limit). A memory plan may keep the limit of the try below the static grant. A kill below the
+// static grant says nothing about the promise.
 
 // isPlanned selects the receipts with a memory plan. Compact receipts have no plan.
 const isPlanned = `coalesce(body -> 'Allocation' -> 'Plan' ->> 'Mode' = 'memory', false)`
 
-// isKilledBelow selects the OOM kills at an allocation below the limit of the receipt; see
-// sizing.IsBelowStatic.
+// isKilledBelow selects the OOM kills (outcomes 2 and 3) at an allocation below the limit of the receipt, with
+// a tolerance of 1 %; see sizing.IsBelowStatic.
 const isKilledBelow = `outcome IN (2, 3) AND allocated_memory * 1.01 < task_limit`
 
 // comparedPromise is the promise of a receipt, or NaN for a kill below the static grant of a plan. It

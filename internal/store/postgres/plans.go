@@ -118,6 +118,7 @@ const grantedToFirst = `(SELECT task_limit FROM (
 				AND receipt.map_index = observation.map_index AND receipt.try_number = 1)) AS granted
 		ORDER BY at DESC LIMIT 1)`
 
+// detailedRunsSQL reads the successes (outcome 1) with a detailed series.
 const detailedRunsSQL = `
 	SELECT s.id, run_id, map_index, try_number, step_us, content,
 		coalesce(` + grantedToFirst + `, allocated_memory, requested_memory, 0), coalesce(allocated_cpu, requested_cpu, 0)
@@ -144,7 +145,8 @@ func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int
 	return runs, wrapError("read detailed series", err)
 }
 
-// countedPlan selects the tries that followed a memory plan and ended with a success or an OOM kill.
+// countedPlan selects the tries that followed a memory plan and ended with a success (outcome 1) or an OOM kill
+// (2, 3).
 const countedPlan = `
 		AND followed AND mode = 'memory' AND outcome IN (1, 2, 3)`
 

@@ -13,8 +13,8 @@ import (
 //go:embed profiles.sql
 var profilesFile string
 
-// profilesSQL reads the profiles of the tasks in page, a common table expression that tasksSQL and taskSQL
-// put before it.
+// profilesSQL reads the profiles (summaries) of the tasks in page, a common table expression that tasksSQL and
+// taskSQL put before it.
 var profilesSQL = stripComments(profilesFile)
 
 var tasksSQL = `
@@ -30,6 +30,7 @@ func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKe
 	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
 
+// tasksBriefSQL has the columns of profilesSQL. Outcome 1 is a success.
 const tasksBriefSQL = `
 	WITH page AS (
 		SELECT id, namespace, dag_id, task_id, policy, active_version
@@ -63,7 +64,7 @@ var taskSQL = `
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)
 ` + profilesSQL
 
-// Task returns one profile.
+// Task returns the profile of a task.
 func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
 	profiles, err := s.profiles(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
 	if err != nil {

@@ -15,6 +15,7 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
 			newest.at`
 
+// realisedSQL sums the promises of reported first tries, and counts those with an OOM kill (outcomes 2 and 3).
 const realisedSQL = `
 	WITH newest AS (
 		(SELECT prediction_id, run_id, map_index, try_number, promised, task_limit, at
@@ -77,8 +78,9 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
-// promisesSQL returns the first tries that have a promise, a limit and a model version that is not
-// withdrawn, since the last manual activation or rollback (watched_from).
+// promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a
+// limit and a model version that is not withdrawn. It reads receipts since the last manual activation or
+// rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
@@ -111,7 +113,7 @@ const promisesSQL = `
 	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)` + isCompared + `
 	ORDER BY seq`
 
-// Promises lists promised risks with their outcomes. It omits receipts without a model
+// Promises lists the promised risks of first tries with their outcomes. It omits receipts without a model
 // version.
 func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))

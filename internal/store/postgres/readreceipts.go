@@ -39,7 +39,8 @@ func (c *storedReceipt) fields() []any {
 	}
 }
 
-// decode returns the whole receipt. The words are the vocabulary of c.name.
+// decode returns the whole receipt. The words are the vocabulary of c.name: the texts to which a compact receipt
+// refers by position.
 func (c *storedReceipt) decode(words []string) (sizing.Receipt, error) {
 	r := c.receipt
 	key := r.Ask.Try.TaskKey
@@ -184,10 +185,10 @@ const receiptFeaturesSQL = `
 
 // receiptFeatures are the features of the newest receipt of a try in one of the tables.
 type receiptFeatures struct {
-	report   int // index of the report
+	report   int // index among the reports without features
 	at       time.Time
-	features sizing.Features
-	name     int32
+	features sizing.Features // of a JSON receipt, until decodeFeatures
+	name     int32           // of a compact receipt, like content; see storedReceipt
 	content  []byte
 }
 

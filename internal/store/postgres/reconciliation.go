@@ -30,14 +30,15 @@ func (s *Store) AcquireLease(ctx context.Context, name, owner string, lease time
 	return acquired, wrapError("acquire a lease", err)
 }
 
-// lookupDue omits tries that are settled, or whose next lookup is later than the current time $3. Table
-// inquiry has the lookups. A row without again_at means that its try is settled.
+// lookupDue omits tries that are settled (not looked up again), and those whose next lookup is later than the
+// current time $3. Table inquiry has the lookups. A row without again_at means that its try is settled.
 const lookupDue = `NOT EXISTS (
 		SELECT FROM inquiry
 		WHERE inquiry.namespace = known.namespace AND inquiry.dag_id = known.dag_id AND inquiry.task_id = known.task_id
 			AND inquiry.run_id = known.run_id AND inquiry.map_index = known.map_index AND inquiry.try_number = known.try_number
 			AND (inquiry.again_at IS NULL OR inquiry.again_at > $3))`
 
+// unsampledSQL omits scheduling failures (outcome 7), whose tries never started.
 const unsampledSQL = `
 	SELECT namespace, dag_id, task_id, run_id, map_index, try_number, outcome, provisional, at,
 		started_at, ended_at, coalesce(duration_us, 0), coalesce(memory_max, 0),
@@ -51,8 +52,8 @@ const unsampledSQL = `
 	WHERE at >= $1 AND at < $2 AND memory_sampled IS NULL AND outcome <> 7 AND ` + lookupDue + `
 	ORDER BY at, seq LIMIT $4`
 
-// Unsampled lists observations without a sampled peak. The end of a try without a reported end is
-// the time of its report.
+// Unsampled lists observations without a sampled peak, except scheduling failures. A try without a reported end
+// has the end in column at: its start, or else the time of its report.
 func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observation, error) {
 	rows, err := s.pool.Query(ctx, unsampledSQL, w.From, w.To, w.Now, w.Limit)
 	if err != nil {

@@ -27,7 +27,7 @@ type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
 	task               *cachedTask
 	features           []float64 // encoded by task.schema; nil if unknown
-	fromReceipt        bool      // the features come from a receipt, so they contradict no stored ones
+	fromReceipt        bool      // the features come from a receipt; they are not compared with stored features
 }
 
 // Record commits all valid observations and returns a result for each.

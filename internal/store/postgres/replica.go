@@ -14,9 +14,10 @@ import (
 )
 
 // ReplicatedStore is a store with a streaming standby of its database. Lists of tasks and their owners,
-// recent tries, usage series, savings, experiments and the audit trail come from the standby while it is
-// fresh, and otherwise, or if it fails, from the primary. Everything else comes from the primary: what
-// predictions, training and reports need, and single tasks, policies and receipts.
+// recent tries, usage series, the usage and the peaks of tasks, savings, experiments and the audit trail come
+// from the standby while it is fresh: it has replayed all that the primary wrote until maxReplicaLag ago, and
+// the changes below. Otherwise, or if the standby fails, they come from the primary. Everything else always
+// comes from the primary: what predictions, training and reports need, and single tasks, policies and receipts.
 //
 // After SetPolicy, Activate and the other changes in replicawrites.go through this process, reads stay on the
 // primary until the standby has replayed the change. A change through another process, and a report, may be
@@ -30,7 +31,7 @@ type ReplicatedStore struct {
 	mu      sync.Mutex
 	isFresh bool          // the standby serves reads
 	writes  int           // changes so far; see invalidate
-	samples []walPosition // of the primary within maxReplicaLag and after the last change, oldest first
+	samples []walPosition // of the primary in the last maxReplicaLag and after the last change, oldest first
 }
 
 // walPosition is the end of the primary's WAL at a time, in bytes.
@@ -40,7 +41,7 @@ type walPosition struct {
 }
 
 const (
-	maxReplicaLag   = 10 * time.Second // lag up to which the standby serves reads
+	maxReplicaLag   = 10 * time.Second // the standby serves reads up to this lag behind the primary
 	replicaInterval = time.Second      // pause between two checks
 )
 

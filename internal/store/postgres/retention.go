@@ -36,8 +36,9 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 }
 
 // surplus bounds the rows of a task that History no longer reads: they are older than the newest rows,
-// their peaks are below the highest, and their sample ranks are above those of the sample. The row lowest
-// stays, because a profile reads it.
+// their peaks are below the highest, and their sample ranks (column lot) are above those of the sample. The row
+// with seq lowest stays, because a profile reads it. Rows with a seq above learned stay, because no training
+// has read them.
 type surplus struct {
 	task          int64     // id
 	newestAt      time.Time // the oldest of the newest rows, with newestSeq
@@ -59,6 +60,7 @@ const sampleRankSQL = `
 	WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
 	ORDER BY lot OFFSET $6 - 1 LIMIT 1`
 
+// lowestSQL returns the seq of the lowest peak of a success (outcome 1), or 0.
 const lowestSQL = `
 	SELECT coalesce((
 		SELECT seq FROM observation

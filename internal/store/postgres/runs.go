@@ -25,7 +25,7 @@ const saveRunModelsSQL = `
 	FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])
 		WITH ORDINALITY AS new (task, family, checksum, blob, n)`
 
-// SaveRun stores a run with all of its models, or nothing.
+// SaveRun stores a run of an experiment with all of its models, or nothing.
 func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
 	if _, isNumber := asRunID(r.Name); isNumber {
 		return 0, sizing.Errorf(sizing.Invalid, "save an experiment: name %q is a number, which would be read as an id; choose another name", r.Name)

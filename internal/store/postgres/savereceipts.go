@@ -37,7 +37,7 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 	}
 }
 
-// receiptFormat caches the time from which receipts are stored in the compact form. The time never
+// receiptFormat caches the time from which receipts are stored in the compact form (compact.go). The time never
 // changes.
 type receiptFormat struct {
 	mu   sync.Mutex
@@ -135,8 +135,8 @@ type compactRow struct {
 	content []byte
 }
 
-// compactAll encodes receipts into one buffer, in the order of their ids. It returns the receipts
-// that the compact form cannot hold as others.
+// compactAll encodes receipts into one buffer, in the order of their ids. It returns as others the receipts
+// that are older than from and those that the compact form cannot hold.
 func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int

@@ -134,8 +134,8 @@ const (
 	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
 )
 
-// SumMonths adds up the days before a day, for tasks whose stored months end earlier. Reports of a task
-// wait for the locks of a call; therefore the caller limits the tasks of one call.
+// SumMonths adds up the days before a day to months, for tasks whose stored months end earlier. Reports of
+// these tasks wait until the call ends; therefore the caller limits the number of tasks of one call.
 func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
 	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)
@@ -158,6 +158,7 @@ func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tas
 	return tasks, err
 }
 
+// taskUsageSQL adds up the stored months and the days after them. One GB·h is 3.6e18 byte microseconds.
 const taskUsageSQL = `
 	SELECT namespace, dag_id, task_id, sum(peaks)::bigint,
 		(sum(peak_sum) / sum(peaks))::float8,
@@ -188,6 +189,7 @@ func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage
 	return usage, wrapError("read the usage of tasks", err)
 }
 
+// peakSampleSQL reads the successes (outcome 1) among the $2 tries of lowest sample rank (lot).
 const peakSampleSQL = `
 	SELECT peak, coalesce(duration_us, 0)
 	FROM (SELECT outcome, peak, duration_us FROM observation WHERE task = $1 ORDER BY lot LIMIT $2) AS sample
@@ -195,7 +197,7 @@ const peakSampleSQL = `
 
 const taskIDSQL = `SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// PeakSample returns the peaks of a uniform sample of successes.
+// PeakSample returns the peaks of the successes in a uniform sample of at most limit tries.
 func (s *Store) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	var id int64
 	if err := s.pool.QueryRow(ctx, taskIDSQL, task.Namespace, task.DAG, task.Task).Scan(&id); err != nil {

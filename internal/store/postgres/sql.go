@@ -15,7 +15,7 @@ func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, 
 // measuredColumns are the measured and the sampled peak of an observation in bytes. Each is 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
-// isReproduced selects the rows of reproduced runs by the prefix of their run ids; see
+// isReproduced selects the rows of reproduced runs (of a campaign) by the prefix of their run ids; see
 // sizing.IsReproduction. notReproduced continues a WHERE clause and omits these rows.
 const (
 	isReproduced  = `starts_with(run_id, '` + sizing.ReproductionPrefix + `')`

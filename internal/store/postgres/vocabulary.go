@@ -12,8 +12,9 @@ import (
 // maxVocabularies bounds the cached vocabularies, which usually take a few kilobytes each.
 const maxVocabularies = 4_000
 
-// vocabularies caches the vocabularies of tasks. A vocabulary may lack words that another replica
-// has added. The id of a vocabulary is never reused, but its task may be renamed or deleted.
+// vocabularies caches the vocabularies of tasks: the texts that the receipts of a task repeat. A vocabulary may
+// lack words that another replica has added. The id of a vocabulary is never reused, but its task may be renamed
+// or deleted.
 type vocabularies struct {
 	mu     sync.Mutex
 	byTask map[sizing.TaskKey]*vocabulary
@@ -133,7 +134,7 @@ const wordsSQL = `
 	SELECT name, array_agg(word ORDER BY position)
 	FROM receipt_word WHERE name = ANY ($1) GROUP BY name`
 
-// readWords returns the words of vocabularies by id.
+// readWords returns the words of the vocabularies with these ids, by id and in the order of their positions.
 func readWords(ctx context.Context, q querier, ids []int32) (map[int32][]string, error) {
 	words := make(map[int32][]string, len(ids))
 	rows, err := q.Query(ctx, wordsSQL, ids)

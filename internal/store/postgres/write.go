@@ -13,11 +13,12 @@ import (
 )
 
 // write commits reports and returns a result for each. Usually a single statement, in its own
-// transaction, inserts all of them: because writers of a task wait for each other, no locks are held
-// during a network round trip. A second transaction then compares the reports whose tries were already
+// transaction, inserts all of them, so that no lock is held during a network round trip, for which other
+// writers of the task would wait. A second transaction then compares the reports whose tries were already
 // stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
-// plan or a context, one transaction writes all reports. write returns errStale if a task was renamed
-// or deleted. After another error the reports may be written, if the connection broke during the commit.
+// plan or a context (metadata, mean usage, placement), one transaction writes all reports. write returns
+// errStale if a task was renamed or deleted. After another error the reports may be written, if the connection
+// broke during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
@@ -108,7 +109,7 @@ var insertFile string
 // insertSQL inserts and counts observations in one statement.
 var insertSQL = stripComments(insertFile)
 
-// oomOutcomes make a task due at once.
+// oomOutcomes are the outcomes that are OOM kills, which make a task due at once.
 var oomOutcomes = []int16{int16(sizing.OOMKilled), int16(sizing.AppOOM)}
 
 // querier is a transaction, or the pool, which runs each statement in its own transaction.

@@ -71,7 +71,7 @@ func TestRenameBetweenInsertAndCompare(t *testing.T) {
 	renames.Store(true)
 	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
 	require.NoError(t, err)
-	assert.False(t, renames.Load(), "the rename did not run")
+	assert.False(t, renames.Load(), "the rename ran")
 	for i := range recorded {
 		assert.False(t, recorded[i].Duplicate, "%d: name t is unknown after the rename, and the other reports are new", i)
 	}

@@ -15,7 +15,7 @@ import (
 
 func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
-	t.Run("workers together never exceed the parallelism", func(t *testing.T) {
+	t.Run("workers together never exceed the limit of a trigger", func(t *testing.T) {
 		c := newCampaign(t, st, "parallel", campaign.Budget{})
 		register(t, st, c.ID, 20)
 		var mu sync.Mutex
@@ -34,12 +34,12 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		_, err := st.ReportRun(t.Context(), c.ID, store.RunReport{Number: run, From: campaign.DeployTriggered, To: campaign.Deploying})
 		require.NoError(t, err)
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 5), "a deploying run is active")
-		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher parallelism takes effect at once")
+		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher limit takes effect at once")
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 2))
 		require.Len(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), 1)
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), "another worker has claimed the check")
 	})
-	t.Run("a lost lease is claimed again", func(t *testing.T) {
+	t.Run("a run whose lease has expired is claimed again", func(t *testing.T) {
 		c := newCampaign(t, st, "lost", campaign.Budget{})
 		register(t, st, c.ID, 2)
 		first, err := st.ClaimRuns(t.Context(), c.ID, campaign.TriggerDeploy, 1, time.Millisecond)

@@ -168,7 +168,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.Void(t.Context(), first.Try))
 		require.InDelta(t, 6, used(), 1e-9, "a voided report")
 	})
-	t.Run("lists are scoped", func(t *testing.T) {
+	t.Run("a list has only the campaigns of its scopes", func(t *testing.T) {
 		for _, scope := range []struct {
 			store.Scope
 			want int

@@ -113,7 +113,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		assert.Len(t, stored, store.MaxMetadataSets)
 	})
 
-	t.Run("a task whose metadata differed in every run learns its next owner", func(t *testing.T) {
+	t.Run("a task whose metadata differed in every run still stores a new owner", func(t *testing.T) {
 		st := open(t)
 		obs := runs(task("taken over"), store.MaxMetadataSets+3)
 		for i := range obs {

@@ -52,7 +52,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		require.Empty(t, none)
 	})
 
-	t.Run("scheduling failures since a time, oldest first", func(t *testing.T) {
+	t.Run("scheduling failures since a time are listed, oldest first", func(t *testing.T) {
 		key := task("unschedulable")
 		failure := func(run string, b sizing.Bytes, at time.Time) sizing.Observation {
 			return sizing.Observation{Try: firstTry(key, run), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}, EndedAt: at}

@@ -207,7 +207,7 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		after(kill(mapped(1, 1), 8*sizing.GiB), 3),
 		after(success(mapped(0, 3), sizing.GiB, 1), 4))
 
-	t.Run("kills of one mapped run, oldest first", func(t *testing.T) {
+	t.Run("the kills of one run and map index are listed, oldest first", func(t *testing.T) {
 		kills, err := st.Kills(t.Context(), key, "r", 0)
 		require.NoError(t, err)
 		require.Equal(t, []store.Kill{

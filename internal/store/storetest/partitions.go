@@ -14,7 +14,7 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// monday starts a week that a new store has no partition for.
+// monday starts a week for which a new store has no partition.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
 // idAt returns the nth prediction id of a time.

@@ -26,7 +26,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 		require.False(t, acquire("a", time.Hour))
 	})
 
-	t.Run("a try is listed until it has a sampled peak or is settled", func(t *testing.T) {
+	t.Run("a try is listed until it has a sampled peak or is not to be looked up again", func(t *testing.T) {
 		sampled, later, settled := complete(task("sampled")), complete(task("later")), complete(task("settled"))
 		later.MemorySampled, settled.MemorySampled = 0, 0
 		sampled.EndedAt, later.EndedAt, settled.EndedAt = noon, noon, noon.Add(time.Minute)

@@ -93,7 +93,7 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("an empty call is no error", func(t *testing.T) { record(t, st) })
 
-	t.Run("an unknown task is not found", func(t *testing.T) {
+	t.Run("the history of an unknown task is not found", func(t *testing.T) {
 		_, err := st.History(t.Context(), task("unknown"), store.HistoryLimits{})
 		requireKind(t, sizing.NotFound, err)
 	})

@@ -22,11 +22,11 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 		})
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
-	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
+	t.Run("a filter selects scopes and days, and a key divides the sum", func(t *testing.T) { testSavingsFilter(t, open(t)) })
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
 	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
-	t.Run("months", func(t *testing.T) { testSumMonths(t, open(t)) })
-	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
+	t.Run("sums that read stored months equal sums of days", func(t *testing.T) { testSumMonths(t, open(t)) })
+	t.Run("TaskUsage and PeakSample return measured peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
 }
 
 // recount holds every acknowledged report that is not voided.

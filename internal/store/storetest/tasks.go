@@ -144,7 +144,7 @@ func testRename(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, history(t, st, from).Total)
 	})
 
-	t.Run("all data moves", func(t *testing.T) {
+	t.Run("Rename moves all data of a task", func(t *testing.T) {
 		require.NoError(t, st.Rename(t.Context(), from, to))
 		_, err := st.Task(t.Context(), from)
 		requireKind(t, sizing.NotFound, err)

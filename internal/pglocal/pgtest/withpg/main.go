@@ -29,6 +29,7 @@ func main() {
 	os.Exit(code)
 }
 
+// run returns the exit code of the command, or 1 if the command did not start or was killed.
 func run(command []string) (code int, err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -47,5 +48,8 @@ func run(command []string) (code int, err error) {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil
 	}
-	return 0, err
+	if err != nil { // the command did not start
+		return 1, err
+	}
+	return 0, nil
 }

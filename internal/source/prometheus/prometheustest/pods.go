@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Pod describes the metrics that the kubelet and kube-state-metrics export for one pod. Zero fields
-// are not exported.
+// Pod describes the metrics that the kubelet and kube-state-metrics export for one pod. Fields that are zero,
+// except Restarts, are not exported.
 type Pod struct {
 	Name     string
 	Labels   map[string]string // such as label_dag_id
@@ -20,7 +20,7 @@ type Pod struct {
 	MaxUsage []float64     // bytes, one value per scrape
 	OOMs     int           // OOM events
 	Restarts int
-	Request  float64 // bytes of memory
+	Request  float64 // bytes of memory; with it, a CPU request of 0.5 cores is exported
 	Limit    float64 // bytes of memory
 	Reason   string  // termination reason of the container
 	Phase    string  // final phase of the pod

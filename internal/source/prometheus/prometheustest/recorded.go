@@ -39,8 +39,8 @@ func Recorded(t testing.TB, file string) string {
 	return server.URL
 }
 
-// Recording returns the URL of server. If Env is set, it returns the URL of a proxy that
-// adds all responses of server to file.
+// Recording returns the URL of server. If Env is set, it returns the URL of a proxy, which at the end of the
+// test adds the responses of server to file. A response that file already has for a request stays.
 func Recording(t testing.TB, server, file string) string {
 	t.Helper()
 	if os.Getenv(Env) == "" {
