@@ -197,7 +197,7 @@ type AuditEntry struct {
 	Reason    *string         `json:"reason"`
 	TaskID    string          `json:"task_id"`
 
-	// Who The name of a token, `anonymous`, `local` (a client on loopback without authentication), `trainer` or `watchdog`.
+	// Who The name of a token, or `token` and the first eight digits of its hash; `user` and the name of a user of a trusted proxy; `local` (a client of a server without tokens), `trainer`, `watchdog`, or `anonymous` (unknown).
 	Who string `json:"who"`
 }
 
@@ -242,9 +242,9 @@ type Baseline struct {
 	TaskID ID `json:"task_id"`
 }
 
-// Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
+// Bins The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
 type Bins struct {
-	// Chosen Index of the bin of the allocation.
+	// Chosen Index of the bin of the allocation, from 0.
 	Chosen        int           `json:"chosen"`
 	Probabilities []float64     `json:"probabilities"`
 	UpperBytes    []MemoryBytes `json:"upper_bytes"`
@@ -296,7 +296,7 @@ type Campaign struct {
 	// States The number of runs in every state, in the order of the states.
 	States []CampaignCount `json:"states"`
 
-	// Stopped Why the budget ended the campaign.
+	// Stopped Which bound of the budget ended the campaign; null if none did.
 	Stopped *string `json:"stopped"`
 
 	// Used The part of the budget that a campaign has used.
@@ -312,7 +312,7 @@ type CampaignArchivedRun struct {
 	// ExecutionDate Execution date of the archived run, to the second.
 	ExecutionDate time.Time `json:"execution_date"`
 
-	// Scenario Name of the inputs.
+	// Scenario Name of the archived run.
 	Scenario string `json:"scenario"`
 }
 
@@ -356,7 +356,7 @@ type CampaignCount struct {
 	Name string `json:"name"`
 	Runs int    `json:"runs"`
 
-	// State 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// State 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 	State CampaignState `json:"state"`
 }
 
@@ -418,7 +418,7 @@ type CampaignRequest struct {
 type CampaignResetRequest struct {
 	Notes *string `json:"notes,omitempty"`
 
-	// To 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// To 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 	To CampaignState `json:"to"`
 }
 
@@ -427,13 +427,13 @@ type CampaignResultRequest struct {
 	// Attempt The attempt that the step belongs to; the answer is 409 if the run is in another attempt.
 	Attempt *int `json:"attempt,omitempty"`
 
-	// From 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// From 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 	From CampaignState `json:"from"`
 
 	// Notes The cause of a failure, or the result of a check; cut after 2,000 characters.
 	Notes *string `json:"notes,omitempty"`
 
-	// To 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// To 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 	To CampaignState `json:"to"`
 }
 
@@ -459,7 +459,7 @@ type CampaignRun struct {
 	Notes         *string    `json:"notes"`
 	Scenario      string     `json:"scenario"`
 
-	// State 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+	// State 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 	State     CampaignState `json:"state"`
 	StateName string        `json:"state_name"`
 }
@@ -475,7 +475,7 @@ type CampaignRunsRequest struct {
 	Runs []CampaignArchivedRun `json:"runs"`
 }
 
-// CampaignState 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+// CampaignState 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
 type CampaignState int
 
 // CampaignTask defines model for CampaignTask.
@@ -522,7 +522,7 @@ type Cohort struct {
 
 // DagFootprint defines model for DagFootprint.
 type DagFootprint struct {
-	// MemoryBytes Median of the memory in use.
+	// MemoryBytes Median of the granted memory.
 	MemoryBytes    int64   `json:"memory_bytes"`
 	MemoryP95Bytes int64   `json:"memory_p95_bytes"`
 	Seconds        float64 `json:"seconds"`
@@ -535,13 +535,13 @@ type DagForecast struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Footprint Memory in use at equally spaced times.
+	// Footprint Granted memory at equally spaced times.
 	Footprint []DagFootprint `json:"footprint"`
 
 	// MedianSeconds Median of the time from the start of the run to its end.
 	MedianSeconds float64 `json:"median_seconds"`
 
-	// MemoryPeakBytes Median of the largest memory in use at one time.
+	// MemoryPeakBytes Median of the largest memory that is granted at one time.
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 
 	// MemoryPeakP95Bytes Memory quota that suffices for 95 % of the runs.
@@ -644,7 +644,7 @@ type DwellTime struct {
 	P90Seconds    float64 `json:"p90_seconds"`
 }
 
-// ExecutedPlan How the caller executed the plan of a prediction. The outcome of a followed plan of memory corrects the risk of later plans.
+// ExecutedPlan How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how cautious later plans are.
 type ExecutedPlan struct {
 	// Fallback Why the caller fell back to the static grant.
 	Fallback *string `json:"fallback,omitempty"`
@@ -819,7 +819,7 @@ type Explanation struct {
 	Shadow *ExplanationChain `json:"shadow"`
 
 	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+	// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -915,15 +915,15 @@ type GrantQuantiles struct {
 	P95Bytes int64 `json:"p95_bytes"`
 }
 
-// Grid defines model for Grid.
+// Grid `fine`: allocations are whole MiB. `bins`: they are rounded up to edges of bins.
 type Grid string
 
-// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
 type Group string
 
 // Guard The state of the model's margins at the time of the answer.
 type Guard struct {
-	// Params Parameters in the order that the model family documents.
+	// Params For the family `experts`: the amount before bounds, the promised risk, the factors of pool and guard, the expert, then the levels and scales of the models and the duration.
 	Params []float64 `json:"params"`
 
 	// Version Number of tries that the model had learned.
@@ -967,7 +967,7 @@ type Lift struct {
 	// Attempt Number of the next attempt of this run and map index; counts kills, not try numbers.
 	Attempt int `json:"attempt"`
 
-	// AttemptsLeft Remaining lifts after this one.
+	// AttemptsLeft Number of lifts that remain after this answer.
 	AttemptsLeft int `json:"attempts_left"`
 
 	// Memory Memory request and limit of the pod.
@@ -1071,8 +1071,8 @@ type MemoryQuantity = string
 
 // Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
 // without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
-// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
-// warning. Do not send secrets.
+// characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries beyond these
+// limits with a warning. Do not send secrets.
 //
 // Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
 type Metadata = json.RawMessage
@@ -1085,7 +1085,7 @@ type Model struct {
 	// Family Kind of the model, such as `experts`.
 	Family string `json:"family"`
 
-	// Observations Number of training runs.
+	// Observations Number of runs from which the model was trained.
 	Observations int       `json:"observations"`
 	TrainedAt    time.Time `json:"trained_at"`
 	Version      int       `json:"version"`
@@ -1106,12 +1106,12 @@ type ModelVersion struct {
 	Family       string          `json:"family"`
 	Observations int             `json:"observations"`
 
-	// PinnedBy Author of the pin: the name of a token, `anonymous`, or `watchdog`. Null if the next training may replace the version.
+	// PinnedBy Who pinned the version, as `who` in `GET /audit`. Null if the next training may replace the version.
 	PinnedBy  *string   `json:"pinned_by"`
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`
 
-	// Withdrawn The version exceeded its promised risk; automatic rollbacks skip it.
+	// Withdrawn The version was killed clearly more often than promised; automatic rollbacks do not return to it.
 	Withdrawn bool `json:"withdrawn"`
 }
 
@@ -1120,7 +1120,7 @@ type NewestRun struct {
 	// IsOutlier Whether the run took more than three times its predicted median.
 	IsOutlier bool `json:"is_outlier"`
 
-	// Ratio Run time of the newest run divided by its prediction.
+	// Ratio Run time of the newest run divided by its predicted median.
 	Ratio float64 `json:"ratio"`
 }
 
@@ -1134,7 +1134,7 @@ type NextPhase struct {
 	Probability float64 `json:"probability"`
 }
 
-// NextPlan The plan of a run with the static grant of the newest run; null before three runs of ten minutes or more.
+// NextPlan The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their median duration is below ten minutes.
 type NextPlan struct {
 	// Promised Probability of a kill of the first try.
 	Promised float64 `json:"promised"`
@@ -1179,7 +1179,7 @@ type Observation struct {
 	// EndedAt Between 1970 and 2200, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
-	// ExecutedPlan How the caller executed the plan of a prediction. The outcome of a followed plan of memory corrects the risk of later plans.
+	// ExecutedPlan How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how cautious later plans are.
 	ExecutedPlan *ExecutedPlan `json:"executed_plan,omitempty"`
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
@@ -1203,14 +1203,14 @@ type Observation struct {
 	MemoryMaxBytes *int64 `json:"memory_max_bytes,omitempty"`
 
 	// MemorySampledBytes The largest sample of a monitoring system with a sampling interval, such as Prometheus, which misses short peaks.
-	// Together with `memory_max_bytes` it shows how much samples underestimate the peak; a sample without a measured peak
-	// is corrected upwards by that factor.
+	// Reports with both values show by which factors samples underestimate peaks. A report with this value alone is
+	// corrected upwards by such a factor.
 	MemorySampledBytes *int64 `json:"memory_sampled_bytes,omitempty"`
 
 	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
 	// without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
-	// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
-	// warning. Do not send secrets.
+	// characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries beyond these
+	// limits with a warning. Do not send secrets.
 	//
 	//
 	// Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
@@ -1224,7 +1224,7 @@ type Observation struct {
 
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
-	// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+	// `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
 	Outcome      Outcome `json:"outcome"`
 	PredictionID *string `json:"prediction_id,omitempty"`
 
@@ -1272,7 +1272,7 @@ type ObserveBatchRequest struct {
 
 // Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 // `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
-// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+// `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
 type Outcome string
 
 // PhaseAnswer defines model for PhaseAnswer.
@@ -1363,7 +1363,7 @@ type PhaseRequest struct {
 	// StaticBytes `plan.static_bytes` of the prediction. Send it: otherwise only the replica that predicted the try knows the static grant, until it restarts.
 	StaticBytes *int64 `json:"static_bytes,omitempty"`
 
-	// StaticCPUMillicores CPU request at the start; `cpu_millicores` if omitted.
+	// StaticCPUMillicores CPU request at the start of the try; `cpu_millicores` if omitted.
 	StaticCPUMillicores *int `json:"static_cpu_millicores,omitempty"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -1429,21 +1429,21 @@ type PhasedRun struct {
 // the CPU request, the memory request and the memory limit follow it.
 type PhasesMode string
 
-// Plan Amounts that grow during the run, for callers that can resize a pod. It is absent unless the policy sets `phases`, and at least
-// three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that does not
+// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set `phases`, or if
+// fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
 // resize, or can no longer do so, uses it.
 type Plan struct {
 	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
 	// the CPU request, the memory request and the memory limit follow it.
 	Mode PhasesMode `json:"mode"`
 
-	// PollSeconds Time between two reads of the usage that the plan assumes.
+	// PollSeconds Assumed by the plan: time between two reads of the usage.
 	PollSeconds float64 `json:"poll_seconds"`
 
-	// Promised Probability that the first try is killed if it follows the plan up to its end; null if unknown.
+	// Promised Probability that a first try which follows the plan is killed; null if unknown.
 	Promised *float64 `json:"promised"`
 
-	// ReactionSeconds Time from a read of the usage until a new limit is in force that the plan assumes.
+	// ReactionSeconds Assumed by the plan: time from a read of the usage until a new limit is in force.
 	ReactionSeconds float64 `json:"reaction_seconds"`
 
 	// Start The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
@@ -1510,7 +1510,7 @@ type PlanStep struct {
 	// AskBySeconds Latest time since the start of the try to ask for the limit.
 	AskBySeconds float64 `json:"ask_by_seconds"`
 
-	// LevelBytes Largest memory up to `ask_by_seconds` that the step assumes.
+	// LevelBytes Assumed by the step: largest memory that the run has used up to `ask_by_seconds`.
 	LevelBytes int64 `json:"level_bytes"`
 
 	// MemoryBytes Bytes; at most 8Pi.
@@ -1534,9 +1534,11 @@ type Policy struct {
 	CPUUnmanaged  bool    `json:"cpu_unmanaged"`
 	Floor         *string `json:"floor"`
 	FloorBytes    *int64  `json:"floor_bytes"`
-	Grid          Grid    `json:"grid"`
-	LimitRatio    float64 `json:"limit_ratio"`
-	MaxLifts      int     `json:"max_lifts"`
+
+	// Grid `fine`: allocations are whole MiB. `bins`: they are rounded up to edges of bins.
+	Grid       Grid    `json:"grid"`
+	LimitRatio float64 `json:"limit_ratio"`
+	MaxLifts   int     `json:"max_lifts"`
 
 	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
 	Mode                Mode `json:"mode"`
@@ -1548,16 +1550,16 @@ type Policy struct {
 	RiskTarget float64    `json:"risk_target"`
 }
 
-// PolicyRequest The settings of an operator for a task.
+// PolicyRequest The settings of a task that an operator may change.
 type PolicyRequest struct {
 	// BinEdgesBytes Ascending upper edges for the grid `bins`.
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, it is four times the largest of request, largest peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to four times its value. For inputs larger than all known ones it is at least their predicted need.
+	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to four times the default. For inputs larger than all known ones it is at least their predicted peak.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
-	// CPUUnmanaged Returns the requested CPU unchanged.
+	// CPUUnmanaged If true, answers have the requested CPU unchanged.
 	CPUUnmanaged *bool   `json:"cpu_unmanaged,omitempty"`
 	Floor        *string `json:"floor,omitempty"`
 
@@ -1576,7 +1578,7 @@ type PolicyRequest struct {
 	// Mode `enforce` if omitted.
 	Mode *Mode `json:"mode,omitempty"`
 
-	// NeverAboveRequested Limits the allocation of a first try to the static request.
+	// NeverAboveRequested If true, the allocation of a first try is at most the static request.
 	NeverAboveRequested *bool `json:"never_above_requested,omitempty"`
 
 	// Phases Whether the amounts may change during a run: `off` (the default), `observe` (the plan is only recorded), `cpu` or `memory`.
@@ -1631,8 +1633,8 @@ type PredictRequest struct {
 
 	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
 	// without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
-	// characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
-	// warning. Do not send secrets.
+	// characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries beyond these
+	// limits with a warning. Do not send secrets.
 	//
 	//
 	// Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
@@ -1663,7 +1665,7 @@ type PredictRequest struct {
 
 // Prediction The allocation and its reason.
 type Prediction struct {
-	// Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
+	// Bins The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
 	Bins *Bins `json:"bins"`
 
 	// Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
@@ -1698,8 +1700,8 @@ type Prediction struct {
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Plan Amounts that grow during the run, for callers that can resize a pod. It is absent unless the policy sets `phases`, and at least
-	// three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that does not
+	// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set `phases`, or if
+	// fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
 	// resize, or can no longer do so, uses it.
 	Plan *Plan `json:"plan,omitempty"`
 
@@ -1714,7 +1716,7 @@ type Prediction struct {
 	Shadow *Memory `json:"shadow"`
 
 	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+	// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -1762,7 +1764,7 @@ type Quantiles struct {
 
 // Quarantined One report whose peak is too far from all data of its task.
 type Quarantined struct {
-	// Detail The comparison that failed.
+	// Detail The bound that the peak violates, with the data from which it follows.
 	Detail string `json:"detail"`
 
 	// MemoryMaxBytes The reported peak; for an OOM kill its lower bound.
@@ -1777,8 +1779,8 @@ type Readiness struct {
 	// Observe Whether the server can store reports.
 	Observe ReadinessObserve `json:"observe"`
 
-	// StaleSeconds Age of this replica's list of stored models and policies: the replica may have missed later changes. Below 2 while
-	// the database is reachable; absent while the age is unknown.
+	// StaleSeconds Time for which this replica may have missed changes of models and policies. Below 2 while the database is
+	// reachable; absent while it is unknown.
 	StaleSeconds *float64        `json:"stale_seconds,omitempty"`
 	Status       ReadinessStatus `json:"status"`
 
@@ -1812,7 +1814,7 @@ type Receipt struct {
 
 // Recorded defines model for Recorded.
 type Recorded struct {
-	// Amended The report added unknown fields.
+	// Amended The report added fields that were unknown, or replaced a provisional kill.
 	Amended bool `json:"amended"`
 
 	// Duplicate The report was stored before and has no second effect.
@@ -1923,7 +1925,7 @@ type RunTime struct {
 	Drift            float64          `json:"drift"`
 	ExecutionTimeout SuggestedTimeout `json:"execution_timeout"`
 
-	// Histogram Ratios of run times to their predictions. The first bin starts at 0; the last one has no upper end.
+	// Histogram Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no upper end.
 	Histogram RunTimeHistogram `json:"histogram"`
 
 	// LongestSeconds Longest success among the newest 200 tries.
@@ -1944,7 +1946,7 @@ type RunTime struct {
 	// Remaining Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
 	Remaining *RemainingTime `json:"remaining"`
 
-	// Runs Number of runs that were predicted before they ran, at most the newest 500.
+	// Runs Number of runs that were predicted before they ran; only the newest 500 count.
 	Runs int `json:"runs"`
 
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
@@ -1959,7 +1961,7 @@ type RunTime struct {
 	TimeoutProbability *float64 `json:"timeout_probability"`
 }
 
-// RunTimeHistogram Ratios of run times to their predictions. The first bin starts at 0; the last one has no upper end.
+// RunTimeHistogram Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no upper end.
 type RunTimeHistogram struct {
 	// Counts Number of runs in each bin.
 	Counts []int `json:"counts"`
@@ -2000,7 +2002,7 @@ type RunTimeWhatIf struct {
 	// NodeTypes The node types whose effect is known.
 	NodeTypes []string `json:"node_types"`
 
-	// Runs Number of the newest runs whose inputs both distributions have.
+	// Runs Number of newest runs on whose inputs both distributions are based.
 	Runs int `json:"runs"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -2074,10 +2076,10 @@ type SavingsRow struct {
 	// SavedCoreH Core hours saved, of tries whose CPU request and allocation are known.
 	SavedCoreH *float64 `json:"saved_core_h"`
 
-	// SavedGbh GB·h saved; negative if more was spent than requested.
+	// SavedGbh GB·h saved; negative if more was granted and killed than requested.
 	SavedGbh *float64 `json:"saved_gbh"`
 
-	// SavedMoney Value of the savings; null without a price.
+	// SavedMoney saved_gbh and saved_core_h times their prices; null without a price.
 	SavedMoney *float64 `json:"saved_money"`
 
 	// SuccessHours Duration of the accounted successes in hours.
@@ -2133,14 +2135,14 @@ type SimilarRun struct {
 
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
-	// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+	// `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
 	Outcome   Outcome `json:"outcome"`
 	RunID     string  `json:"run_id"`
 	TryNumber int     `json:"try_number"`
 }
 
 // Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
 type Source string
 
 // StaticAdvice defines model for StaticAdvice.
@@ -2160,13 +2162,13 @@ type StaticAdvice struct {
 	// RunsNeeded Fewest runs for the risk target.
 	RunsNeeded int `json:"runs_needed"`
 
-	// SavesGbh GB·h that the request would have saved in the window, with every kill charged.
+	// SavesGbh GB·h that the request would have saved in the window. A run above the request costs the killed attempt and a retry with the old request.
 	SavesGbh *float64 `json:"saves_gbh"`
 }
 
 // StaticGroup defines model for StaticGroup.
 type StaticGroup struct {
-	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
 	Group Group `json:"group"`
 
 	// Request The same as a quantity.
@@ -2283,7 +2285,7 @@ type TaskPhases struct {
 	NewestRuns []PhasedRun `json:"newest_runs"`
 	Phases     []TaskPhase `json:"phases"`
 
-	// Plan The plan of a run with the static grant of the newest run; null before three runs of ten minutes or more.
+	// Plan The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their median duration is below ten minutes.
 	Plan *NextPlan `json:"plan"`
 
 	// Prototypes The six most frequent sequences of phases.
@@ -2334,7 +2336,7 @@ type TaskProfile struct {
 	Exam     json.RawMessage `json:"exam"`
 	Features []FeatureField  `json:"features"`
 
-	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -2386,7 +2388,7 @@ type TaskReport struct {
 	// GrantedGbh As in GET /savings.
 	GrantedGbh *float64 `json:"granted_gbh"`
 
-	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
 	Group Group `json:"group"`
 
 	// KilledGbh As in GET /savings.
@@ -2409,7 +2411,7 @@ type TaskReport struct {
 	// RequestedGbh As in GET /savings.
 	RequestedGbh *float64 `json:"requested_gbh"`
 
-	// Risk Mean promised probability of a kill of recent first tries.
+	// Risk Mean of the promised probabilities of a kill of the newest first tries.
 	Risk *float64 `json:"risk"`
 
 	// RiskTarget Accepted probability of a kill.
@@ -2421,7 +2423,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
+	// Severity `critical`: kills, as a share of all successes and kills, above the risk target, or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Source of the next answer.
@@ -2449,7 +2451,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: kills, as a share of all successes and kills, above the risk target, or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
+// TaskReportSeverity `critical`: kills, as a share of all successes and kills, above the risk target, or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.
@@ -2461,7 +2463,7 @@ type TaskSummary struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Group Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -2654,16 +2656,16 @@ type UsageProfileMember struct {
 	TaskID ID `json:"task_id"`
 }
 
-// UsageProfileMetadata How well facts that are known before the first run predict the profile of a task, so how much a field is worth sending. Each task is
+// UsageProfileMetadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
 // predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
 type UsageProfileMetadata struct {
 	// Accuracy Share of the tasks whose profile is predicted from all fields.
 	Accuracy float64 `json:"accuracy"`
 
-	// Fields The 24 fields that most tasks have, the most useful first.
+	// Fields The 24 most frequent fields or fewer, the most useful first.
 	Fields []UsageProfileField `json:"fields"`
 
-	// Majority Share of the most frequent profile: the accuracy without any fact.
+	// Majority Share of the tasks that have the most frequent profile: the accuracy without any fact.
 	Majority float64 `json:"majority"`
 	Tasks    int     `json:"tasks"`
 }
@@ -2680,7 +2682,7 @@ type UsageProfileSet struct {
 	Hopkins   float64   `json:"hopkins"`
 	LearnedAt time.Time `json:"learned_at"`
 
-	// Metadata How well facts that are known before the first run predict the profile of a task, so how much a field is worth sending. Each task is
+	// Metadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
 	// predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
 	Metadata *UsageProfileMetadata `json:"metadata,omitempty"`
 
@@ -2770,7 +2772,7 @@ type WhatIf struct {
 	// Rows Replayed runs.
 	Rows *int `json:"rows,omitempty"`
 
-	// Set Grants of the newest tries that the model expects before and after features are replaced.
+	// Set Grants that the model would give to the newest tries before and after features are replaced.
 	Set   *WhatIfShift `json:"set,omitempty"`
 	State WhatIfState  `json:"state"`
 }
@@ -2820,7 +2822,7 @@ type WhatIfResult struct {
 	// PromisedPercent Mean promised risk of the first tries; null if none was promised.
 	PromisedPercent *float64 `json:"promised_percent"`
 
-	// RealisedPercent Share of those first tries that were killed.
+	// RealisedPercent Percentage of the first tries with a promised risk that were killed.
 	RealisedPercent *float64 `json:"realised_percent"`
 	Rows            int      `json:"rows"`
 
@@ -2845,7 +2847,7 @@ type WhatIfSettings struct {
 	RiskTarget *float64 `json:"risk_target,omitempty"`
 }
 
-// WhatIfShift Grants of the newest tries that the model expects before and after features are replaced.
+// WhatIfShift Grants that the model would give to the newest tries before and after features are replaced.
 type WhatIfShift struct {
 	After  GrantQuantiles `json:"after"`
 	Before GrantQuantiles `json:"before"`
@@ -2941,7 +2943,7 @@ type ListExperimentsParams struct {
 
 // SaveExperimentParams defines parameters for SaveExperiment.
 type SaveExperimentParams struct {
-	// DryRun Only validate the token, the name and the fields. The answer then has no id.
+	// DryRun Only validates the token, the name and the fields, and stores nothing. The answer then has no id.
 	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
@@ -3114,7 +3116,7 @@ type GetTaskRunTimeWhatIfParams struct {
 	// NodeType Node type after the change. Some run of the namespace must have been reported with it.
 	NodeType *string `form:"node_type,omitempty" json:"node_type,omitempty"`
 
-	// FromNodeType Node type before the change, in place of that of each run.
+	// FromNodeType Node type before the change; if omitted, that of each run.
 	FromNodeType *string `form:"from_node_type,omitempty" json:"from_node_type,omitempty"`
 
 	// ClusterLoad Load of the cluster after the change.

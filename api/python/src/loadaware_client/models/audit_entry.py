@@ -21,8 +21,9 @@ class AuditEntry:
     Attributes:
         id (int):
         at (datetime.datetime):
-        who (str): The name of a token, `anonymous`, `local` (a client on loopback without authentication), `trainer` or
-            `watchdog`.
+        who (str): The name of a token, or `token` and the first eight digits of its hash; `user` and the name of a user
+            of a trusted proxy; `local` (a client of a server without tokens), `trainer`, `watchdog`, or `anonymous`
+            (unknown).
         action (str): `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`,
             `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`,
             `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.

@@ -10,12 +10,12 @@ T = TypeVar("T", bound="BinsType0")
 
 @_attrs_define
 class BinsType0:
-    """Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
+    """The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
 
     Attributes:
         upper_bytes (list[int]):
         probabilities (list[float]):
-        chosen (int): Index of the bin of the allocation.
+        chosen (int): Index of the bin of the allocation, from 0.
     """
 
     upper_bytes: list[int]

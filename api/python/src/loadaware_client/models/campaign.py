@@ -32,7 +32,7 @@ class Campaign:
         budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field, or 0, is no bound.
         used (CampaignUsage): The part of the budget that a campaign has used.
         paused (bool):
-        stopped (None | str): Why the budget ended the campaign.
+        stopped (None | str): Which bound of the budget ended the campaign; null if none did.
         created_at (datetime.datetime):
         created_by (str):
         runs (int): Registered runs.

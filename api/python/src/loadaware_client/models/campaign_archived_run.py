@@ -20,7 +20,7 @@ T = TypeVar("T", bound="CampaignArchivedRun")
 class CampaignArchivedRun:
     """
     Attributes:
-        scenario (str): Name of the inputs.
+        scenario (str): Name of the archived run.
         execution_date (datetime.datetime): Execution date of the archived run, to the second.
         conf (CampaignArchivedRunConfType0 | None | Unset): The conf of the archived DAG run.
     """

@@ -14,8 +14,8 @@ T = TypeVar("T", bound="CampaignCount")
 class CampaignCount:
     """
     Attributes:
-        state (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded.
-            30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        state (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
+            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
         name (str): The name of the state.
         runs (int):
     """

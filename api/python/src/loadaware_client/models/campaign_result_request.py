@@ -15,10 +15,10 @@ T = TypeVar("T", bound="CampaignResultRequest")
 class CampaignResultRequest:
     """
     Attributes:
-        from_ (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded.
-            30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
-        to (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is triggered, running, failed, succeeded. 30,
-            31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        from_ (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
+            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
+        to (CampaignState): 0: registered. 10, 11, 15, 17: the deployment is claimed by a trigger, running, failed,
+            succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the same for profiling.
         attempt (int | None | Unset): The attempt that the step belongs to; the answer is 409 if the run is in another
             attempt.
         notes (None | str | Unset): The cause of a failure, or the result of a check; cut after 2,000 characters.

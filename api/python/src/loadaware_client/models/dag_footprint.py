@@ -13,7 +13,7 @@ class DagFootprint:
     """
     Attributes:
         seconds (float):
-        memory_bytes (int): Median of the memory in use.
+        memory_bytes (int): Median of the granted memory.
         memory_p95_bytes (int):
     """
 

@@ -26,10 +26,10 @@ class DagForecast:
         p95_seconds (float):
         past_runs (int): Number of past runs that correct `p95_seconds`; with fewer than 19, `p95_seconds` comes from
             the draws alone.
-        memory_peak_bytes (int): Median of the largest memory in use at one time.
+        memory_peak_bytes (int): Median of the largest memory that is granted at one time.
         memory_peak_p95_bytes (int): Memory quota that suffices for 95 % of the runs.
         tasks (list[DagTaskForecast]):
-        footprint (list[DagFootprint]): Memory in use at equally spaced times.
+        footprint (list[DagFootprint]): Granted memory at equally spaced times.
         unknown_tasks (list[str]): Tasks without a known run time; they count with a run time of 0.
     """
 

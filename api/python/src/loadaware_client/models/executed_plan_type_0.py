@@ -17,8 +17,8 @@ T = TypeVar("T", bound="ExecutedPlanType0")
 
 @_attrs_define
 class ExecutedPlanType0:
-    """How the caller executed the plan of a prediction. The outcome of a followed plan of memory corrects the risk of
-    later plans.
+    """How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how
+    cautious later plans are.
 
         Attributes:
             version (int): `version` of the plan.

@@ -39,7 +39,8 @@ class Explanation:
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
             average of simple models. `cohort`: similar tasks.
-            `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+            `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-
+            killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):

@@ -14,7 +14,8 @@ class Guard:
 
     Attributes:
         version (int): Number of tries that the model had learned.
-        params (list[float]): Parameters in the order that the model family documents.
+        params (list[float]): For the family `experts`: the amount before bounds, the promised risk, the factors of pool
+            and guard, the expert, then the levels and scales of the models and the duration.
     """
 
     version: int

@@ -21,7 +21,7 @@ class Lift:
         retry (bool):
         verdict (Verdict): Only `lift` permits another try.
         attempt (int): Number of the next attempt of this run and map index; counts kills, not try numbers.
-        attempts_left (int): Remaining lifts after this one.
+        attempts_left (int): Number of lifts that remain after this answer.
         memory (MemoryType0 | None): Memory request and limit of the pod.
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         prediction_id (None | str):

@@ -14,8 +14,9 @@ class MetadataType0:
     """Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a
     task
     without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of 60
-    characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits with a
-    warning. Do not send secrets.
+    characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries beyond
+    these
+    limits with a warning. Do not send secrets.
 
         Example:
             {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags': ['nightly',

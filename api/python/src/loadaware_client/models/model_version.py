@@ -23,9 +23,10 @@ class ModelVersion:
         observations (int):
         trained_at (datetime.datetime):
         active (bool): The version answers predictions.
-        pinned_by (None | str): Author of the pin: the name of a token, `anonymous`, or `watchdog`. Null if the next
-            training may replace the version.
-        withdrawn (bool): The version exceeded its promised risk; automatic rollbacks skip it.
+        pinned_by (None | str): Who pinned the version, as `who` in `GET /audit`. Null if the next training may replace
+            the version.
+        withdrawn (bool): The version was killed clearly more often than promised; automatic rollbacks do not return to
+            it.
         exam (ModelVersionExamType0 | None): Evaluation of the version; free form.
     """
 

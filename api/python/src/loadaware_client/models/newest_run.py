@@ -12,7 +12,7 @@ T = TypeVar("T", bound="NewestRun")
 class NewestRun:
     """
     Attributes:
-        ratio (float): Run time of the newest run divided by its prediction.
+        ratio (float): Run time of the newest run divided by its predicted median.
         is_outlier (bool): Whether the run took more than three times its predicted median.
     """
 

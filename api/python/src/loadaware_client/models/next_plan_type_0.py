@@ -14,14 +14,15 @@ T = TypeVar("T", bound="NextPlanType0")
 
 @_attrs_define
 class NextPlanType0:
-    """The plan of a run with the static grant of the newest run; null before three runs of ten minutes or more.
+    """The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their
+    median duration is below ten minutes.
 
-    Attributes:
-        rule (str): How the limit follows the usage.
-        static_bytes (int): Bytes; at most 8Pi.
-        start_bytes (int): Bytes; at most 8Pi.
-        promised (float): Probability of a kill of the first try.
-        steps (list[PlanStep]):
+        Attributes:
+            rule (str): How the limit follows the usage.
+            static_bytes (int): Bytes; at most 8Pi.
+            start_bytes (int): Bytes; at most 8Pi.
+            promised (float): Probability of a kill of the first try.
+            steps (list[PlanStep]):
     """
 
     rule: str

@@ -35,7 +35,7 @@ class Observation:
             that it ran out of memory.
             `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the
             pod.
-            `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+            `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
         namespace (None | str | Unset): `default` if omitted.
         map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
@@ -43,9 +43,8 @@ class Observation:
         memory_max (None | str | Unset): The measured peak as a quantity.
         memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system with a sampling interval,
             such as Prometheus, which misses short peaks.
-            Together with `memory_max_bytes` it shows how much samples underestimate the peak; a sample without a measured
-            peak
-            is corrected upwards by that factor.
+            Reports with both values show by which factors samples underestimate peaks. A report with this value alone is
+            corrected upwards by such a factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
         duration_seconds (float | None | Unset): Duration of the try.
         started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
@@ -76,17 +75,17 @@ class Observation:
             seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server
             keeps the
             newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
-        executed_plan (ExecutedPlanType0 | None | Unset): How the caller executed the plan of a prediction. The outcome
-            of a followed plan of memory corrects the risk of later plans.
+        executed_plan (ExecutedPlanType0 | None | Unset): How the caller executed the plan of a prediction. Outcomes of
+            tries whose memory followed a plan correct how cautious later plans are.
         usage (None | Unset | UsageType0): The usage of the try apart from its peaks. A value out of range is ignored
             with a warning. Example: {'memory_mean_bytes': 2147483648, 'cpu_mean_cores': 0.8}.
         metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,
             owner, pool and tags. The server compares a task
             without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of
             60
-            characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits
-            with a
-            warning. Do not send secrets.
+            characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries
+            beyond these
+            limits with a warning. Do not send secrets.
              Example: {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags':
             ['nightly', 'emea']}.
         node_type (None | str | Unset): Instance type or class of the node, at most 200 characters.

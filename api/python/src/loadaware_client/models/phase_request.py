@@ -30,7 +30,7 @@ class PhaseRequest:
         static_bytes (int | None | Unset): `plan.static_bytes` of the prediction. Send it: otherwise only the replica
             that predicted the try knows the static grant, until it restarts.
         cpu_millicores (int | None | Unset): CPU request in force; without it the answer has no CPU.
-        static_cpu_millicores (int | None | Unset): CPU request at the start; `cpu_millicores` if omitted.
+        static_cpu_millicores (int | None | Unset): CPU request at the start of the try; `cpu_millicores` if omitted.
         memory_max_bytes (int | None | Unset): Largest memory since the start of the try. Send it unless the samples
             begin at the start.
         max_memory_bytes (int | None | Unset): Maximum allocation, as in the prediction request.

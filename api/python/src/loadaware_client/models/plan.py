@@ -17,10 +17,10 @@ T = TypeVar("T", bound="Plan")
 
 @_attrs_define
 class Plan:
-    """Amounts that grow during the run, for callers that can resize a pod. It is absent unless the policy sets `phases`,
-    and at least
-    three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that
-    does not
+    """Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
+    `phases`, or if
+    fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays
+    the static grant: a caller that does not
     resize, or can no longer do so, uses it.
 
         Attributes:
@@ -33,10 +33,9 @@ class Plan:
             static_bytes (int): Bytes; at most 8Pi.
             steps (list[PlanStep]): The expected limits, in order of time. `POST /phase` adapts them to the usage of the
                 run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.
-            promised (float | None): Probability that the first try is killed if it follows the plan up to its end; null if
-                unknown.
-            poll_seconds (float): Time between two reads of the usage that the plan assumes.
-            reaction_seconds (float): Time from a read of the usage until a new limit is in force that the plan assumes.
+            promised (float | None): Probability that a first try which follows the plan is killed; null if unknown.
+            poll_seconds (float): Assumed by the plan: time between two reads of the usage.
+            reaction_seconds (float): Assumed by the plan: time from a read of the usage until a new limit is in force.
     """
 
     version: int

@@ -13,7 +13,7 @@ class PlanStep:
     """
     Attributes:
         after_seconds (float): Time since the start of the try from which the limit must be in force.
-        level_bytes (int): Largest memory up to `ask_by_seconds` that the step assumes.
+        level_bytes (int): Assumed by the step: largest memory that the run has used up to `ask_by_seconds`.
         memory_bytes (int): Bytes; at most 8Pi.
         ask_by_seconds (float): Latest time since the start of the try to ask for the limit.
     """

@@ -28,7 +28,7 @@ class Policy:
         limit_ratio (float):
         never_above_requested (bool):
         cpu_unmanaged (bool):
-        grid (Grid):
+        grid (Grid): `fine`: allocations are whole MiB. `bins`: they are rounded up to edges of bins.
         bin_edges_bytes (list[int] | None):
         phases (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
             request follows the plan. `memory`:

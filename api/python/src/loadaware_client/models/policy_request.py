@@ -17,23 +17,25 @@ T = TypeVar("T", bound="PolicyRequest")
 
 @_attrs_define
 class PolicyRequest:
-    """The settings of an operator for a task.
+    """The settings of a task that an operator may change.
 
     Attributes:
         mode (Mode | None | Unset): `enforce` if omitted.
         floor_bytes (int | None | Unset): Minimum allocation.
         floor (None | str | Unset):
-        cap_bytes (int | None | Unset): Maximum allocation. If omitted, it is four times the largest of request, largest
-            peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to
-            four times its value. For inputs larger than all known ones it is at least their predicted need.
+        cap_bytes (int | None | Unset): Maximum allocation. If omitted, and the request has no `max_memory`, it is four
+            times the largest of static request, largest peak, floor and minimum grant. A kill raises this default to four
+            times the killed allocation, but at most to four times the default. For inputs larger than all known ones it is
+            at least their predicted peak.
         cap (None | str | Unset):
         risk_target (float | None | Unset): Accepted probability of an OOM kill of a first try; 0.015 if omitted.
         max_lifts (int | None | Unset): Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.
         limit_ratio (float | None | Unset): Ratio of limit to request; 1 (QoS class Guaranteed) if omitted. The request
             stays at or above the floor. An answer with the source `requested` keeps request and limit equal to the static
             request.
-        never_above_requested (bool | None | Unset): Limits the allocation of a first try to the static request.
-        cpu_unmanaged (bool | None | Unset): Returns the requested CPU unchanged.
+        never_above_requested (bool | None | Unset): If true, the allocation of a first try is at most the static
+            request.
+        cpu_unmanaged (bool | None | Unset): If true, answers have the requested CPU unchanged.
         grid (Grid | None | Unset): Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins`
             (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
         bin_edges_bytes (list[int] | None | Unset): Ascending upper edges for the grid `bins`.

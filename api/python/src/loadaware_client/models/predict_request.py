@@ -47,9 +47,9 @@ class PredictRequest:
             owner, pool and tags. The server compares a task
             without history with other tasks by these facts. A value is a string or a list of strings. At most 30 names of
             60
-            characters, values of 200 characters and lists of 30 values; the server ignores anything beyond these limits
-            with a
-            warning. Do not send secrets.
+            characters, values of 200 characters, lists of 30 values, and 8,192 bytes in all; the server ignores entries
+            beyond these
+            limits with a warning. Do not send secrets.
              Example: {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags':
             ['nightly', 'emea']}.
         node_type (None | str | Unset): Instance type or class of the node, at most 200 characters.

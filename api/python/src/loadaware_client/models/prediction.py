@@ -39,13 +39,14 @@ class Prediction:
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
         duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
             quantile.
-        bins (BinsType0 | None): Probability of the peak for each bin of the task. A prediction of a bin allocates its
-            upper edge.
+        bins (BinsType0 | None): The probability of each bin of the task that the peak is in it. The allocation for a
+            bin is its upper edge.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
             average of simple models. `cohort`: similar tasks.
-            `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+            `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-
+            killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):
@@ -54,10 +55,10 @@ class Prediction:
             profiles. Absent if it is unknown; stored answers do not contain it.
         cohort (Cohort | Unset): The other tasks of the namespace from which an answer with the source `cohort` comes.
             Stored answers do not contain it.
-        plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. It is absent unless
-            the policy sets `phases`, and at least
-            three runs of ten minutes or more were learned. `memory` of the prediction stays the static grant: a caller that
-            does not
+        plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. The plan is absent if
+            the policy does not set `phases`, or if
+            fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction
+            stays the static grant: a caller that does not
             resize, or can no longer do so, uses it.
         warnings (list[Warning_] | Unset): Implausible amounts, and parts of the request that were ignored, such as a
             feature of another kind; absent if there are none.

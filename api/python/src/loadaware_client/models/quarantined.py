@@ -14,7 +14,7 @@ class Quarantined:
 
     Attributes:
         memory_max_bytes (int): The reported peak; for an OOM kill its lower bound.
-        detail (str): The comparison that failed.
+        detail (str): The bound that the peak violates, with the data from which it follows.
     """
 
     memory_max_bytes: int

@@ -20,9 +20,9 @@ class Readiness:
         observe (ReadinessObserve): Whether the server can store reports.
         models (int): Number of tasks with an active model that this replica knows.
         version (str | Unset): Version of the program. Example: 1.0.0.
-        stale_seconds (float | Unset): Age of this replica's list of stored models and policies: the replica may have
-            missed later changes. Below 2 while
-            the database is reachable; absent while the age is unknown.
+        stale_seconds (float | Unset): Time for which this replica may have missed changes of models and policies. Below
+            2 while the database is
+            reachable; absent while it is unknown.
     """
 
     status: ReadinessStatus

@@ -10,12 +10,13 @@ T = TypeVar("T", bound="RunTimeHistogram")
 
 @_attrs_define
 class RunTimeHistogram:
-    """Ratios of run times to their predictions. The first bin starts at 0; the last one has no upper end.
+    """Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no
+    upper end.
 
-    Attributes:
-        width (float): Width of a bin.
-        counts (list[int]): Number of runs in each bin.
-        predicted (list[float]): Probability that the next run falls into each bin.
+        Attributes:
+            width (float): Width of a bin.
+            counts (list[int]): Number of runs in each bin.
+            predicted (list[float]): Probability that the next run falls into each bin.
     """
 
     width: float

@@ -19,7 +19,7 @@ class RunTimeWhatIf:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        runs (int): Number of the newest runs whose inputs both distributions have.
+        runs (int): Number of newest runs on whose inputs both distributions are based.
         before (RunTimeQuantiles):
         after (RunTimeQuantiles):
         node_types (list[str]): The node types whose effect is known.

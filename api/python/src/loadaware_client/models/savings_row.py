@@ -28,11 +28,11 @@ class SavingsRow:
         used_hours (float | None): Duration of the tries in used_gbh in hours.
         killed_gbh (float | None): GB·h of the whole allocations of OOM-killed attempts.
         wasted_gbh (float | None): Unused GB·h of grants, plus killed_gbh.
-        saved_gbh (float | None): GB·h saved; negative if more was spent than requested.
+        saved_gbh (float | None): GB·h saved; negative if more was granted and killed than requested.
         no_request_gbh (float): GB·h granted to, or killed in, tasks whose static request is unknown; they count in no
             saving.
         saved_core_h (float | None): Core hours saved, of tries whose CPU request and allocation are known.
-        saved_money (float | None): Value of the savings; null without a price.
+        saved_money (float | None): saved_gbh and saved_core_h times their prices; null without a price.
         day (datetime.date | None | Unset): UTC day; only in rows by day.
         namespace (None | str | Unset): Only in rows by DAG or task.
         dag_id (None | str | Unset): Only in rows by DAG or task.

@@ -17,7 +17,8 @@ class StaticAdvice:
         risk (float | None): Upper bound of the probability that the next run exceeds the request.
         runs (int): Number of measured runs that the request is derived from.
         runs_needed (int): Fewest runs for the risk target.
-        saves_gbh (float | None): GB·h that the request would have saved in the window, with every kill charged.
+        saves_gbh (float | None): GB·h that the request would have saved in the window. A run above the request costs
+            the killed attempt and a retry with the old request.
     """
 
     request_bytes: int | None

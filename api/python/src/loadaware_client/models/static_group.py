@@ -14,7 +14,8 @@ T = TypeVar("T", bound="StaticGroup")
 class StaticGroup:
     """
     Attributes:
-        group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+        group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
+            and standard deviation of the peaks.
         tasks (int): Number of tasks that the request is derived from.
         without (int): Number of tasks with too few runs.
         request_bytes (int | None): One request for every run of these tasks.

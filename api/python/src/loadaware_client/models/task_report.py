@@ -23,10 +23,11 @@ class TaskReport:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+        group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
+            and standard deviation of the peaks.
         severity (TaskReportSeverity): `critical`: kills, as a share of all successes and kills, above the risk target,
-            or more spent than requested. `warning`: successes used less than half of their grants, in a task with at least
-            1 % of all waste.
+            or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task
+            with at least 1 % of all waste.
         tries (int): Reported tries.
         kills (int): OOM-killed tries.
         requested_bytes (int | None): The first static request of the task.
@@ -40,7 +41,7 @@ class TaskReport:
         saved_gbh (float | None): As in GET /savings.
         saved_money (float | None): As in GET /savings.
         killed_percent (float | None): Kills as a percentage of successes and kills.
-        risk (float | None): Mean promised probability of a kill of recent first tries.
+        risk (float | None): Mean of the promised probabilities of a kill of the newest first tries.
         risk_target (float): Accepted probability of a kill.
         source (None | str): Source of the next answer.
         why_not (None | str | Unset): What prevents a better size; absent if nothing does.

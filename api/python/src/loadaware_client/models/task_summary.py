@@ -26,7 +26,8 @@ class TaskSummary:
         observations (int): Number of reported tries.
         kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
-        group (Group): Size of the task among the tasks of its namespace, by clusters of mean peak, GB·h and spread.
+        group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
+            and standard deviation of the peaks.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):

@@ -14,15 +14,15 @@ T = TypeVar("T", bound="UsageProfileMetadata")
 
 @_attrs_define
 class UsageProfileMetadata:
-    """How well facts that are known before the first run predict the profile of a task, so how much a field is worth
+    """How well facts that are known before the first run predict the profile of a task. This shows which fields are worth
     sending. Each task is
     predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
 
         Attributes:
             tasks (int):
-            majority (float): Share of the most frequent profile: the accuracy without any fact.
+            majority (float): Share of the tasks that have the most frequent profile: the accuracy without any fact.
             accuracy (float): Share of the tasks whose profile is predicted from all fields.
-            fields (list[UsageProfileField]): The 24 fields that most tasks have, the most useful first.
+            fields (list[UsageProfileField]): The 24 most frequent fields or fewer, the most useful first.
     """
 
     tasks: int

@@ -37,7 +37,7 @@ class UsageProfileSet:
         profiles (list[UsageProfile]):
         outliers (UsageProfile):
         metadata (UsageProfileMetadata | Unset): How well facts that are known before the first run predict the profile
-            of a task, so how much a field is worth sending. Each task is
+            of a task. This shows which fields are worth sending. Each task is
             predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
     """
 

@@ -28,7 +28,7 @@ class WhatIf:
         left_out (int | None | Unset): Tries that cannot be replayed because they have no measured peak or duration.
         current (WhatIfResult | Unset): The results of a replay with these settings. GB is 1e9 bytes.
         results (list[WhatIfResult] | Unset): One result for each of `settings`.
-        set_ (WhatIfShift | Unset): Grants of the newest tries that the model expects before and after features are
+        set_ (WhatIfShift | Unset): Grants that the model would give to the newest tries before and after features are
             replaced.
     """
 

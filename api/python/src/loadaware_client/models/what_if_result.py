@@ -27,7 +27,7 @@ class WhatIfResult:
         lifts (int): Number of tries after an OOM kill.
         gave_up (int): Number of runs that never got enough memory.
         promised_percent (float | None): Mean promised risk of the first tries; null if none was promised.
-        realised_percent (float | None): Share of those first tries that were killed.
+        realised_percent (float | None): Percentage of the first tries with a promised risk that were killed.
     """
 
     settings: WhatIfSettings

@@ -14,7 +14,7 @@ T = TypeVar("T", bound="WhatIfShift")
 
 @_attrs_define
 class WhatIfShift:
-    """Grants of the newest tries that the model expects before and after features are replaced.
+    """Grants that the model would give to the newest tries before and after features are replaced.
 
     Attributes:
         runs (int):

@@ -61,10 +61,10 @@ def sync_detailed(
 ) -> Response[Lift | Problem]:
     """Predict the allocation after a kill
 
-     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
-    says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In the
-    modes `shadow` and
+     A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
+    false` the verdict says
+    why there is no further try. If there is no report of the killed try, the request counts as a
+    provisional one. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -96,10 +96,10 @@ def sync(
 ) -> Lift | Problem | None:
     """Predict the allocation after a kill
 
-     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
-    says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In the
-    modes `shadow` and
+     A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
+    false` the verdict says
+    why there is no further try. If there is no report of the killed try, the request counts as a
+    provisional one. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -126,10 +126,10 @@ async def asyncio_detailed(
 ) -> Response[Lift | Problem]:
     """Predict the allocation after a kill
 
-     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
-    says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In the
-    modes `shadow` and
+     A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
+    false` the verdict says
+    why there is no further try. If there is no report of the killed try, the request counts as a
+    provisional one. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -159,10 +159,10 @@ async def asyncio(
 ) -> Lift | Problem | None:
     """Predict the allocation after a kill
 
-     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
-    says why more memory
-    does not help. The request counts as a provisional report of the kill if there is no report. In the
-    modes `shadow` and
+     A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
+    false` the verdict says
+    why there is no further try. If there is no report of the killed try, the request counts as a
+    provisional one. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:

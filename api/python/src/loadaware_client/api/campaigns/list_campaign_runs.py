@@ -90,9 +90,9 @@ def sync_detailed(
 
     Args:
         campaign (int):
-        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is triggered,
-            running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the
-            same for profiling.
+        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is claimed by
+            a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51,
+            55, 57: the same for profiling.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -132,9 +132,9 @@ def sync(
 
     Args:
         campaign (int):
-        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is triggered,
-            running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the
-            same for profiling.
+        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is claimed by
+            a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51,
+            55, 57: the same for profiling.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -169,9 +169,9 @@ async def asyncio_detailed(
 
     Args:
         campaign (int):
-        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is triggered,
-            running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the
-            same for profiling.
+        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is claimed by
+            a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51,
+            55, 57: the same for profiling.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 
@@ -209,9 +209,9 @@ async def asyncio(
 
     Args:
         campaign (int):
-        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is triggered,
-            running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51, 55, 57: the
-            same for profiling.
+        state (CampaignState | Unset): 0: registered. 10, 11, 15, 17: the deployment is claimed by
+            a trigger, running, failed, succeeded. 30, 31, 35, 37: the same for the DAG run. 50, 51,
+            55, 57: the same for profiling.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
 

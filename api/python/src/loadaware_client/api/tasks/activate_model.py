@@ -88,13 +88,14 @@ def sync_detailed(
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
-    promised risk of the active model with the actual kills. If more tries were killed than promised and
-    an earlier
-    version would have kept its promise, the service activates that version, pinned or not, and
-    withdraws the failed
-    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
-    /audit` lists both
-    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
+    promised risk of the active model with the actual kills. If clearly more tries were killed than
+    promised, and the
+    grants of an earlier version would have been enough for clearly more of them, the service activates
+    that version, even
+    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
+    these changes. A withdrawn version may be activated again; the service then evaluates it from the
+    start.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -145,13 +146,14 @@ def sync(
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
-    promised risk of the active model with the actual kills. If more tries were killed than promised and
-    an earlier
-    version would have kept its promise, the service activates that version, pinned or not, and
-    withdraws the failed
-    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
-    /audit` lists both
-    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
+    promised risk of the active model with the actual kills. If clearly more tries were killed than
+    promised, and the
+    grants of an earlier version would have been enough for clearly more of them, the service activates
+    that version, even
+    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
+    these changes. A withdrawn version may be activated again; the service then evaluates it from the
+    start.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -197,13 +199,14 @@ async def asyncio_detailed(
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
-    promised risk of the active model with the actual kills. If more tries were killed than promised and
-    an earlier
-    version would have kept its promise, the service activates that version, pinned or not, and
-    withdraws the failed
-    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
-    /audit` lists both
-    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
+    promised risk of the active model with the actual kills. If clearly more tries were killed than
+    promised, and the
+    grants of an earlier version would have been enough for clearly more of them, the service activates
+    that version, even
+    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
+    these changes. A withdrawn version may be activated again; the service then evaluates it from the
+    start.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -252,13 +255,14 @@ async def asyncio(
 
     The service also rolls back automatically. Before every training, and every OOM kill causes one, it
     compares the
-    promised risk of the active model with the actual kills. If more tries were killed than promised and
-    an earlier
-    version would have kept its promise, the service activates that version, pinned or not, and
-    withdraws the failed
-    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
-    /audit` lists both
-    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
+    promised risk of the active model with the actual kills. If clearly more tries were killed than
+    promised, and the
+    grants of an earlier version would have been enough for clearly more of them, the service activates
+    that version, even
+    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
+    these changes. A withdrawn version may be activated again; the service then evaluates it from the
+    start.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 

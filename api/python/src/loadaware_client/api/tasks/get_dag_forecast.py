@@ -83,7 +83,8 @@ def sync_detailed(
     of the run, as in
     `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
     their upstream tasks
-    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
+    for waiting times.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -128,7 +129,8 @@ def sync(
     of the run, as in
     `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
     their upstream tasks
-    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
+    for waiting times.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -168,7 +170,8 @@ async def asyncio_detailed(
     of the run, as in
     `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
     their upstream tasks
-    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
+    for waiting times.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -211,7 +214,8 @@ async def asyncio(
     of the run, as in
     `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
     their upstream tasks
-    have ended. Past runs correct `p95_seconds` for common causes of delay and for waiting.
+    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
+    for waiting times.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

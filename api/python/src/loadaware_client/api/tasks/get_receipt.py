@@ -61,8 +61,7 @@ def sync_detailed(
 ) -> Response[Problem | Receipt]:
     """Get the receipt of a prediction
 
-     Contains the request, the answer and the state of the model's margins, which suffice to recompute
-    the answer exactly.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -93,8 +92,7 @@ def sync(
 ) -> Problem | Receipt | None:
     """Get the receipt of a prediction
 
-     Contains the request, the answer and the state of the model's margins, which suffice to recompute
-    the answer exactly.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -120,8 +118,7 @@ async def asyncio_detailed(
 ) -> Response[Problem | Receipt]:
     """Get the receipt of a prediction
 
-     Contains the request, the answer and the state of the model's margins, which suffice to recompute
-    the answer exactly.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -150,8 +147,7 @@ async def asyncio(
 ) -> Problem | Receipt | None:
     """Get the receipt of a prediction
 
-     Contains the request, the answer and the state of the model's margins, which suffice to recompute
-    the answer exactly.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.

@@ -86,7 +86,7 @@ def sync_detailed(
     `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
     group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
-    savings that it
+    savings that this request
     would have made. Only tasks in the scope of the token are included.
 
     Args:
@@ -141,7 +141,7 @@ def sync(
     `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
     group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
-    savings that it
+    savings that this request
     would have made. Only tasks in the scope of the token are included.
 
     Args:
@@ -191,7 +191,7 @@ async def asyncio_detailed(
     `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
     group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
-    savings that it
+    savings that this request
     would have made. Only tasks in the scope of the token are included.
 
     Args:
@@ -244,7 +244,7 @@ async def asyncio(
     `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
     group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
-    savings that it
+    savings that this request
     would have made. Only tasks in the scope of the token are included.
 
     Args:

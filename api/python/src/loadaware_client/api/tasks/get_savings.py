@@ -97,14 +97,15 @@ def sync_detailed(
     their task.
     `saved_gbh = requested_gbh - granted_gbh - killed_gbh + no_request_gbh`, where `no_request_gbh` is
     the granted and killed
-    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants, and the
-    killed attempts.
-    The static request of a task is the first one seen, with a prediction of a try or in a report, and
-    stays frozen; later
-    requests are listed with their dates (`by=task`). A report without an allocation ran with the
-    request that it states.
-    `unaccounted_tries` have no duration or allocation, `unmeasured_tries` no duration or peak. Tries
-    that failed for
+    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
+    `killed_gbh`.
+    The static request of a task is the first one that a request for a prediction of a try, or a report,
+    stated; it does not
+    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
+    with the request that it states.
+    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
+    successes without a
+    duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -165,14 +166,15 @@ def sync(
     their task.
     `saved_gbh = requested_gbh - granted_gbh - killed_gbh + no_request_gbh`, where `no_request_gbh` is
     the granted and killed
-    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants, and the
-    killed attempts.
-    The static request of a task is the first one seen, with a prediction of a try or in a report, and
-    stays frozen; later
-    requests are listed with their dates (`by=task`). A report without an allocation ran with the
-    request that it states.
-    `unaccounted_tries` have no duration or allocation, `unmeasured_tries` no duration or peak. Tries
-    that failed for
+    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
+    `killed_gbh`.
+    The static request of a task is the first one that a request for a prediction of a try, or a report,
+    stated; it does not
+    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
+    with the request that it states.
+    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
+    successes without a
+    duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -228,14 +230,15 @@ async def asyncio_detailed(
     their task.
     `saved_gbh = requested_gbh - granted_gbh - killed_gbh + no_request_gbh`, where `no_request_gbh` is
     the granted and killed
-    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants, and the
-    killed attempts.
-    The static request of a task is the first one seen, with a prediction of a try or in a report, and
-    stays frozen; later
-    requests are listed with their dates (`by=task`). A report without an allocation ran with the
-    request that it states.
-    `unaccounted_tries` have no duration or allocation, `unmeasured_tries` no duration or peak. Tries
-    that failed for
+    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
+    `killed_gbh`.
+    The static request of a task is the first one that a request for a prediction of a try, or a report,
+    stated; it does not
+    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
+    with the request that it states.
+    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
+    successes without a
+    duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -294,14 +297,15 @@ async def asyncio(
     their task.
     `saved_gbh = requested_gbh - granted_gbh - killed_gbh + no_request_gbh`, where `no_request_gbh` is
     the granted and killed
-    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants, and the
-    killed attempts.
-    The static request of a task is the first one seen, with a prediction of a try or in a report, and
-    stays frozen; later
-    requests are listed with their dates (`by=task`). A report without an allocation ran with the
-    request that it states.
-    `unaccounted_tries` have no duration or allocation, `unmeasured_tries` no duration or peak. Tries
-    that failed for
+    memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
+    `killed_gbh`.
+    The static request of a task is the first one that a request for a prediction of a try, or a report,
+    stated; it does not
+    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
+    with the request that it states.
+    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
+    successes without a
+    duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:

@@ -67,8 +67,8 @@ def sync_detailed(
 ) -> Response[ExperimentPage | Problem]:
     """List the stored experiments, newest first
 
-     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
-    that a token with
+     Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
+    Therefore a token with
     a limited scope cannot read it.
 
     Args:
@@ -103,8 +103,8 @@ def sync(
 ) -> ExperimentPage | Problem | None:
     """List the stored experiments, newest first
 
-     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
-    that a token with
+     Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
+    Therefore a token with
     a limited scope cannot read it.
 
     Args:
@@ -134,8 +134,8 @@ async def asyncio_detailed(
 ) -> Response[ExperimentPage | Problem]:
     """List the stored experiments, newest first
 
-     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
-    that a token with
+     Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
+    Therefore a token with
     a limited scope cannot read it.
 
     Args:
@@ -168,8 +168,8 @@ async def asyncio(
 ) -> ExperimentPage | Problem | None:
     """List the stored experiments, newest first
 
-     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
-    that a token with
+     Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
+    Therefore a token with
     a limited scope cannot read it.
 
     Args:

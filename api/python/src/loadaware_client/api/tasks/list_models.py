@@ -74,8 +74,8 @@ def sync_detailed(
 ) -> Response[ModelList | Problem]:
     """List the stored versions of the model, newest first
 
-     Lists the newest six versions, every sixteenth of the newest 64, and the active one. The list has no
-    pages.
+     Lists the newest six versions, those of the newest 64 whose number is a multiple of 16, and the
+    active one. The list has no pages.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -115,8 +115,8 @@ def sync(
 ) -> ModelList | Problem | None:
     """List the stored versions of the model, newest first
 
-     Lists the newest six versions, every sixteenth of the newest 64, and the active one. The list has no
-    pages.
+     Lists the newest six versions, those of the newest 64 whose number is a multiple of 16, and the
+    active one. The list has no pages.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -151,8 +151,8 @@ async def asyncio_detailed(
 ) -> Response[ModelList | Problem]:
     """List the stored versions of the model, newest first
 
-     Lists the newest six versions, every sixteenth of the newest 64, and the active one. The list has no
-    pages.
+     Lists the newest six versions, those of the newest 64 whose number is a multiple of 16, and the
+    active one. The list has no pages.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -190,8 +190,8 @@ async def asyncio(
 ) -> ModelList | Problem | None:
     """List the stored versions of the model, newest first
 
-     Lists the newest six versions, every sixteenth of the newest 64, and the active one. The list has no
-    pages.
+     Lists the newest six versions, those of the newest 64 whose number is a multiple of 16, and the
+    active one. The list has no pages.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

@@ -87,7 +87,7 @@ def sync_detailed(
             predict_demand.
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): The settings of an operator for a task.
+        body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -130,7 +130,7 @@ def sync(
             predict_demand.
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): The settings of an operator for a task.
+        body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -168,7 +168,7 @@ async def asyncio_detailed(
             predict_demand.
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): The settings of an operator for a task.
+        body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -209,7 +209,7 @@ async def asyncio(
             predict_demand.
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): The settings of an operator for a task.
+        body (PolicyRequest): The settings of a task that an operator may change.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -79,8 +79,9 @@ def sync_detailed(
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
     results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
     compares the grants
-    of the task's newest 300 tries with and without the replaced features. This is an expectation of the
-    model.
+    that the model would give to the task's newest 300 tries with and without the replaced features.
+    This is what the model
+    expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -119,8 +120,9 @@ def sync(
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
     results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
     compares the grants
-    of the task's newest 300 tries with and without the replaced features. This is an expectation of the
-    model.
+    that the model would give to the task's newest 300 tries with and without the replaced features.
+    This is what the model
+    expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -154,8 +156,9 @@ async def asyncio_detailed(
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
     results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
     compares the grants
-    of the task's newest 300 tries with and without the replaced features. This is an expectation of the
-    model.
+    that the model would give to the task's newest 300 tries with and without the replaced features.
+    This is what the model
+    expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -192,8 +195,9 @@ async def asyncio(
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
     results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
     compares the grants
-    of the task's newest 300 tries with and without the replaced features. This is an expectation of the
-    model.
+    that the model would give to the task's newest 300 tries with and without the replaced features.
+    This is what the model
+    expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):

@@ -68,9 +68,10 @@ def sync_detailed(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. A
-    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
+    report that contradicts
+    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
+    /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -78,9 +79,9 @@ def sync_detailed(
     and `executed_plan`:
     a later report may add one (`amended`) but does not contradict or replace it.
 
-    The server stores a report with implausible values, and the answer contains warnings. A peak that is
-    too far from
-    all data of the task changes no prediction unless a second report confirms it.
+    The server also stores a report with implausible values; the answer then contains warnings. A peak
+    that is too far from
+    all data of the task changes no prediction until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -113,9 +114,10 @@ def sync(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. A
-    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
+    report that contradicts
+    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
+    /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -123,9 +125,9 @@ def sync(
     and `executed_plan`:
     a later report may add one (`amended`) but does not contradict or replace it.
 
-    The server stores a report with implausible values, and the answer contains warnings. A peak that is
-    too far from
-    all data of the task changes no prediction unless a second report confirms it.
+    The server also stores a report with implausible values; the answer then contains warnings. A peak
+    that is too far from
+    all data of the task changes no prediction until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -153,9 +155,10 @@ async def asyncio_detailed(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. A
-    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
+    report that contradicts
+    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
+    /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -163,9 +166,9 @@ async def asyncio_detailed(
     and `executed_plan`:
     a later report may add one (`amended`) but does not contradict or replace it.
 
-    The server stores a report with implausible values, and the answer contains warnings. A peak that is
-    too far from
-    all data of the task changes no prediction unless a second report confirms it.
+    The server also stores a report with implausible values; the answer then contains warnings. A peak
+    that is too far from
+    all data of the task changes no prediction until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -196,9 +199,10 @@ async def asyncio(
 
      The server answers after the report is committed. An identical report of the same try is a
     `duplicate` without a
-    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
-    with 409. A
-    report with another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+    second effect. A later report may add fields that were unknown (`amended`). The server rejects a
+    report that contradicts
+    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
+    /retry-lift` (`amended`).
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -206,9 +210,9 @@ async def asyncio(
     and `executed_plan`:
     a later report may add one (`amended`) but does not contradict or replace it.
 
-    The server stores a report with implausible values, and the answer contains warnings. A peak that is
-    too far from
-    all data of the task changes no prediction unless a second report confirms it.
+    The server also stores a report with implausible values; the answer then contains warnings. A peak
+    that is too far from
+    all data of the task changes no prediction until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
