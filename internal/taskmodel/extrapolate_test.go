@@ -127,6 +127,26 @@ func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	return s
 }
 
+func TestLadderWithoutARiskHasEqualRatios(t *testing.T) {
+	k, rng := newTask(t), newRand(9)
+	for range 150 {
+		x := math.Round(1000 + 9000*rng.Float64())
+		k.reportSuccess(withRows(x), (0.5+x/10_000)*noise(rng, 0.04))
+	}
+	k.train()
+	q := question(withRows(5_000_000))
+	q.Cap = 500 * gib
+	s := k.model.Size(q)
+	require.Nil(t, s.Promised, s.Reason)
+	require.Len(t, s.Ladder, 1+q.Lifts)
+	assert.Equal(t, q.Cap, s.Ladder[q.Lifts])
+	for i := 2; i < len(s.Ladder); i++ {
+		assert.InEpsilon(t, float64(s.Ladder[1])/float64(s.Ladder[0]), float64(s.Ladder[i])/float64(s.Ladder[i-1]), 0.01, "%v", s.Ladder)
+	}
+	q.Above = s.Ladder[0]
+	assert.Equal(t, s.Ladder[1:], k.model.Size(q).Ladder, "a lift continues the ladder")
+}
+
 // saleOf returns the first and the last day of a sale; start is in days since 1970.
 func saleOf(start, days float64) sizing.Features {
 	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}

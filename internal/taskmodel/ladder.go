@@ -1,6 +1,8 @@
 package taskmodel
 
 import (
+	"math"
+
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -34,6 +36,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	if upperBound == 0 {
 		upperBound = max(from, m.Largest).Times(4)
 	}
+	if b.extrapolation.noRisk {
+		return geometricLadder(q, from, upperBound, ladder)
+	}
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
 	if q.Lifts > maxPlannedLifts && len(b.rungs) > 1 {
 		return m.longLadder(p, q, from, upperBound, b, ladder)
@@ -43,6 +48,20 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 		if next := clamp(q, roundToGrid(q, rung)); next > last {
 			ladder = append(ladder, next)
 			last = next
+		}
+	}
+	return ladder
+}
+
+// geometricLadder appends, for each lift, an amount above from. The ratio of each to the one before is the same,
+// and the last is upperBound. It is the ladder of a run for which no risk can be stated: no residual says how
+// far its peak is above a killed amount, and equal ratios bound the waste for every peak (as in doubling search).
+func geometricLadder(q Question, from, upperBound sizing.Bytes, ladder []sizing.Bytes) []sizing.Bytes {
+	last := from
+	for lifts := q.Lifts; lifts > 0 && last < upperBound; lifts-- {
+		ratio := math.Pow(float64(upperBound)/float64(last), 1/float64(lifts))
+		if next := clamp(q, roundToGrid(q, float64(last)*ratio)); next > last {
+			ladder, last = append(ladder, next), next
 		}
 	}
 	return ladder
