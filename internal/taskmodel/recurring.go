@@ -14,7 +14,8 @@ const (
 )
 
 // findRecurring reports for each column whether its values recur: most values of the newer half of the
-// rows are also in the older half. rows are oldest first. It returns nil if all features recur, or none.
+// rows are also in the older half. rows are oldest first. It returns nil if there are fewer than minRecurringRows, or if
+// all features recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -120,6 +121,6 @@ func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.
 	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
 }
 
-// enoughRepeats is the number of rows whose largest peak says more than that of all rows with the same
-// recurring features.
+// enoughRepeats is the number of rows with the same features from which their largest peak says more than the largest
+// peak of all rows with the same recurring features.
 const enoughRepeats = 3
