@@ -28,7 +28,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Imputed {
-		// The run may need more than any donor row predicts. No residual contains this risk.
+		// The run may need more than is predicted with the values of any donor row, a similar row whose values replace the
+		// missing ones. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a

@@ -22,7 +22,7 @@ const FormatVersion = 5
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // the models use all columns of the encoding
+	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that FormatVersion added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 )
 

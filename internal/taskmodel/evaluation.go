@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation compares a challenger with other candidates on a holdout of the newest rows, by the
-// waste and the kills of their allocations. The other candidates are the champion's own
-// out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant. In the
+// Evaluation compares a challenger (the newly fitted model) with other candidates on a holdout of the newest rows, by
+// the waste and the kills of their allocations. The other candidates are the out-of-sample answers of the champion (the
+// model in use), classifiers over bins (including golearn's CART), and the best constant. In the
 // evaluation of a Search they are the trees in use and the champion's own answers.
 type Evaluation struct {
 	Rows       int      `json:"rows"`       // number of measured rows in the holdout

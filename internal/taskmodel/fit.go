@@ -18,9 +18,9 @@ type Outcome struct {
 	Warnings []string // about parts of the history that the model cannot use
 }
 
-// Fit updates a task's champion with the task's history and refits the models on the whole
-// history. A nil champion starts a new model. Fit returns a nil Model if there is nothing to fit,
-// or if the challenger fails its evaluation and the champion stays in use; Outcome.Reason says
+// Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
+// history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
+// to fit, or if the challenger loses its evaluation and the champion stays in use; Outcome.Reason says
 // which. The caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that

@@ -5,8 +5,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Most runs of a task differ in a date or an id, although the same customers come back each day. Such
-// runs count as partial repeats: they have the same values of the features whose values recur.
+// The runs of many tasks differ in a date or an id, although each day has runs of the same customers. A partial repeat of
+// a run is an earlier run with the same values of the features whose values recur, such as the customer.
 
 const (
 	minRecurringRows  = 8   // rows from which recurring features are found
