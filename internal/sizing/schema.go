@@ -142,7 +142,7 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// CanAddCategory reports whether f is a category field that lacks v and has room for it: for fewer categories if v is a
+// CanAddCategory reports whether f is a category field that lacks v and may get another category; the limit is lower if v is a
 // number (see maxNumberCategories).
 func (f *Field) CanAddCategory(v Value) bool {
 	most := MaxCategories

@@ -35,7 +35,7 @@ func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, blob)
 		}
-		assert.Equal(t, capacity == 100, first.SameTrees(second), "capacity %d: only a cache with room for all fits of a training shares them", capacity)
+		assert.Equal(t, capacity == 100, first.SameTrees(second), "capacity %d: only a cache that holds all fits of a training shares them", capacity)
 		assert.True(t, workers.TryAcquire(1), "the other worker is free again")
 	}
 	workers := semaphore.NewWeighted(1)
