@@ -8,9 +8,9 @@ type Source string
 // The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's own model in its cold start
+	FromProfile   Source = "profile"   // the task's own model during the cold start of the task
 	FromCohort    Source = "cohort"    // similar tasks
-	FromRequested Source = "requested" // no history: the static request, unchanged
+	FromRequested Source = "requested" // the static request, unchanged: no rule above applies, or the policy's mode is not enforce
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
 )
 
@@ -18,9 +18,11 @@ const (
 type Ask struct {
 	Try       TryKey
 	Features  Features
-	Requested Resources     // the static request of the DAG
-	MaxMemory Bytes         // the caller's cap, such as the largest node
-	Metadata  Metadata      `json:"-"` // not in receipts
+	Requested Resources // the static request of the DAG
+	MaxMemory Bytes     // the caller's cap, such as the largest node
+
+	// The receipt does not store the fields below.
+	Metadata  Metadata      `json:"-"`
 	Placement Placement     `json:"-"`
 	Timeout   time.Duration `json:"-"` // execution timeout of the try
 }
@@ -62,13 +64,13 @@ type Allocation struct {
 	Model        *ModelRef
 	Reason       string
 	Plan         *Plan        `json:",omitempty"` // nil without a plan
-	Guard        Guard        // the model's safety margins at the time of the answer
+	Guard        Guard        // the state of the model's safety margins at the time of the answer
 	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored or look wrong
 	Cohort       *Cohort      `json:"-"` // nil if other tasks did not contribute to the answer
 	GPUMemory    *GPUMemory   `json:"-"` // nil if it is unknown
 }
 
-// Cohort says from which tasks an answer comes, for a task without history.
+// Cohort describes the other tasks of the namespace that contributed to the answer for a task without history.
 type Cohort struct {
 	Profile    int     // id of the most probable usage profile; 0 is the outlier group
 	Confidence float64 // probability of Profile; 0 if the namespace has no usage profiles
@@ -96,7 +98,7 @@ type Duration struct {
 
 	// The receipt does not store the fields below.
 	P99     time.Duration `json:"-"`
-	Shape   string        `json:"-"` // the name of the shape of the task's run times; empty if none is known
+	Shape   string        `json:"-"` // the name of the distribution that the run times share with those of other tasks; empty if none is known
 	Outlier float64       `json:"-"` // P(run time > three times the median)
 	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil without a timeout
 }
@@ -104,20 +106,22 @@ type Duration struct {
 // BinChoice holds the task's bins, their probabilities and the bin of the grant.
 type BinChoice struct {
 	Upper         []Bytes   // upper edges
-	Probabilities []float64 // P(peak in bin)
+	Probabilities []float64 // P(peak in bin), one per edge; the last bin includes all peaks above its edge
 	Chosen        int       // index of the bin of the grant
 }
 
-// Risk is P(peak > Limit) of the granted amount, after floor, cap and guard.
+// Risk compares the risk of an answer with the target.
 type Risk struct {
-	Promised *float64 // nil if the source is FromRequested, or if an input is too far outside the known range
-	Target   float64  // the risk target of the policy
+	// Promised is P(peak > Grant.Limit) of the answered grant, after guard, floor and cap. It is nil if the source is
+	// FromRequested, or if an input is too far outside the known range.
+	Promised *float64
+	Target   float64 // the risk target of the policy
 }
 
 // ModelRef identifies the model that answered.
 type ModelRef struct {
 	Version      int
-	Family       string // kind of model
+	Family       string // kind of model: "own-history" during the cold start of the task, else "experts"
 	Observations int    // number of reports that the model has learned
 	TrainedAt    time.Time
 }

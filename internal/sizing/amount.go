@@ -23,18 +23,18 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxDigits bounds the digits of an amount. A longer number is an id, which a float64 cannot hold.
+// maxDigits bounds the digits of an amount. A longer number is an id, which a float64 may not hold exactly.
 const maxDigits = 15
 
-// maxExponent bounds the exponent of a number such as 1e6.
+// maxExponent bounds the magnitude of the exponent of a number such as 1e6.
 const maxExponent = 15
 
-// thousands is a number with separators, such as 1,234,567.50.
+// thousands matches a number with separators, such as 1,234,567.50.
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 
 // parseAmount reads a decimal number without or with a unit, such as "1253", "1,234,567", "37.5GB" or "90 min".
-// The result is in bytes or seconds, a count or, for a percentage, a fraction. A number with leading zeros
-// is a code and not an amount.
+// The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, for a
+// number with leading zeros, which is a code, and for a number with more than maxDigits digits.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts

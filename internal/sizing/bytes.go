@@ -18,7 +18,7 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// MaxBytes is the largest amount that a request may contain (8 PiB). It is far above any node, and
+// MaxBytes is the largest amount of memory that the API accepts (8 PiB). It is far above the memory of any node, and
 // its product with a margin does not overflow.
 const MaxBytes = 8 << 50
 
@@ -84,7 +84,7 @@ func (b Bytes) Approx() string {
 // Cores is an amount of CPU. Zero means "unknown".
 type Cores float64
 
-// MaxCores is the largest CPU amount that a request may contain.
+// MaxCores is the largest amount of CPU that the API accepts.
 const MaxCores Cores = 1 << 20
 
 // String formats c as a Kubernetes quantity, rounded up to a whole millicore:
@@ -144,7 +144,7 @@ func ParseCPU(s string) (Cores, error) {
 }
 
 // parseQuantity reads a number with an optional suffix. A number with a decimal exponent must not
-// have a suffix. Errors contain the example.
+// have a suffix. The error about a text in another form contains example.
 func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)

@@ -10,10 +10,10 @@ import (
 // Placement describes the node of a try and the load of the cluster at its launch.
 type Placement struct {
 	NodeType    string   // the instance type or class of the node; empty if unknown
-	ClusterLoad *float64 // the allocated share of the cluster, 0 to 1; nil if unknown
+	ClusterLoad *float64 // the share of the cluster that was allocated to pods, 0 to 1; nil if unknown
 }
 
-// Bounded returns the fields within the limits, and a warning for each other field.
+// Bounded returns p without the fields outside the limits, and a warning for each of them.
 func (p Placement) Bounded() (Placement, []FieldError) {
 	var warnings []FieldError
 	if !isMetadataText(p.NodeType, MaxMetadataValue) {
@@ -27,8 +27,8 @@ func (p Placement) Bounded() (Placement, []FieldError) {
 	return p, warnings
 }
 
-// BoundContext drops the context (metadata, usage and placement) that exceeds the limits, and
-// returns a warning for each part that it drops. It computes unknown means from the series of the report.
+// BoundContext drops the parts of the context (metadata, usage and placement) that exceed the limits, and returns
+// warnings about them. Then it computes unknown means of memory and CPU from the series of the report.
 func (o *Observation) BoundContext() []FieldError {
 	var metadata, placement, usage []FieldError
 	o.Metadata, metadata = o.Metadata.Bounded()
@@ -45,8 +45,7 @@ func (o *Observation) BoundContext() []FieldError {
 	return slices.Concat(metadata, placement, usage)
 }
 
-// BoundContext drops the metadata and placement that exceed the limits, and returns a warning for
-// each part that it drops.
+// BoundContext drops the parts of the metadata and the placement that exceed the limits, and returns warnings about them.
 func (a *Ask) BoundContext() []FieldError {
 	var metadata, placement []FieldError
 	a.Metadata, metadata = a.Metadata.Bounded()
@@ -59,7 +58,8 @@ func (o *Observation) HasContext() bool {
 	return len(o.Metadata) > 0 || o.Usage != nil || o.Placement != Placement{}
 }
 
-// ContextRow is one stored try with its context, for learning across the tasks of a namespace.
+// ContextRow is one stored try with its context (metadata, usage and placement), for learning across the tasks of a
+// namespace.
 type ContextRow struct {
 	Task TaskKey
 	HistoryRow

@@ -21,10 +21,10 @@ const (
 	Exhausted               // too many such operations wait or run; try again later
 )
 
-// FieldError describes one invalid field.
+// FieldError describes one invalid field. As a warning it describes a field that is suspicious or ignored.
 type FieldError struct {
-	Field  string // path in the request, such as "requested.memory" or "tasks[3].run_id"
-	Detail string // the valid values, such as "must be 1 to 250 characters"
+	Field  string // path in the HTTP request, such as "requested.memory" or "tasks[3].run_id"
+	Detail string // the valid values, such as "must be 1 to 250 characters"; of a warning: the reason and the effect
 }
 
 // Error is an error with a kind and, if any, the fields that caused it.
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf returns an error of the given kind. The caller sees the text; a %w operand
+// Errorf returns an error of the given kind. The text becomes the detail, which the caller sees. A %w operand
 // becomes the cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on the features of a request.
+// Limits on the features of one prediction or report.
 const (
-	MaxFeatures      = 200
+	MaxFeatures      = 200 // entries
 	MaxFeatureName   = 100 // characters
 	MaxFeatureString = 500 // characters
 )
@@ -19,8 +19,8 @@ const (
 // ValueKind is the kind of one feature value.
 type ValueKind uint8
 
-// The kinds of values. Training chooses the kind of each feature name by majority; a value
-// that cannot be converted to that kind counts as missing.
+// The kinds of values. Training gives each feature name the most frequent kind of its values. A value
+// that cannot be converted to this kind counts as missing.
 const (
 	Missing ValueKind = iota
 	Number
@@ -38,7 +38,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the bool, date or amount as it was in a text
+	Text string  // the category, or the text that was read as a bool, a date or an amount; empty if it was no text
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -77,8 +77,8 @@ func TextValue(s string) Value {
 }
 
 // parseDate reads a date (2020-01-03), a time (RFC 3339, or without a zone, which is then UTC) or a compact date from
-// 1970 to 2099 (20200103 or 20200103T021500, the macros ds_nodash and ts_nodash of Airflow) as days since
-// 1970-01-01 UTC.
+// 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, the macros ds_nodash, ts_nodash and
+// ts_nodash_with_tz of Airflow) as days since 1970-01-01 UTC.
 func parseDate(s string) (days float64, ok bool) {
 	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
 		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
@@ -111,7 +111,8 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// JSON returns v as its sender wrote it in JSON: a number, a bool or a text; nil if it is missing.
+// JSON returns v as JSON encodes it: a number, a bool or a text, as the sender wrote it; nil if v is missing. A value
+// that was decoded from a stored number has lost its text: an amount becomes a number, and a date gets a new text.
 func (v Value) JSON() any {
 	switch {
 	case v.Text != "" || v.Kind == Category:
@@ -120,7 +121,7 @@ func (v Value) JSON() any {
 		return v.Num
 	case v.Kind == Bool:
 		return v.Num != 0
-	case v.Kind == Date: // decoded from a date field
+	case v.Kind == Date: // decoded from a stored number
 		return dateText(v.Num)
 	}
 	return nil
@@ -129,8 +130,8 @@ func (v Value) JSON() any {
 // Features maps names to the values that are known before the launch of a try.
 type Features map[string]Value
 
-// Validate returns an error for each feature that exceeds a limit, with the field path
-// "features.<name>".
+// Validate returns an error for each invalid name (field "features") and each invalid text (field
+// "features.<name>"). If there are too many features, it returns only an error about their number.
 func (f Features) Validate() []FieldError {
 	if len(f) > MaxFeatures {
 		return []FieldError{{"features", fmt.Sprintf("has %d entries, and %d are allowed: send those that drive usage", len(f), MaxFeatures)}}
@@ -147,7 +148,7 @@ func (f Features) Validate() []FieldError {
 func (f Features) fieldErrors() (bad []FieldError) {
 	for _, name := range f.Names() {
 		if !validName(name) {
-			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters without control characters", name, MaxFeatureName)})
+			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters of valid UTF-8 without control characters", name, MaxFeatureName)})
 		}
 		if !validText(f[name].Text) {
 			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters of valid UTF-8 without NUL", MaxFeatureString)})
@@ -193,4 +194,5 @@ func (f Features) Names() []string {
 	return names
 }
 
+// isControl reports whether r is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -3,12 +3,12 @@ package sizing
 import "time"
 
 // History is the stored history of one task, for learning. Rows are ordered by time (At,
-// then Seq). Schema encodes their features. An older row may have fewer features than Schema has fields.
+// then Seq). Schema encodes their features. An older row may have fewer numbers than Schema has fields.
 type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
-	Pairs   []PeakPair // tries of the namespace with both peaks, newest first; empty unless some row's peak is only sampled
+	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if the peak of some row is only sampled
 	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample
 	LastSeq int64      // Seq of the newest observation that was read
 }
@@ -38,7 +38,7 @@ type HistoryRow struct {
 	Requested     Resources
 	Features      []float64 // encoded by History.Schema; NaN is missing
 	Promised      *float64  // promised risk of the prediction; nil without a prediction
-	Granted       Bytes     // largest grant for an OOM-killed try; zero if unknown
+	Granted       Bytes     // of an OOM-killed try: the largest limit that its receipts grant; zero if unknown
 	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
 }
 

@@ -40,7 +40,7 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // number of the next attempt of this (run, map index)
+	Attempt      int // number of the next attempt of this (run, map index), which counts kills and not tries; 1 if nothing was killed
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
 	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
@@ -59,11 +59,11 @@ type LiftState struct {
 	Kills      int     // number of kills of this (run, map index), including the current one
 	MaxLifts   int     // from the policy
 	KillsAtCap int     // number of kills of the task at its ceiling since its last success, including the current one
-	Ladder     []Bytes // ascending rungs, given that the peak is above Failed; may be empty
-	Least      Bytes   // the least lift, unless the ceiling is lower; zero if there is none
+	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
+	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }
 
-// Decide returns the next rung after a kill, or the verdict that ends lifting. With Failed
+// Decide returns the next rung after a kill, or the verdict against a further lift. With Failed
 // 2 GiB, a ladder of 4 and 9 GiB and a ceiling of 16 GiB the first lift grants 4 GiB; the last
 // lift that the policy allows grants 16 GiB.
 func (s LiftState) Decide(reason Outcome) Lift {

@@ -34,7 +34,7 @@ func TestQuantitiesAtTheirLimits(t *testing.T) {
 	require.ErrorContains(t, err, "such as 350Gi or 1500M")
 }
 
-func TestSuspiciousReportsGetAWarning(t *testing.T) {
+func TestOnlySuspiciousReportsGetAWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		report sizing.Observation
 		field  string

@@ -47,7 +47,8 @@ func (u MeanUsage) Get(field int) float64 {
 	return u[field]
 }
 
-// bounded returns the fields within the limits, and a warning for each other field.
+// bounded returns u without the fields outside the limits, and a warning for each of them. It returns nil if no field
+// remains.
 func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	var warnings []FieldError
 	for i := range u {
@@ -66,7 +67,7 @@ func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	return u, warnings
 }
 
-// mean returns the arithmetic mean.
+// mean returns the arithmetic mean; NaN without values.
 func mean[T int64 | float64](values []T) float64 {
 	sum := 0.0
 	for _, v := range values {

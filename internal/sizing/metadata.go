@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on the metadata of a request.
+// Limits on the metadata of one prediction or report.
 const (
 	MaxMetadata       = 30   // entries
 	MaxMetadataName   = 60   // characters
 	MaxMetadataValue  = 200  // characters
 	MaxMetadataValues = 30   // values of one entry
-	MaxMetadataBytes  = 8192 // all names and values of a request
+	MaxMetadataBytes  = 8192 // bytes of all names and values together
 )
 
 // Metadata holds static facts about a task, such as its operator, image or owner, by name. An

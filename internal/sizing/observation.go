@@ -67,7 +67,7 @@ type Observation struct {
 	Requested     Resources // the static request of the DAG
 	Features      Features  // nil: the features of the prediction for the same try
 	PredictionID  string
-	Series        *Series       // nil if unknown
+	Series        *Series       // the usage over time; nil if unknown
 	Detailed      *Series       // the usage in short steps, from which plans are learned; nil if unknown
 	Executed      *ExecutedPlan // nil if the try had no plan
 	Metadata      Metadata
@@ -115,7 +115,7 @@ func (o *Observation) Validate() []FieldError {
 		add("ended_at", "must not be before started_at")
 	}
 	if o.Outcome.OOM() && o.MemoryMax == 0 && o.MemorySampled == 0 && o.Allocated.Memory == 0 {
-		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of the peak")
+		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes and memory_sampled_bytes: it is the lower bound of the peak")
 	}
 	bad = append(bad, o.Series.Validate()...)
 	bad = append(bad, o.Detailed.CheckDetailed()...)

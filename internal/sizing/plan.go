@@ -87,7 +87,7 @@ func (p *ExecutedPlan) Validate() []FieldError {
 	return bad
 }
 
-// check returns what is wrong with the resize, or "".
+// check returns the error of the resize; "" if it is valid.
 func (r *ExecutedResize) check() string {
 	isTime := func(seconds float64) bool { return seconds >= 0 && seconds <= MaxDuration.Seconds() }
 	switch {
@@ -104,9 +104,9 @@ func (r *ExecutedResize) check() string {
 }
 
 // MeanLimit returns the mean over time of the memory limits of a try that took duration and ended with the limit
-// last. It returns zero if the resizes do not explain last, for example because another process did some of
-// them. A limit counts from the time at which it was requested, so that the mean is rather too large
-// than too small.
+// last. It returns zero if the plan did not raise the limit, if the duration is unknown, or if the resizes do not
+// lead to last, for example because another process did some of them. A limit counts from the time at which it was
+// requested, so the mean is rather too large than too small.
 func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
 	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestMeanLimitByHand(t *testing.T) {
+func TestMeanLimitFollowsTheResizes(t *testing.T) {
 	at := func(seconds float64, limit Bytes) ExecutedResize {
 		inForce := seconds + 10
 		return ExecutedResize{Seconds: seconds, Memory: limit, Result: "applied", InForce: &inForce}
@@ -20,7 +20,7 @@ func TestMeanLimitByHand(t *testing.T) {
 	}{
 		"two resizes":                      {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), at(75, 400)}}, 400, 200},
 		"refused and CPU resizes":          {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{refused, at(20, 0), at(50, 200)}}, 200, 150},
-		"after the end":                    {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(500, 200)}}, 200, 100},
+		"a resize after the end":           {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(500, 200)}}, 200, 100},
 		"resizes of another process":       {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200)}}, 400, 0},
 		"a larger resize was not in force": {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), {Seconds: 60, Memory: 900, Result: "sent"}}}, 200, 150},
 		"no growth":                        {&ExecutedPlan{Mode: ResizeMemory, Start: 100}, 100, 0},

@@ -17,8 +17,8 @@ const (
 	Off     Mode = "off"
 )
 
-// DefaultRiskTarget is the accepted P(OOM kill on the first try). docs/learning.md shows the waste at
-// other targets.
+// DefaultRiskTarget is the accepted share of first tries that are OOM-killed. docs/learning.md shows the waste
+// at other targets.
 const DefaultRiskTarget = 0.015
 
 // DefaultMaxLifts bounds the lifts of one run after OOM kills. The last lift grants the cap.
@@ -111,7 +111,7 @@ const MaxEdges = 64
 // IsZero reports whether p has no setting.
 func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 
-// WithDefaults fills the zero fields except Floor and Cap.
+// WithDefaults fills the zero fields except Floor, Cap and Edges, whose zero values have a meaning of their own.
 func (p Policy) WithDefaults() Policy {
 	p.Mode = cmp.Or(p.Mode, Enforce)
 	p.Grid = cmp.Or(p.Grid, Fine)
@@ -126,8 +126,8 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // CapFor returns the largest amount that may be granted: the smaller of the policy's cap
-// and the caller's. Without either it is four times known, which is a request or an observed peak.
-// Zero means that none of these is known.
+// and the caller's. Without either it is four times known: the largest known request or peak, or zero. The result is
+// zero if all three are.
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

@@ -25,7 +25,7 @@ type Profile struct {
 	Memory       Quantiles // measured peaks, in bytes
 	Seconds      Quantiles // durations, in seconds
 	LargestPeak  Bytes
-	Bins         Bins      // upper edges; empty before the first training
+	Bins         Bins      // upper edges in the model that answers; empty before the first training
 	Requested    Resources // the last static request reported
 	Schema       Schema
 	Policy       Policy
@@ -55,7 +55,7 @@ type RealisedRisk struct {
 	Tries     int     // number of ended first tries with a promised risk
 	Killed    int     // number of these tries that were OOM-killed
 	Promised  float64 // sum of their promised risks
-	Low, High float64 // 95 % interval of the share of kills
+	Low, High float64 // 95 % interval of the probability of a kill, 0 to 1
 }
 
 // Promise is the promised risk of one first try, with its outcome.
@@ -70,7 +70,7 @@ type Promise struct {
 }
 
 // The bounds of the groups for the 99th percentile of the peaks. Below LightBytes a wrong static
-// request costs almost nothing. Above HeavyBytes, or if P99 / P50 is at least HeavySpread, it is
+// request costs almost nothing. From HeavyBytes on, or if P99 / P50 is at least HeavySpread, it is
 // expensive.
 const (
 	LightBytes  = 1 * GiB
@@ -101,7 +101,7 @@ func WilsonInterval(k, n int) (low, high float64) {
 	const z = 1.959964 // 97.5 % quantile of the normal distribution
 	share, count := float64(k)/float64(n), float64(n)
 	centre := share + z*z/(2*count)
-	spread := z * math.Sqrt(share*(1-share)/count+z*z/(4*count*count))
+	halfWidth := z * math.Sqrt(share*(1-share)/count+z*z/(4*count*count))
 	scale := 1 + z*z/count
-	return max(0, (centre-spread)/scale), min(1, (centre+spread)/scale)
+	return max(0, (centre-halfWidth)/scale), min(1, (centre+halfWidth)/scale)
 }

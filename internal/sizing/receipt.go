@@ -11,8 +11,8 @@ type Receipt struct {
 	At         time.Time
 }
 
-// Guard is the state of a model's safety margins at the time of an answer. The same model
-// version, Guard and Ask reproduce the answer bit for bit.
+// Guard is the state of a model's safety margins at the time of an answer. It includes the factor that docs/glossary.md
+// calls the guard. The same model version, Guard and Ask reproduce the answer bit for bit.
 type Guard struct {
 	Version int64     // the number of tries that the model had learned
 	Params  []float64 // in the order of taskmodel's Model.guardState

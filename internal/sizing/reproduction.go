@@ -13,7 +13,7 @@ const ReproductionPrefix = "loadaware_campaign__"
 const ReproductionDate = "20060102T150405"
 
 // IsReproduction reports whether a run reproduces an archived one. Reproduced runs train models,
-// but count neither as recent behaviour nor in kill statistics and savings.
+// but count in no statistic, such as that of kills or savings.
 func IsReproduction(runID string) bool { return strings.HasPrefix(runID, ReproductionPrefix) }
 
 // ReproducedAt returns the execution date of the archived run that a run reproduces. ok is false

@@ -14,7 +14,7 @@ type Schema struct {
 }
 
 // Field is one feature of a schema: its name, its kind, and for a category its values in order of
-// code. A name with values of several kinds has one field for each kind; training uses the most
+// code. A name has several fields if one kind of field cannot store all its values; training uses the most
 // frequent kind.
 type Field struct {
 	Name       string
@@ -25,7 +25,7 @@ type Field struct {
 // Unseen is the code of a category that is not in the schema.
 const Unseen = -1
 
-// MaxCategories bounds a field's dictionary. Further values are stored as Unseen, because a field
+// MaxCategories bounds the number of categories of a field. Further values are stored as Unseen, because a field
 // with so many values contains ids or free text, from which a model cannot learn.
 const MaxCategories = 5000
 
@@ -33,8 +33,8 @@ const MaxCategories = 5000
 // code, and is learned as a number.
 const maxNumberCategories = 256
 
-// MaxFields bounds a schema. Further names are not stored, because a task with so many names puts
-// ids into its feature names.
+// MaxFields bounds the number of fields of a schema. Further names are not stored, because a task with so many names
+// puts ids into its feature names.
 const MaxFields = 1000
 
 // Row encodes f as one number per field: NaN for a value that is missing or cannot be converted to the
@@ -94,8 +94,8 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether v needs no other field. A category field keeps only the text of a bool, a
-// date or an amount, so that these need a field of their own kind.
+// CanStore reports whether f stores v without loss, so that v needs no other field. A category field keeps only the
+// text of a bool, a date or an amount; these need a field of another kind.
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }
@@ -133,7 +133,7 @@ func (s *Schema) Extend(f Features) bool {
 	return changed
 }
 
-// Shape returns the schema without the values of its categories.
+// Shape returns a copy of the schema without the values of its categories.
 func (s *Schema) Shape() Schema {
 	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
 	for i := range shape.Fields {
@@ -142,7 +142,8 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// CanAddCategory reports whether the dictionary of a category field lacks v and is not full.
+// CanAddCategory reports whether f is a category field that lacks v and may get another category; the limit is lower if v is a
+// number (see maxNumberCategories).
 func (f *Field) CanAddCategory(v Value) bool {
 	most := MaxCategories
 	if v.Kind == Number {
@@ -151,8 +152,7 @@ func (f *Field) CanAddCategory(v Value) bool {
 	return f.Kind == Category && f.code(v) == Unseen && len(f.Categories) < most
 }
 
-// addCategory appends v to the dictionary of a category field that lacks v, and reports whether it
-// did.
+// addCategory appends v to the categories of f if CanAddCategory allows it, and reports whether it did.
 func (f *Field) addCategory(v Value) bool {
 	if !f.CanAddCategory(v) {
 		return false
@@ -161,7 +161,7 @@ func (f *Field) addCategory(v Value) bool {
 	return true
 }
 
-// PreviousSameName returns for each field the index of the previous field with the same
+// PreviousSameName returns, for each field, the index of the previous field with the same
 // name, or −1 if there is none. It returns nil if all names are distinct.
 func (s *Schema) PreviousSameName() []int {
 	last, previous, found := make(map[string]int, len(s.Fields)), make([]int, len(s.Fields)), false
@@ -178,8 +178,8 @@ func (s *Schema) PreviousSameName() []int {
 	return previous
 }
 
-// ReadStored converts the value v to the kind of f. Another field with the same name stored v, in a row
-// that is older than f.
+// ReadStored converts a value to the kind of f. The value was decoded from a row that is older than f, from another
+// field with the same name.
 func (f *Field) ReadStored(v Value) Value {
 	if f.Kind != Category && v.Kind == Category {
 		v = TextValue(v.Text)

@@ -68,7 +68,7 @@ func TestSchemaHasOneFieldPerKindOfAName(t *testing.T) {
 		sizing.TextValue("n/a"), sizing.NumberValue(7), sizing.TextValue("2020-01-03"), sizing.BoolValue(true), sizing.NumberValue(0),
 	}
 	for i, v := range sent {
-		assert.Equal(t, i < 3, s.Extend(sizing.Features{"x": v}), "a number field stores a bool")
+		assert.Equal(t, i < 3, s.Extend(sizing.Features{"x": v}), "value %d: a text, a number and a date get fields, a bool and a further number do not", i)
 	}
 	require.Len(t, s.Fields, 3)
 	assert.Equal(t, []int{-1, 0, 1}, s.PreviousSameName())
@@ -173,7 +173,7 @@ func TestPolicyValidateNamesTheField(t *testing.T) {
 	assert.Empty(t, sizing.Policy{}.WithDefaults().Validate())
 }
 
-func TestCapForPrefersTheSmallestGivenCap(t *testing.T) {
+func TestCapForReturnsTheSmallerCapOrFourTimesTheKnownAmount(t *testing.T) {
 	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib))
 	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib))
 	assert.Equal(t, 12*gib, sizing.Policy{}.CapFor(0, 3*gib))

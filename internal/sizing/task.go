@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIDLength bounds every identifier in a request, in characters.
+// MaxIDLength bounds every identifier that the API accepts, in characters.
 const MaxIDLength = 250
 
-// DefaultNamespace applies if a request names no namespace.
+// DefaultNamespace applies if an HTTP request names no namespace.
 const DefaultNamespace = "default"
 
 // TaskKey identifies a task, the unit of learning.
@@ -27,8 +27,8 @@ func (k TaskKey) String() string {
 	return k.Namespace + "/" + k.DAG + "/" + k.Task
 }
 
-// Validate returns an error for each part that is empty, too long, or contains '/' or control
-// characters. Such ids could collide in String, or could not be used in a URL path.
+// Validate returns an error for each part that CheckID rejects. Ids with '/' could collide in String, or could not be
+// used in a URL path.
 func (k TaskKey) Validate() []FieldError {
 	var bad []FieldError
 	for _, id := range []struct{ field, value string }{
@@ -52,7 +52,7 @@ type TryKey struct {
 	Number   int    // try number, at least 1
 }
 
-// Run returns the 64-bit FNV-1a hash of the try's run, for records that must stay small.
+// Run returns RunHash of the try's run id and map index, for records that must stay small.
 func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
 
 // RunHash returns the 64-bit FNV-1a hash of a run id and a map index.
@@ -92,7 +92,7 @@ func (k TryKey) Validate(runRequired bool) []FieldError {
 	return bad
 }
 
-// CheckID returns the error of an identifier of a task; "" if the identifier is valid.
+// CheckID returns the error of a namespace, DAG id or task id; "" if it is valid.
 func CheckID(id string) string {
 	for _, r := range id {
 		if r == '/' {

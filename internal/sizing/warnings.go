@@ -30,8 +30,8 @@ const LargestServer Bytes = 32 << 40
 // earliest predates every Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Warnings lists the fields of a valid report that are suspicious without any history, and describes
-// their effect. now is the time of the receiver.
+// Warnings lists the fields of a valid report that are suspicious even without a history to compare them with, and
+// describes their effect. now is the current time of the service.
 func (o *Observation) Warnings(now time.Time) []FieldError {
 	var all []FieldError
 	add := func(field, detail string) {
@@ -48,7 +48,7 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	return all
 }
 
-// Warnings lists the fields of a valid ask that are suspicious without any history.
+// Warnings lists the fields of a valid ask that are suspicious even without a history to compare them with.
 func (a *Ask) Warnings() []FieldError {
 	if m := a.Requested.Memory; m > 0 && m < minContainer {
 		return []FieldError{{"requested.memory_bytes", lessThanAContainer(m)}}
@@ -100,8 +100,8 @@ func unitHint(peak, scale Bytes) string {
 	return ""
 }
 
-// PlausibleCores reports whether a CPU use may be learned: millicores that are reported as cores
-// exceed every node. scale is the allocated or requested CPU; zero if unknown.
+// PlausibleCores reports whether a CPU use may be learned. Millicores that are reported as cores exceed the cores of
+// every node, or a large multiple of scale, the allocated or requested CPU; zero if unknown.
 func PlausibleCores(used, scale Cores) bool {
 	return used <= maxNodeCores && (scale == 0 || used <= coresFactor*scale)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Ablation describes the parts that a Model lacks. Replays without a part show its contribution.
-// The zero value is a complete model, and the service uses no other. A nil function changes nothing.
+// Ablation describes how a Model differs from the complete model. Replays without a part show the contribution of
+// this part. The zero value is the complete model, which the service uses. A nil function changes nothing.
 type Ablation struct {
 	Config  func(*experts.Config)    // changes constants of the experts
 	Exclude func(expert string) bool // reports whether an expert, by its experts.Name, never answers

@@ -19,8 +19,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	}
 	m.raiseForUnseen(&a, p, b)
 	if b.extrapolation.jointMargin > 0 {
-		// The promise is at least a quarter of the risk at half of the joint margin. Both factors were
-		// measured with a peak that follows the product of two inputs.
+		// jointMargin is the margin for several inputs above their range. The promise is at least a quarter of the risk
+		// with only half of this margin. Both factors were measured with a peak that follows the product of two inputs.
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
@@ -28,7 +28,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Imputed {
-		// The run may need more than any donor row predicts. No residual contains this risk.
+		// The run may need more than is predicted with the values of any donor row, a similar row whose values replace the
+		// missing ones. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
@@ -41,14 +42,14 @@ func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) flo
 
 // Weight of a static request as evidence during a cold start.
 const (
-	requestFailFactor = 2.0  // if more than this multiple of the risk target exceed their requests, a request is no evidence
+	requestFailFactor = 2.0  // if the share of the DAG's runs above their requests exceeds this multiple of the risk target, a request is no evidence
 	requestMargin     = 1.25 // the prediction times this factor may be granted even above the request
 )
 
-// limitToRequest limits the answer for a new task to the static request, or to requestMargin times
-// the prediction if that is more. It changes nothing if the task has exceeded the request, or if the
-// DAG's tasks often exceed their requests. The person who chose the request knows more about rare
-// large peaks than a few residuals show.
+// limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin
+// times the prediction, and the minimum for identical runs. It changes nothing if the request is unknown, if a peak
+// exceeded it, if a try was killed with it or more, or if the DAG's tasks often exceed their requests. The person
+// who chose the request knows more about rare large peaks than a few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {

@@ -22,7 +22,7 @@ const FormatVersion = 5
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // the models use all columns of the encoding
+	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that FormatVersion added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 )
 
@@ -165,9 +165,9 @@ func (m *Model) Family() string {
 // maxVerifiedRows is the number of newest rows that VerifiedBlob predicts.
 const maxVerifiedRows = 3
 
-// VerifiedBlob encodes the model and decodes it again. It returns an error unless both models give
-// the same answers for the task's newest rows and for a question without features. Then the model
-// must not be published, because no replica could answer with it.
+// VerifiedBlob encodes the model and decodes it again. Both models must give the same answers for the
+// task's newest rows and for a question without features; otherwise VerifiedBlob returns an error. A model
+// with an error must not be published, because no replica could answer with it.
 func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 	blob, err := m.Blob()
 	if err != nil {
@@ -192,7 +192,8 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 	return blob, nil
 }
 
-// compare returns an error if the answer is invalid or differs from another.
+// compare returns an error if the answer is invalid, or if its promise, limit, source, CPU or ladder differs from
+// that of other.
 func (s *Answer) compare(other *Answer) error {
 	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
 		return fmt.Errorf("answer of %d bytes with promised risk %v is invalid", s.Limit, s.Promised)

@@ -12,14 +12,14 @@ type CapRule uint8
 
 // The cap rules.
 const (
-	CapDerived       CapRule = iota // four times the request or the largest peak, whichever is larger
+	CapDerived       CapRule = iota // four times the largest of the request, the peaks, the minimum grant and an extrapolated peak
 	CapPolicy                       // the policy's cap
 	CapCaller                       // the caller's max_memory
 	CapRequest                      // the policy forbids more than the request
-	CapUnschedulable                // a larger request was unschedulable recently
+	CapUnschedulable                // a larger request was unschedulable within the last hour
 	CapFloor                        // four times the policy's floor
-	CapKill                         // raised once after a kill
-	CapOnlyKills                    // four times the largest killed allocation, minimum grant or floor: neither a request nor a peak is known
+	CapKill                         // four times the largest killed allocation, at most four times the cap by CapDerived or CapFloor
+	CapOnlyKills                    // four times the largest of the killed allocations, the minimum grant and the floor: neither a request nor a peak is known
 )
 
 // capRules describes the cap rules in reasons.
@@ -27,7 +27,7 @@ var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger request was unschedulable within the last hour",
 	"four times the policy's floor", "raised after a kill, to at most 16 times the request or the largest peak",
-	"four times the largest OOM-killed allocation or minimum grant, as no request and no peak is known",
+	"four times the largest of the OOM-killed allocations, the minimum grant and the policy's floor, as no request and no peak is known",
 }
 
 // Remedy describes the rule and, except for CapRequest, how to allow more.
@@ -50,7 +50,7 @@ const (
 	byModel     rule = iota // none: the models and the guard
 	byBins                  // the policy's bins
 	byRequest               // the static request
-	byFollowing             // a limit that peaks followed
+	byFollowing             // the smallest limit so far: the peaks follow the limits, see limitFollower
 	byStreak                // a streak of kills
 	byKill                  // a known kill with the same features
 	byPeak                  // a peak with the same features, measured after a kill
@@ -120,17 +120,17 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 
 // killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
 // Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
-// the next run. The ladder gives its power law the same weight. With 0.5, a replay of the trace
-// mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
+// the next run. The ladder gives the same weight to its power law of the peaks after a kill. With 0.5 instead of 0.3, a
+// replay of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 
 // killSpread is the standard deviation of the log peaks of runs with identical features at which
 // killWeight halves: if such runs differ widely, one kill says little about the next run.
 const killSpread = 0.2
 
-// boundedRisk returns P(peak > limit) of a first try. A kill with the same features, at the
+// boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the
 // models' amount or above, raises the risk. If the limit was granted because the peaks follow the
-// limits, only the earlier successes with this limit count.
+// limits, only the earlier successes with this limit count. a is the models' answer.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	if d.rule == byFollowing && d.limit >= m.Follower.Least {
 		return experts.Probability(m.Follower.risk())
@@ -179,7 +179,8 @@ func (d *boundedGrant) describe(q Question) string {
 }
 
 // minGrant returns the minimum grant that applies to q. A policy's floor, higher or lower, replaces
-// the minimum grant; then the result is zero. A lower request that has sufficed replaces it, too.
+// the minimum grant; then the result is zero. A request below the minimum grant that has sufficed so far also
+// replaces it.
 func (m *Model) minGrant(q Question) sizing.Bytes {
 	requested := q.Requested.Memory
 	switch {

@@ -15,7 +15,7 @@ const (
 	daysPerMonth  = 365.25 / 12
 	secondsPerDay = 24 * 60 * 60
 
-	// cycleSignificance is the p-value below which a date gets a column for a cycle: without a
+	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle: without a
 	// test, these columns are noise in which trees find splits.
 	cycleSignificance = 0.001
 )
@@ -30,32 +30,32 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// hasCycle reports whether y depends on the phase of a cycle in the dates of field j, by the F-test of
-// a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such
-// as a day. The rows of one period count as one value, their mean, because they resemble one another in
-// any phase. phase maps a period to its phase, such as the day of the month.
-func hasCycle(j int, rows [][]sizing.Value, y []float64, period, phase func(days float64) float64) bool {
+// hasCycle reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the
+// F-test of a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such
+// as a day. The rows of one period count as one value, their mean, because they resemble one another at
+// any position. position maps a period to its position in the cycle, such as the day of the month.
+func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) bool {
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
 		if v := cells[j]; v.Kind != sizing.Missing {
 			addTo(periods, period(v.Num), y[i]-y[0]) // equal peaks give exact zeros
 		}
 	}
-	phases := map[float64]*meanOf{}
+	positions := map[float64]*meanOf{}
 	var all meanOf
 	for _, at := range slices.Sorted(maps.Keys(periods)) { // the order of a map would change the sums
 		mean := periods[at].mean()
 		all.add(mean)
-		addTo(phases, phase(at), mean)
+		addTo(positions, position(at), mean)
 	}
 	between, within := 0.0, 0.0
-	for _, at := range slices.Sorted(maps.Keys(phases)) {
-		p := phases[at]
+	for _, at := range slices.Sorted(maps.Keys(positions)) {
+		p := positions[at]
 		d := p.mean() - all.mean()
 		between += p.n * d * d
 		within += max(0, p.squares-p.n*p.mean()*p.mean())
 	}
-	d1, d2 := float64(len(phases)-1), all.n-float64(len(phases))
+	d1, d2 := float64(len(positions)-1), all.n-float64(len(positions)) // degrees of freedom
 	if d1 < 1 || d2 < 1 || between == 0 {
 		return false
 	}
@@ -101,7 +101,7 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 	return append(line, isWeekend, yearCosine), tree
 }
 
-// monthDay returns the day of the month of a date in days since 1970; NaN if days is.
+// monthDay returns the day of the month of a date in days since 1970; NaN if days is NaN.
 func monthDay(days float64) float64 {
 	if math.IsNaN(days) {
 		return days
@@ -109,7 +109,7 @@ func monthDay(days float64) float64 {
 	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
 }
 
-// hour returns the hour of the day of a time in days since 1970; NaN if days is.
+// hour returns the hour of the day of a time in days since 1970; NaN if days is NaN.
 func hour(days float64) float64 {
 	const secondsPerHour = 60 * 60
 	return math.Floor(math.Round((days-math.Floor(days))*secondsPerDay) / secondsPerHour)

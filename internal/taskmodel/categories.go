@@ -14,7 +14,8 @@ type categoryLevel struct {
 	OneHot int     `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels sets the levels to those of field j in rows. The most frequent ones get a column of their own.
+// readLevels sets the levels to those of field j in rows. The maxOneHot most frequent ones get a column of their
+// own. If there are more levels, a level also needs minOneHotRows rows.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	c.Levels = map[string]*categoryLevel{}
 	for _, cells := range rows {
@@ -89,8 +90,8 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots gives each category an equal share of maxOneHotColumns. The line also gets the level
-// statistic of each category whose statistic the trees get.
+// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. The
+// line then also gets the level statistic of each category whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

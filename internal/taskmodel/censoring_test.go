@@ -27,8 +27,8 @@ var (
 	other = sizing.Features{"kind": sizing.TextValue("other")}
 )
 
-// Small runs need 1 GiB and are measured. One other run succeeded with 1 GiB. Then twelve other runs are
-// killed at 3 GiB and not retried.
+// Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeded with 1 GiB. Then twelve runs of
+// this kind are killed at 3 GiB and not retried.
 func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
@@ -44,7 +44,7 @@ func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small runs are not affected")
 }
 
-// Small runs need 1 GiB and are measured. No other run has ever succeeded.
+// Runs of kind "small" need 1 GiB and are measured. No run of kind "other" has ever succeeded.
 func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 5, 60)

@@ -13,8 +13,8 @@ import (
 // Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
 // constant, a line in each number, and some of the point models.
 
-// coldStartNumbers is the number of numeric features with a line of their own, in the order of
-// the schema.
+// coldStartNumbers is the largest number of numeric features with a line of their own: the first ones in the
+// schema.
 const coldStartNumbers = 12
 
 // coldStartPoints are the point models among the structures.
@@ -24,8 +24,8 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 // a power of the input, rarely faster than linearly.
 const (
 	coldStartRows   = 4    // weight of the pool's standard deviation, in rows
-	coldStartSlope  = 0.7  // mean slope of the log peak over the logarithm of an input, if the DAG has no other task
-	coldStartSpread = 0.25 // standard deviation of this slope
+	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk to it
+	coldStartSpread = 0.25 // standard deviation of the slopes of tasks
 )
 
 // coldStartPrior returns the prior with the standard deviation and the slopes of the pool.
@@ -35,7 +35,7 @@ func (m *Model) coldStartPrior() bayes.Prior {
 }
 
 // setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same
-// name.
+// name, shrunk to coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool) {
 	m.slopes = m.slopes[:0]
 	others := *pool

@@ -22,16 +22,16 @@ const (
 	cpuStep         = 0.25  // cores; requests are multiples of it
 	minCPURows      = 5     // measured tries from which there is an answer
 	minCPULineRows  = 12    // measured rows of a fit from which the line predicts
-	minCPURuleRows  = 30    // residuals of the line from which a rule with features may answer
+	minCPURuleRows  = 30    // residuals of lineCores from which lineCores and sameCores may answer
 	maxCPUResiduals = 500   // newest residuals of each rule
-	cpuRuleGain     = 0.95  // a rule with features answers only if its loss is below this share of the loss of anyCores
-	cpuForget       = 0.999 // discount of losses per row
+	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
+	cpuForget       = 0.999 // factor on the losses per row
 	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
 )
 
-// CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
-// The rule with the smallest loss answers. It adds the 99th percentile of its own residuals to its
-// prediction, because too few cores cost more than a quarter of a core too many.
+// CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample. The rule with the
+// smallest loss answers (see bestRule) with its prediction plus the 99th percentile of its own residuals, both in log
+// cores. The percentile is high, because too few cores cost more than a quarter of a core too many.
 type CPUModel struct {
 	Residuals [coreRules]experts.Window `cbor:"Spread"` // out-of-sample residuals of log cores
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
@@ -70,7 +70,8 @@ func (c *CPUModel) request(rule int, level float64) float64 {
 	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
 }
 
-// bestRule returns the rule that answers.
+// bestRule returns the rule that answers: the one with the smallest loss, or anyCores if the others have too few
+// residuals or hardly gain.
 func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
 	if c.featureResiduals(levels) < minCPURuleRows {
@@ -85,8 +86,8 @@ func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request in multiples of cpuStep, and at most one core for a
-// single-threaded task. Zero means unknown.
+// answer returns the CPU request in multiples of cpuStep; zero if it is unknown. A task counts as single-threaded if
+// the quantile of its use is at most oneCoreAtMost and the median is above cpuStep. It gets at most one core.
 func (c *CPUModel) answer(levels *[coreRules]float64) sizing.Cores {
 	all := &c.Residuals[anyCores]
 	if len(all.Sorted) < minCPURows {

@@ -11,7 +11,7 @@ import (
 // A CPU measurement in the wrong unit (millicores, percent) would lead to a request that no node
 // can satisfy. Therefore a measurement far above the task's history, request and allocation waits
 // in quarantine, like an implausible peak, until a second measurement confirms it. In the table, the
-// given CPU is the larger of request and allocation.
+// given CPU is the largest of the try's request and allocation and the task's last request.
 //
 //	measured before   quarantined if above
 //	0                 8 × the given CPU; if that is unknown, 128 cores
@@ -22,8 +22,8 @@ import (
 const (
 	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
 	maxUnknownCPU      = 128.0 // cores; larger nodes are rare
-	cpuRepeated        = 3     // measurements above the static request from which an answer may exceed it
-	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; larger ones are often unschedulable
+	cpuRepeated        = 3     // number of measurements above the static request from which an answer may exceed the request
+	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; larger answers are often unschedulable
 	minCPUCeiling      = 4     // cores that any node offers
 )
 

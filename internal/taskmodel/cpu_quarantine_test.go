@@ -26,8 +26,8 @@ func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	return k.model.Size(q).CPU
 }
 
-// One CPU report in the wrong unit is anywhere in the history. No answer exceeds four cores: neither
-// at once, nor after a training, nor after storing the model.
+// One CPU report of the history is in the wrong unit. No answer exceeds four cores: neither at once, nor after a
+// training, nor after storing the model. The test tries several places of this report.
 func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Dataset holds the measured history of a task for experiments. Its rows are in order of arrival
+// Dataset holds the measured history of a task for experiments. Its rows are in the order of the history, oldest first,
 // and numbered from 0 to Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
@@ -51,8 +51,8 @@ func (d *Dataset) Peak(i int) float64 {
 func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
 // Raw returns rows as numbers before encoding, and the kind of each column, for oversampling. The number
-// of a category is the code of its value, that of a date is its day, and NaN is a missing value. Targets
-// are log peaks.
+// of a category is the code of its value, a date is its day since 1970, a bool is 0 or 1, and NaN is a missing
+// value. Targets are log peaks.
 func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
 	kinds := make([]resample.Kind, len(d.schema.Fields))

@@ -12,7 +12,7 @@ import (
 const (
 	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
 	maxDrivers       = 3    // largest number of drivers
-	minDriverShare   = 0.02 // smallest share of a driver in all contributions
+	minDriverShare   = 0.02 // smallest share of a driver in the sum of the contributions of all features
 )
 
 // describe sets Bins, Drivers and Ambiguity, which describe the task in answers and do not affect the
@@ -37,8 +37,8 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers returns the features with the largest contributions to the predictions of the trees and
-// the line, over the newest rows.
+// drivers returns at most maxDrivers features, those with the largest contributions to the predictions of the line and of
+// the trees on its residuals, over the newest rows, the largest first.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -105,7 +105,8 @@ const (
 	minAmbiguousSpread = 0.7 // standard deviation within these groups, in log units: a factor of two
 )
 
-// ambiguity returns a warning if the peaks of runs with identical features differ widely, else "".
+// ambiguity returns a warning if the peaks of runs with identical features differ by a factor of about two or more
+// (see minAmbiguousSpread), else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

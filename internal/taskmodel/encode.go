@@ -15,7 +15,7 @@ const (
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees. column says which of these columns a feature gets:
+// (the ridge regression) and one for the trees. A feature gets some of these columns, which its column selects:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw
@@ -61,7 +61,7 @@ type column struct {
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
-	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values
+	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values, or of their logarithms if WithLog
 
 	IsOtherKind bool `cbor:"Outvoted,omitempty"` // most values of the feature are of another kind
 	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
@@ -275,6 +275,7 @@ func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]flo
 // indicator returns 1 for true and 0 for false.
 func indicator(b bool) float64 { return float64(boolToInt(b)) }
 
+// boolToInt returns 1 for true and 0 for false.
 func boolToInt(b bool) int {
 	if b {
 		return 1

@@ -13,13 +13,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation compares a challenger with other candidates on a holdout of the newest rows, by the
-// waste and the kills of their allocations. The other candidates are the champion's own
-// out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant. In the
+// Evaluation compares a challenger (the newly fitted model) with other candidates on a holdout of the newest rows, by
+// the waste and the kills of their allocations. The other candidates are the out-of-sample answers of the champion (the
+// model in use), classifiers over bins (including golearn's CART), and the best constant. In the
 // evaluation of a Search they are the trees in use and the champion's own answers.
 type Evaluation struct {
-	Rows       int      `json:"rows"`       // number of rows in the holdout
-	FittedOn   int      `json:"fitted_on"`  // number of rows before the holdout
+	Rows       int      `json:"rows"`       // number of measured rows in the holdout
+	FittedOn   int      `json:"fitted_on"`  // number of measured rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
 	Passed     bool     `json:"passed"`     // the challenger may replace the champion
 	Reason     string   `json:"reason"`
@@ -27,9 +27,9 @@ type Evaluation struct {
 
 // Result is the replay of the holdout with one candidate.
 type Result struct {
-	Name   string  `json:"name"`
+	Name   string  `json:"name"`           // the candidate, such as "challenger", "champion", "constant" or the name of a classifier
 	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; the whole allocation of a killed attempt is waste
-	Killed float64 `json:"killed"`         // share of first tries that are killed
+	Killed float64 `json:"killed"`         // share of first tries that are killed, 0 to 1
 }
 
 // JSON encodes the evaluation for the store.
@@ -47,12 +47,12 @@ const (
 	minHoldout          = 10
 	maxHoldout          = 200
 	evaluationGrowth    = 2.0  // growth in rows between two evaluations
-	evaluationTolerance = 1.25 // the challenger fails if its waste exceeds another's by this factor; lenient, because the holdout is small and missing from the fit
+	evaluationTolerance = 1.25 // the challenger fails if its waste is more than this multiple of another's; lenient, because the holdout is small and missing from the fit
 	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 
-// isEvaluationDue reports whether the number of rows has doubled since the last evaluation. More
-// frequent evaluations gain little, and each of them fits every family.
+// isEvaluationDue reports whether there are minEvaluationRows measured rows, and twice as many as at the last
+// evaluation. More frequent evaluations gain little, and each of them fits every classifier in families.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }

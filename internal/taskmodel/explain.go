@@ -17,7 +17,7 @@ func (m *Model) Explain(q Question) Explanation {
 	return e
 }
 
-// RecordedAnswer is what the receipt of an answer records: the granted memory, and the state of the
+// RecordedAnswer is the part of a receipt that an explanation needs: the granted memory, and the state of the
 // margins.
 type RecordedAnswer struct {
 	Granted sizing.Bytes

@@ -6,12 +6,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// CohortStep is one factor of the answer of a cohort: the effect of a fact, the margin or a bound.
+// CohortStep is one factor of the answer of a cohort (the tasks that size a task without history): the effect of a
+// fact about the task, the margin or a bound.
 type CohortStep struct {
 	Kind  TermKind
-	Name  string
-	Value string
-	Log   float64 // log factor
+	Name  string  // the fact or the rule, for people
+	Value string  // value of a fact; "" for other steps
+	Log   float64 // natural logarithm of the factor
 }
 
 // ExplainCohort splits an answer of a cohort. base and the expected peak are in log bytes; an expected

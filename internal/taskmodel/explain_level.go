@@ -21,6 +21,8 @@ import (
 //	line              exact; the column of an unknown player has its mean; see explainLine
 //	line on the peak  exact over all subsets of up to maxExactPlayers players; see explainPlain
 //	identical runs    one term, because their mean depends on all features together
+//	median            only a base
+//	stack             the values of the models that it combines, and the terms recent and clipped
 //
 // A player is a feature, or a pair of dates or numbers (encoder.Pairs), with all of its columns. All
 // values are in log bytes.

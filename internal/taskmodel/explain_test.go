@@ -31,7 +31,8 @@ func requireExact(t *testing.T, e taskmodel.Explanation, granted sizing.Bytes, a
 	}
 }
 
-// anyQuestion returns a question about f in which every field may vary.
+// anyQuestion returns a question about f, in which features, the request, the bounds, the bins, the guard's factor, the
+// risk target and a killed allocation may vary.
 func anyQuestion(rng *rand.Rand, f sizing.Features) taskmodel.Question {
 	q := question(f)
 	names := make([]string, 0, len(f))

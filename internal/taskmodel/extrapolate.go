@@ -18,7 +18,7 @@ type extrapolation struct {
 	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	aboveRange    int     // number of relevant inputs above their range
+	aboveRange    int     // number of relevant inputs above their range, far or with a slope of their own
 	jointMargin   float64 // log margin for several inputs above their range at once
 	jointDistance float64 // sum of the distances of the inputs above their range, in log units
 }
@@ -123,7 +123,7 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
-// hasAllSlopes reports whether every input outside the range has a reliable slope.
+// hasAllSlopes reports whether found lists inputs outside their range, and each of them has a reliable slope.
 func (m *models) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {

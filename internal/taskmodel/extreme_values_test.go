@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// extreme draws runs with extreme values: of two inputs, one value in 15 is zero or near a limit of
-// float64, and two in nine peaks are the smallest or the largest that may be reported.
+// extreme draws runs with extreme values. One in 15 values of the inputs a and b is zero, of very large magnitude or
+// the smallest float64. Two in nine peaks are the smallest or the largest that may be reported.
 func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	ends := []float64{0, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e154, 1e160}
 	value := func() sizing.Value {

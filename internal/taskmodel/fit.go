@@ -11,16 +11,16 @@ import (
 
 // Outcome reports what a Fit did.
 type Outcome struct {
-	Trained    bool       // a model was fitted, even if it lost its evaluation; false: no run has a measured peak
-	Reason     string     // number of learned runs and the result of an evaluation, or why no model was fitted
+	Trained    bool       // a run has a measured peak, so there is a model, even if a challenger lost its evaluation
+	Reason     string     // number of learned runs and the result of an evaluation, or why there is no model
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
 }
 
-// Fit updates a task's champion with the task's history and refits the models on the whole
-// history. A nil champion starts a new model. Fit returns a nil Model if there is nothing to fit,
-// or if the challenger fails its evaluation and the champion stays in use; Outcome.Reason says
+// Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
+// history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
+// to fit, or if the challenger loses its evaluation and the champion stays in use; Outcome.Reason says
 // which. The caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
@@ -168,8 +168,8 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 }
 
 // learnedVoided reports whether the model has learned a report that was voided later, so that h lacks
-// its row. The effect of such a report on the margins cannot be undone. A thinned history lacks other
-// old rows, too, so only its newest rows can be checked.
+// its row. The effect of such a report on the margins cannot be undone. A thinned history, which contains only a
+// sample of its old rows, lacks other old rows, too, so only its newest rows can be checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -240,7 +240,7 @@ func (m *Model) useModels(fitted *models, key uint64) {
 }
 
 // rowsOf returns the rows to fit among the first n: the measured rows, and the censored rows with
-// an imputed peak (Buckley & James 1979). An OOM kill is right-censored, unless a success of the
+// an imputed peak (Buckley & James 1979). An OOM kill is right-censored; it is left out if a success of the
 // same run has a measured peak. A success without a measured peak is left-censored.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	known := make(map[int64]outOfSample, len(m.OutOfSample))

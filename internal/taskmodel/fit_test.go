@@ -89,15 +89,15 @@ func TestBulkTrainingMatchesSingleReports(t *testing.T) {
 	bulk := newTask(t)
 	bulk.history = stream.history
 	bulk.fit()
-	var a, b float64
+	var grantedOneByOne, grantedInBulk float64
 	for range 100 {
 		f, _ := wave(rng)
-		a, b = a+limit(stream, f), b+limit(bulk, f)
+		grantedOneByOne, grantedInBulk = grantedOneByOne+limit(stream, f), grantedInBulk+limit(bulk, f)
 	}
-	assert.InEpsilon(t, a, b, 0.1)
+	assert.InEpsilon(t, grantedOneByOne, grantedInBulk, 0.1)
 }
 
-// The thinned history contains the newest hundred runs. Of the older small runs it contains every tenth,
+// The thinned history contains the newest 99 runs and all large runs. Of the older small runs it contains every tenth,
 // with weight 10.
 func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
@@ -166,8 +166,8 @@ func TestFitAddsAFeatureToEarlyRows(t *testing.T) {
 	assert.Equal(t, 5, k.model.Experts.LearnedRows)
 }
 
-// The features of the model and of the store may be in different orders: the first row in the store
-// was killed, so its feature "z" is not the first one that the model learns.
+// The first row was killed and has only the feature "z", so that "z" comes before "a" in the schema. The models must
+// not confuse the columns of the two features, whatever their order is.
 func TestColumnsAreIdentifiedByName(t *testing.T) {
 	k, rng := newTask(t), newRand(36)
 	k.report(sizing.Features{"z": sizing.NumberValue(3)}, killed(1))

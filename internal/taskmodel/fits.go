@@ -14,7 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// WaitIdle waits until a channel is closed. The caller holds one of workers; meanwhile others may use it.
+// WaitIdle waits until a channel is closed. The caller holds one unit of the semaphore workers, which others may use
+// during the wait.
 func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	select {
 	case <-closed:
@@ -146,7 +147,7 @@ type ensembles struct {
 	trees, resid, spread *gbt.Regressor
 }
 
-// ensembleInput is what the trees of a fit depend on.
+// ensembleInput is the whole input of the trees of a fit.
 type ensembleInput struct {
 	table   *table.Table // with the log peaks and the weights
 	base    []float64    // the line's predictions

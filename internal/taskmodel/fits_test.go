@@ -35,12 +35,13 @@ func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, blob)
 		}
-		assert.Equal(t, capacity == 100, first.SameTrees(second))
+		assert.Equal(t, capacity == 100, first.SameTrees(second), "capacity %d: only a cache that holds all fits of a training shares them", capacity)
 		assert.True(t, workers.TryAcquire(1), "the other worker is free again")
 	}
-	k.history.Rows[60].MemoryMax++
 	workers := semaphore.NewWeighted(1)
 	require.True(t, workers.TryAcquire(1))
-	changed := fit(taskmodel.NewFitCache(workers, 100))
-	assert.False(t, alone.SameTrees(changed))
+	fits := taskmodel.NewFitCache(workers, 100)
+	before := fit(fits)
+	k.history.Rows[60].MemoryMax++
+	assert.False(t, before.SameTrees(fit(fits)), "a row with another peak needs another fit")
 }

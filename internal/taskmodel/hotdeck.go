@@ -19,7 +19,7 @@ import (
 const (
 	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
 	minMissingShare = 16     // with fewer such rows, the models learn the effect if one row in 16 lacks the feature
-	minNewRows      = 32     // number that replaces both if all these rows are in the newer half, because few residuals are from such rows
+	minNewRows      = 32     // replaces both numbers if all these rows are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored rows
 	maxDonorCells   = 24_000 // largest number of values in the stored rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
@@ -105,8 +105,8 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 			between += groups[name].Sum * groups[name].Sum / groups[name].Rows
 		}
 	}
-	if left := known - parameters - 1; left > 0 && total > 0 {
-		c.ExplainedShare = max(0, 1-(1-min(1, between/total))*(known-1)/left)
+	if degrees := known - parameters - 1; degrees > 0 && total > 0 { // degrees of freedom
+		c.ExplainedShare = max(0, 1-(1-min(1, between/total))*(known-1)/degrees)
 	}
 }
 
@@ -224,8 +224,9 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 // imputeFromDonorRows fills p with the mean of the predictions for a row with the values of similar
 // donor rows. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
 // tail of a normal distribution if that is larger, but at most slightly above the largest prediction. It
-// sets b.unseenProb to the probability that the run needs more than this margin covers: among k donor
-// rows and the run itself, the run is the largest with probability 1/(k+1).
+// sets b.unseenProb to the probability that the run needs more than this margin covers. If the tail is the margin, this
+// is the default risk target. Otherwise it is 1/(k+1): among k donor rows and the run itself, the run is the largest with
+// this probability.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
@@ -270,8 +271,8 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// describeMissing names the rarely missing features that a question lacks, and the part of the amount in
-// bytes that their absence adds; "" if it lacks none.
+// describeMissing names the rarely missing features that a question lacks, and the part of amount, which is in
+// bytes, that their absence adds; "" if the question lacks none.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

@@ -30,14 +30,14 @@ func dayValue(day int) sizing.Value {
 
 // without returns a copy of f without some features.
 func without(f sizing.Features, names ...string) sizing.Features {
-	left := sizing.Features{}
+	remaining := sizing.Features{}
 	for name, v := range f {
-		left[name] = v
+		remaining[name] = v
 	}
 	for _, name := range names {
-		delete(left, name)
+		delete(remaining, name)
 	}
-	return left
+	return remaining
 }
 
 func TestMissingFeatureIsImputedConservatively(t *testing.T) {
@@ -103,6 +103,6 @@ func TestImputedRowsDoNotMoveTheModels(t *testing.T) {
 		g, gibs := sale(rng)
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
-	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "%v GiB", gibs)
+	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "the grant for a run that needs %v GiB", gibs)
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donor rows are stored")
 }

@@ -91,15 +91,15 @@ func (g *group) largestPeak() float64 {
 }
 
 const (
-	olderPeaks  = 5 // number of stored peaks before the newest ones
-	newestPeaks = 3 // number of stored peaks of a group; few, so that minGrant soon follows a change
+	olderPeaks  = 5 // number of stored peaks of a group before the newest ones
+	newestPeaks = 3 // number of newest peaks of a group, which determine minGrant; few, so that minGrant soon follows a change
 
 	// Headroom is the share of the largest peak of identical runs that is granted above this peak: even
 	// after equal peaks, the next one may be slightly larger.
 	Headroom = 0.02
 )
 
-// forgetOldest drops the least recently seen groups if there are more than maxGroups.
+// forgetOldest drops all but the maxGroups most recently seen groups.
 func (gs *groups) forgetOldest() {
 	if gs.len() <= maxGroups {
 		return

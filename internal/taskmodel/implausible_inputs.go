@@ -10,10 +10,11 @@ import (
 // such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
 	implausibleFactor    = 10.0   // ratio to the edge of the range above which an input is implausible
-	maxImplausibleFactor = 1000.0 // largest such ratio, for inputs whose range spans many magnitudes
+	maxImplausibleFactor = 1000.0 // largest such ratio, for inputs whose range spans many orders of magnitude
 )
 
-// isImplausible reports whether an input is too far outside its range. If no value was negative, an
+// isImplausible reports whether an input that influences the peak is too far outside its range. j is its index in the
+// trend: of a field or, if negative, of a pair, whose difference is the input. If no value was negative, an
 // input between zero and the smallest value is plausible, because its effect is bounded.
 func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	distance := t.distance(j, cells)

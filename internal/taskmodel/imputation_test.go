@@ -105,21 +105,20 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 				}
 				alone.fit()
 				with.fit()
-				// Sums of grants without the lost feature, the same with the new one, with all features,
-				// and the same with the new one.
-				var missing, both, whole, beside float64
+				// Sums of the grants for questions with all features or without the lost one, each also with the new one.
+				var whole, wholeAndNew, missing, missingAndNew float64
 				for _, r := range later[reported : reported+questions] {
 					f, gibs := r.features, r.gibs
 					whole += float64(alone.model.Size(question(f)).Limit)
-					beside += float64(with.model.Size(question(withNew(f, gibs))).Limit)
+					wholeAndNew += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 					f = without(f, lost)
 					missing += float64(alone.model.Size(question(f)).Limit)
-					both += float64(with.model.Size(question(withNew(f, gibs))).Limit)
+					missingAndNew += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 				}
 				about := fmt.Sprintf("%d runs, then %d without %s", runs, reported, lost)
-				assert.InDelta(t, 1, both/missing, 0.2, about)
+				assert.InDelta(t, 1, missingAndNew/missing, 0.2, about)
 				if reported < 8 {
-					assert.InDelta(t, 1, beside/whole, 0.1, "%s; sized with all features and the new one", about)
+					assert.InDelta(t, 1, wholeAndNew/whole, 0.1, "%s; sized with all features and the new one", about)
 				}
 			}
 		}
@@ -172,7 +171,7 @@ func TestImputationDoesNotAllocate(t *testing.T) {
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation allocates only for its part of the reason")
 }
 
-// BenchmarkSizeWithMissingFeatures sizes a question without its most relevant feature.
+// BenchmarkSizeWithMissingFeatures sizes a question with all features, and one without the most relevant feature.
 func BenchmarkSizeWithMissingFeatures(b *testing.B) {
 	rng, k := newRand(92), newTask(nil)
 	for range 150 {

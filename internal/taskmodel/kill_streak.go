@@ -10,7 +10,7 @@ import (
 
 // If all runs of a task are killed and none is retried, the task never reports a larger peak, so
 // neither models nor margins learn that the amounts are too small. Therefore a streak, which is a
-// number of kills without a success, raises the amounts until a run succeeds. Kills with the same
+// sequence of killed runs without a success, raises the amounts until a run succeeds. Runs with the same
 // features count once, because a known kill raises the amounts of runs with these features. A multiple
 // of the largest killed allocation bounds the raised amounts, so that a leak at its cap does not raise
 // them with every kill.
@@ -21,7 +21,7 @@ const (
 	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )
 
-// extendStreak adds a killed run to the streak, unless a known kill has the same features.
+// extendStreak adds a killed run to the streak, unless a known kill is of the same run or has the same features.
 func (m *Model) extendStreak(t *TrainingRow) {
 	key := featureKey(&m.Schema, m.cells(t.Features, nil))
 	known := func(k knownKill) bool { return k.Run == t.Run || k.Key == key }

@@ -18,14 +18,14 @@ const (
 	maxKnownPeaks = 3   // number of stored peaks with the features of a kill
 )
 
-// knownKill is one OOM-killed try whose bound no later run contradicts.
+// knownKill is one OOM-killed try. No later run with the same features has a peak below its bound.
 type knownKill struct {
 	_      struct{} `cbor:",toarray"` // a model stores hundreds
 	Key    uint64   // featureKey of its features
 	Run    uint64   // sizing.RunHash of its run
 	Try    int
 	Seq    int64
-	Killed sizing.Bytes                // allocation that was too small
+	Killed sizing.Bytes                // lower bound of the peak: the allocation that was too small, or less after a smaller peak of the same run
 	Peaks  [maxKnownPeaks]sizing.Bytes // peaks measured since with the same features, newest first; zero: none
 }
 
@@ -50,7 +50,7 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 			continue
 		case sizing.Category:
 			text(field.Name)
-			// A full dictionary stores all further values as one.
+			// A field with MaxCategories stores all further values as the same unknown category.
 			if len(field.Categories) < sizing.MaxCategories || slices.Contains(field.Categories, v.Text) {
 				text(v.Text)
 			}
@@ -165,7 +165,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	}
 }
 
-// killEvidence is what the known kills say about a row. Zero means no evidence.
+// killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
 	killed sizing.Bytes // largest killed allocation with the same features and without a later measured peak
 	needed sizing.Bytes // largest peak with the same features that was measured after a kill; above that kill

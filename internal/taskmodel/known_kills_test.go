@@ -26,8 +26,8 @@ func retried(run string, gibs float64) sizing.HistoryRow {
 	return r
 }
 
-// variants returns the live model and three others that must give the same kind of answers: decoded
-// from its blob, trained, and trained from scratch.
+// variants returns the live model and others whose answers must pass the same checks: decoded from its blob, trained
+// from scratch, and trained, unless the challenger of this training lost its evaluation.
 func (k *task) variants() map[string]*taskmodel.Model {
 	k.t.Helper()
 	blob, err := k.model.Blob()

@@ -7,13 +7,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the largest number of lifts for which one plan of the experts is the ladder. For
-// more lifts, longLadder plans again at each rung, so that the ladder equals the grants of repeated calls
-// of sizeLift.
+// maxPlannedLifts is the largest number of lifts for which one call of Experts.Ladder computes the whole ladder, which is
+// the list of the allocations after further kills (its rungs). For more lifts, longLadder calls it again at each rung,
+// so that the ladder equals the grants of repeated calls of sizeLift.
 const maxPlannedLifts = 3
 
-// longLadder appends, for each lift, the first rung of a plan for the remaining lifts. The rungs are above
-// from; the last rung of each plan is upperBound.
+// longLadder appends, for each lift, the first rung of the ladder for the remaining lifts. All rungs are above
+// from. The last rung of each of these ladders is upperBound.
 func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0; lifts-- {

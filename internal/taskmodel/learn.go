@@ -81,7 +81,8 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 	}
 }
 
-// countTry updates the parts of the model that a try with any outcome changes.
+// countTry updates the parts of the model that a try with any outcome may change. It clears t.CPUMax if the CPU
+// measurement was not learned.
 func (m *Model) countTry(t *TrainingRow) {
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
@@ -107,7 +108,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// comparePromise records a promised risk and whether the try was killed in the task's share of the pool.
+// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether it was
+// killed.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -116,7 +118,7 @@ func (m *Model) comparePromise(t *TrainingRow) {
 }
 
 // learnRow learns a measured row. First the experts learn, from the prediction that the models make
-// without knowing the row; then the models learn. at is the end of the row in Unix seconds.
+// without knowing the row; then the models learn. at is the end of the try in Unix seconds.
 func (m *Model) learnRow(r *row, seq, at int64) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
@@ -235,7 +237,7 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// compareRequest records whether a try exceeded its static request in the task's share of the pool.
+// compareRequest records, in the task's share of the pool, whether a try exceeded its static request.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -10,10 +10,10 @@ import (
 // gets: a heap sized from the limit, or a page cache that counts as used. Each grant above such a peak
 // raises the next peak, although the smallest limit so far was enough. limitFollower compares pairs of
 // successive successes with the same features. It uses first tries only, and pairs whose allocations
-// differ clearly. A grant that follows the peaks does not count, because it follows them one run later.
-// A kill deletes all pairs.
+// differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of
+// a pair do not correlate. A kill deletes all pairs.
 type limitFollower struct {
-	Pairs      int     // compared pairs; negative after a kill, which needs more evidence
+	Pairs      int     // number of compared pairs; starts at −minFollowed after a kill, which needs more evidence
 	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
 
 	Features  uint64       // of the last success
@@ -28,10 +28,10 @@ const (
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
 	minFollowShare  = 0.95 // smallest squared correlation of both
-	provenTolerance = 1.02 // ratio up to which an allocation counts as Least
+	provenTolerance = 1.02 // ratio to Least up to which an allocation counts as equal to it
 )
 
-// learn adds a try that ended. features is the featureKey of its features; a kill needs none.
+// learn adds a try that ended. features is the featureKey of its features; after an OOM kill it is not used.
 func (f *limitFollower) learn(t *TrainingRow, features uint64) {
 	switch {
 	case t.Outcome.OOM():
@@ -49,7 +49,8 @@ func (f *limitFollower) learn(t *TrainingRow, features uint64) {
 	}
 }
 
-// compare adds the pair of a success and the last one, if it counts.
+// compare adds the pair of a success and the last success if both have the same features and their allocations
+// differ clearly.
 func (f *limitFollower) compare(t *TrainingRow, features uint64) {
 	if f.Allocated == 0 || f.Features != features {
 		return

@@ -34,7 +34,7 @@ func (m *Model) MemoryBytes() int64 {
 	return size
 }
 
-// averageBytes returns the memory that the fields of an average refer to.
+// averageBytes returns the memory that the fields of a cold-start average refer to.
 func averageBytes(a *bayes.Average) int64 {
 	size := sliceBytes(a.Lines) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
 	for i := range a.Kills {

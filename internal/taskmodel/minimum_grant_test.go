@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-func TestPolicyCapAndSufficientRequestReplaceTheMinimumGrant(t *testing.T) {
+func TestFloorCapAndSufficientRequestReplaceTheMinimumGrant(t *testing.T) {
 	const mib = sizing.MiB
 	k := newTask(t)
 	f := sizing.Features{}

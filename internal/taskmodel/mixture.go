@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row that lacks features gets a conservative amount: the mean prediction over donor rows plus a
-// margin for the differences between these predictions. Its probabilities are a mixture over the donor
-// rows: the mean of the experts' probabilities with the values of each donor row.
+// A row that lacks features gets a conservative amount: the mean prediction over donor rows (similar rows, whose values
+// replace the missing ones) plus a margin for the differences between these predictions. Its probabilities are a mixture
+// over the donor rows: the mean of the experts' probabilities with the values of each donor row.
 
 const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture
 
@@ -72,8 +72,8 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile
-// of all recent peaks at the risk target, unless this is above the amount of a.
+// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of all recent
+// peaks that is exceeded with probability target, unless this is above the amount of a.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
 		a.Amount = max(all, p.MinAmount)

@@ -26,7 +26,7 @@ type TrainingRow struct {
 	Outcome    sizing.Outcome
 	Peak       sizing.Bytes     // see Censoring
 	Censoring  sizing.Censoring // whether the true peak is equal to Peak, above or below
-	CPUMax     sizing.Cores     // largest use
+	CPUMax     sizing.Cores     // largest use of CPU
 	Duration   time.Duration
 	Requested  sizing.Resources
 	Allocated  sizing.Resources
@@ -50,7 +50,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	}
 }
 
-// Model is what the service knows of one task: point predictors, experts over their out-of-sample
+// Model holds the knowledge about one task: point predictors, experts that derive margins from their out-of-sample
 // residuals, and other facts that an answer needs. Learn adds one row; Fit and Update refit the
 // predictors. Concurrent calls of Size are safe while no other method changes the model. A snapshot
 // stores the exported fields.
@@ -59,7 +59,7 @@ type Model struct {
 	Models          *models // nil before the first measured peak
 	Experts         *experts.Experts
 	Share           experts.Pool        // the task's contribution to the pool of its DAG
-	Trees           TreeParams          // how its trees are grown
+	Trees           TreeParams          // parameters of its boosted trees
 	Sampling        sampling            // factors from sampled to true peaks
 	EarlyRows       []row               // the first rows, on which Learn refits the models
 	OutOfSample     []outOfSample       // newest last
@@ -99,7 +99,7 @@ type Model struct {
 
 	state  uint64     // number of the model's current state, unique in the process
 	own    ownMargins // the task's own margins while a pool is in use
-	ratios ratioCache
+	ratios ratioCache // of run times to predictions
 
 	slopes []float64 // mean slopes of the DAG's other tasks, by input of the cold start
 
@@ -157,13 +157,13 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Pool is what the tasks of one DAG learned together: the mean cost of a row, the calibration of the
-// promises, the typical size of residuals, the slopes of the peak in inputs, and how often static
-// requests fail. The contribution of one task is also a Pool.
+// Pool holds statistics that the tasks of one DAG have in common: the mean cost of a row, the calibration of the
+// promises, the typical size of residuals, the slopes of the peak in inputs, and the share of runs above their static
+// request. The contribution of one task is also a Pool.
 type Pool = experts.Pool
 
-// Guard counts the kills of the open tries of a task and computes Question.GuardFactor. The caller
-// stores it, because a Model does not know open tries.
+// Guard counts the kills of the open tries of a task, which were predicted and not reported, and computes
+// Question.GuardFactor. The caller stores it, because a Model does not know open tries.
 type Guard = experts.Guard
 
 // OpenKills counts killed open runs; see Question.Open.

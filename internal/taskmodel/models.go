@@ -56,7 +56,7 @@ type models struct {
 	RecurringColumns []bool  `cbor:",omitempty"`
 	Recurring        *groups `cbor:",omitempty"`
 
-	Unsolved int // rows added to the line since it was last solved
+	Unsolved int // number of rows added to the line since it was last solved
 
 	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
 	// only if rows were added to the line since it was last solved.
@@ -67,15 +67,15 @@ type models struct {
 }
 
 const (
-	maxRecentRows = 2000 // number of log peaks in Recent
+	maxRecentRows = 2000 // largest number of log peaks in Recent
 	ridgeSlack    = 0.7  // log units by which the line may leave the range of its rows' peaks
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
 	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
-	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows
-	groupMemory   = 20   // number of rows that the means of a group cover
-	maxGroups     = 4000 // number of groups after a fit
+	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
+	groupMemory   = 20   // number of rows after which the oldest lose weight in the means of a group
+	maxGroups     = 4000 // largest number of groups after a fit
 	stackReach    = 6.0  // largest distance of the stack from the median, in log units
 	driftRate     = 0.3  // weight of the newest error in Drift
 	trendRate     = 0.05 // weight of the newest error in Trend
@@ -93,7 +93,7 @@ type row struct {
 	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the peak is censored, and Peak is imputed
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
-	Isolated bool    `cbor:"-"`         // withoutIsolated removed an isolated number
+	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number that is far from all others
 }
 
 // fitModels fits the point predictors on rows without isolated numbers, oldest first. It takes the parts

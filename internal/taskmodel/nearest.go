@@ -7,14 +7,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Neighbour is a past run with its distance to a question.
+// Neighbour is a past try with its distance to a question.
 type Neighbour struct {
 	Row      *sizing.HistoryRow
 	Distance float64 // Gower's distance in the features of the question: 0 is identical, 1 is one standard deviation in every feature
 }
 
-// Nearest returns the n runs of a history that are most similar to f and have a measured peak or
-// an OOM kill. At equal distance the newer run comes first. The weight of a feature in the distance is
+// Nearest returns at most n tries of a history, the most similar to f first, among those with a measured peak or
+// an OOM kill. At equal distance the newer try comes first. The weight of a feature in the distance is
 // the share of the variance of the log peak that it explains alone. All distances are zero before the
 // first fit, or if no feature explains any variance.
 func (m *Model) Nearest(f sizing.Features, h *sizing.History, n int) []Neighbour {

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Outline is the part of an evicted model that stays in memory. It suffices for the bounds of an
-// answer, for a conservative answer, and for lists of tasks.
+// Outline is the part of a model that stays in memory when the decoded model is removed from it (eviction). It suffices
+// for the bounds of an answer, for a conservative answer, and for lists of tasks.
 type Outline struct {
 	runs                                             int // number of learned measured runs
 	largest, smallest, largestKilled, largestStarted sizing.Bytes

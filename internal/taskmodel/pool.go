@@ -13,9 +13,9 @@ import (
 
 // ownMargins are the task's own values of the fields of experts.Experts that SetPool overwrites.
 type ownMargins struct {
-	factor, price, span, requestRisk float64
-	picks                            []experts.Pick
-	saved                            bool // a pool is in use, and the other fields are set
+	factor, meanRowCost, priorDeviation, requestRisk float64
+	picks                                            []experts.Pick
+	saved                                            bool // a pool is in use, and the other fields are set
 }
 
 // SetPool makes answers use the DAG's pool until the next call of Learn, Fit, Update or Blob.
@@ -37,7 +37,7 @@ func (m *Model) leavePool() {
 		return
 	}
 	x := m.Experts
-	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.price, m.own.span, m.own.requestRisk
+	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.meanRowCost, m.own.priorDeviation, m.own.requestRisk
 	x.Picks = append(x.Picks[:0], m.own.picks...)
 	m.own.saved, m.slopes = false, m.slopes[:0]
 }
@@ -56,8 +56,8 @@ func (m *Model) EncodeShare() ([]byte, error) {
 	return share, nil
 }
 
-// ReadShare decodes the output of EncodeShare. If share is nil, it reads the share from the
-// model's blob.
+// ReadShare decodes share, the output of EncodeShare. If share is nil, it reads the contribution from the
+// model's blob. It returns ErrFormat if the input is damaged.
 func ReadShare(share, blob []byte) (Pool, error) {
 	if share != nil {
 		var pool Pool

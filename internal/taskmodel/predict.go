@@ -62,9 +62,9 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// followedShare is the quantile of the newest peaks that bounds the predictions for a task without
-// features from below. Such a task follows its last peaks. If it followed them to a level that is rarer
-// than this share, the end of this level would kill every run that follows.
+// followedShare is the level of the quantile of the newest peaks that is the lower bound of the predictions for a task
+// without features. These predictions follow the last peaks. If the peaks are low for a few runs only, and the predictions
+// followed them, all runs would be killed when the peaks rise again.
 const followedShare = 0.1
 
 // predictInRange is predict for a row whose inputs are within the range.

@@ -33,8 +33,8 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 	return all
 }
 
-// One report in the wrong unit is anywhere in a history. The reference is the same history without
-// that report.
+// One report of a history is in the wrong unit. The reference is the same history without this report. The test tries
+// several places of this report.
 func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 	const runs, after = 60, 12
 	for name, draw := range generators {
@@ -124,12 +124,12 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 		quarantined                bool
 	}{
 		"a millionth of the allocation":            {2000, 2 * gib, 0, true},
-		"a thousandth of the request":              {gib / 100, 0, 20 * gib, true},
+		"a two-thousandth of the request":          {gib / 100, 0, 20 * gib, true},
 		"a hundredth of the allocation":            {gib / 50, 2 * gib, 0, false},
 		"six times the allocation":                 {5 * gib, 802 * sizing.MiB, 0, false},
 		"ten times the allocation":                 {8 * gib, 802 * sizing.MiB, 0, true},
 		"34 times the request":                     {34 * gib, 0, gib, false},
-		"a million times the request":              {gib << 20, 0, 2 * gib, true},
+		"half a million times the request":         {gib << 20, 0, 2 * gib, true},
 		"more than any server, without history":    {128 << 40, 0, 0, true},
 		"less than any container, without history": {2000, 0, 0, false},
 		"a small peak with a small request":        {20 * sizing.MiB, 32 * sizing.MiB, 32 * sizing.MiB, false},

@@ -77,7 +77,7 @@ func TestQuarantinedReportIsNotFitted(t *testing.T) {
 func TestPredictedPeaksAreNotQuarantined(t *testing.T) {
 	k, _ := trainedTask(t, growing, 5, 100)
 	k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
-	assert.Empty(t, k.model.Quarantine, "four times the rows, three times the largest peak")
+	assert.Empty(t, k.model.Quarantine, "nearly four times the rows, and less than four times the largest peak")
 	f := sizing.Features{"rows": sizing.NumberValue(1000)}
 	k.reportSuccess(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
 	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")

@@ -5,8 +5,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Most runs of a task differ in a date or an id, although the same customers come back each day. Such
-// runs count as partial repeats: they have the same values of the features whose values recur.
+// The runs of many tasks differ in a date or an id, although each day has runs of the same customers. A partial repeat of
+// a run is an earlier run with the same values of the features whose values recur, such as the customer.
 
 const (
 	minRecurringRows  = 8   // rows from which recurring features are found
@@ -14,7 +14,8 @@ const (
 )
 
 // findRecurring reports for each column whether its values recur: most values of the newer half of the
-// rows are also in the older half. rows are oldest first. It returns nil if all features recur, or none.
+// rows are also in the older half. rows are oldest first. It returns nil if there are fewer than minRecurringRows, or if
+// all features recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -120,6 +121,6 @@ func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.
 	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
 }
 
-// enoughRepeats is the number of rows whose largest peak says more than that of all rows with the same
-// recurring features.
+// enoughRepeats is the number of rows with the same features from which their largest peak says more than the largest
+// peak of all rows with the same recurring features.
 const enoughRepeats = 3

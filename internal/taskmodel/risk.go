@@ -9,8 +9,8 @@ import (
 
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
 // computes the difference between the two risks from the residuals. The residuals do not explain a
-// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount, and
-// above it decreases by the square of the ratio. The risk never increases with granted.
+// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount. Above a.Amount it
+// decreases with the square of a.Amount / granted. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -44,7 +44,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 
 // openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
 // amount, it is the kill rate of the open runs, because the promises of this task fail at present. Above
-// this amount the risk decreases by the square of the ratio.
+// this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0
@@ -88,7 +88,7 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 }
 
 // succession returns the probability that the next run is killed after a number of kills without a
-// success, by Laplace's rule of succession.
+// success, by Laplace's rule of succession: 0.5 to 0.9999.
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
 
 // Risk returns P(peak > limit) of a try with question q that is granted limit; nil if no risk can be

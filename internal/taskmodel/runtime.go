@@ -29,7 +29,7 @@ type durationLevels struct {
 	Mixture meanMixture `cbor:",omitzero"` // averages the point prediction and the mean of the runs
 }
 
-// Steps of durationLevels: a run above the 95 % quantile raises its level by about .01.
+// Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step.
 const (
 	step95           = 0.01   // step of P95
 	step99           = 0.002  // step of P99
@@ -76,7 +76,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
 	m.updateRunTimes()
 }
 
-// learnCensored learns the duration of a try that was stopped, a lower bound of its run time. It
+// learnCensored learns the duration of a try that was killed or failed, which is a lower bound of its run time. It
 // adds no ratio: the try counts only as a miss of each quantile that the duration exceeds.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {

@@ -56,7 +56,7 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 	p95 := func(given GivenShape) float64 {
 		q.Shape = given
 		d := m.Size(q).Duration
-		for range 3 { // the second repetition is stored
+		for range 3 { // the second call stores the answer, and the third returns it
 			assert.Equal(t, d, memo.Size(m, q).Duration, "the memo keeps different given shapes apart")
 		}
 		return d.P95.Seconds()

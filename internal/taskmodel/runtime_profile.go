@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/shape"
 )
 
-// RunTimes is the predicted run time of one of several tries: the mixture of their distributions
-// with equal weights.
+// RunTimes holds the predicted run times of several tries. Its methods treat them as the mixture of their distributions
+// with equal weights: the run time of one try that is chosen at random.
 type RunTimes []RunTime
 
 // Scale multiplies the predicted run time of each try by the factor with the same index.

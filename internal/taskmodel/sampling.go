@@ -21,7 +21,7 @@ type sampling struct {
 const (
 	durationClasses  = 5    // below 1 min, 4 min, 16 min and 64 min, and above
 	drawCount        = 40   // number of quantiles, at the levels 1/80, 3/80, …, 79/80
-	maxFactorDrift   = 0.05 // change of the log of a mean factor above which the model is learned from scratch
+	maxFactorDrift   = 0.05 // change of the log of the mean factor of a class above which the model is learned from scratch
 	otherTasksWeight = 10.0 // largest total weight of the pairs of other tasks, in pairs of the task itself
 )
 
@@ -37,10 +37,10 @@ func durationClass(d time.Duration) int {
 // exceedance is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
 type exceedance struct{ log, weight float64 }
 
-// samplingOf estimates the factors of a task. Each of its own pairs has weight 1. The pairs of
-// other tasks have weight 10 in all, or weight 1 each if there are fewer than ten: the pairs of the same
-// duration class or, if this class has none, of all classes. So the first own pairs already matter, and a
-// hundred of them dominate.
+// samplingOf estimates the factors of a task for each duration class. Each of its own pairs has weight 1 in every
+// class. Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. These have
+// weight 10 in all, or weight 1 each if there are fewer than ten. So the first own pairs already matter, and a hundred of
+// them dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []exceedance

@@ -17,8 +17,8 @@ import (
 // scrapeEvery is the sampling interval of Prometheus.
 const scrapeEvery = 30 * time.Second
 
-// spiky draws one run as its memory in GiB, second by second. The memory grows to a level that
-// depends on the rows, with one spike of 1 to 3 s that is 10 to 65 % higher.
+// spiky draws one run as its memory in GiB, second by second. The memory grows to an amount that
+// depends on the rows. During one spike of 1 to 3 s it is 10 to 65 % higher.
 func spiky(rng *rand.Rand) (f sizing.Features, series []float64) {
 	rows := 1 + 9*rng.Float64()
 	seconds := 120 + rng.IntN(900)

@@ -91,7 +91,7 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 	}
 }
 
-// retriedRun returns the id of the run with the i-th kill.
+// retriedRun returns the run id of the i-th run, whose first try is killed.
 func retriedRun(i int) string { return "killed-" + string(rune('a'+i/80)) }
 
 // A fit is due after an eighth more rows; in a longer history after 25 more rows.

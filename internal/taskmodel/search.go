@@ -52,11 +52,11 @@ func treeParamsAt(params []float64) TreeParams {
 const (
 	minSearchRows = 200  // measured rows from which the differences between trials are more than chance
 	maxSearchRows = 4000 // newest rows that a search uses
-	searchTrials  = 24   // number of parameters that a search tries, besides the default and those in use
+	searchTrials  = 24   // number of parameter sets that a search tries, besides the default and the one in use
 	compareFrom   = 0.4  // share of the rows that are before the part on which trials are compared
 	confirmFrom   = 0.75 // share of the rows that are before the part on which the best trial is confirmed
 	refitShare    = 0.1  // share of the rows between two fits, so that the result depends on several fits
-	searchMargin  = 0.1  // smallest relative reduction of the waste on the newest rows
+	searchMargin  = 0.1  // relative reduction of the waste on the newest rows from which the best trial passes
 )
 
 // SearchResult is the outcome of a search. Use Trees only if Evaluation.Passed is true.
@@ -76,9 +76,9 @@ type SearchResult struct {
 // the error on the compared rows predicts the error and the waste on the newest rows better than the
 // waste on the compared rows does.
 //
-// The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if
-// it wastes less, by searchMargin, than the parameters in use and than the champion's own answers. Its
-// share of kills must not exceed the larger of their share and the risk target by more than chance.
+// The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if its grants waste
+// less, by searchMargin, than those of the parameters in use and than the champion's own answers. Its share of kills must
+// not exceed the larger of their share of kills and the risk target by more than chance.
 //
 // Search does not modify champion. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
@@ -100,7 +100,7 @@ func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResu
 type search struct {
 	h           *sizing.History
 	from, until int        // trials are compared on the rows from index from to before index until
-	every       int        // number of rows between fits
+	every       int        // number of rows between two fits
 	measured    int        // number of rows with a measured peak
 	inUse       TreeParams // parameters of the champion
 }

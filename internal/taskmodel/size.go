@@ -18,7 +18,7 @@ type Question struct {
 	MinGrant    sizing.Bytes     // smallest amount to grant, unless Floor is set or a lower request has sufficed
 	RiskTarget  float64          // share of first tries that may be killed
 	Above       sizing.Bytes     // after a kill: the largest killed allocation of the run; zero: a first try
-	Lifts       int              // number of lifts that are left, after a kill including this one; the last one grants the cap
+	Lifts       int              // number of lifts that are left; after a kill, the lift that is asked for is one of them. The last lift grants the cap
 	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
 	Open        OpenKills        // the open runs that led to GuardFactor
 	Edges       sizing.Bins      // bins to which amounts are rounded up; empty: whole MiB
@@ -31,7 +31,7 @@ type Question struct {
 // Limit is the request within the bounds of the question, or zero without a request.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes    // ascending; starts with Limit; empty if Limit is zero or no lift is left
+	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero or a lift is asked for and none is left
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
 	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
 	CPU      sizing.Cores      // request; zero: unknown

@@ -64,7 +64,7 @@ func TestColdStartMarginsShrink(t *testing.T) {
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
-// sampleTasks returns tasks of every age, some of them with kills or implausible reports.
+// sampleTasks returns tasks with 1 to 120 learned runs, some of them with kills or implausible reports.
 func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task
@@ -274,13 +274,13 @@ func TestBinsAreCalibrated(t *testing.T) {
 		last := len(bins.Upper) - 1
 		at := min(sizing.Bins(bins.Upper).Index(bytes(gibs)), last)
 		hit += bins.Probabilities[at] / tries
-		left := 1.0
-		q.Above = 1 // after a kill at one byte, Risk does not use the experts' promise
+		above := 1.0 // P(peak > the edge), from the probabilities of the bins
+		q.Above = 1  // after a kill at one byte, Risk does not use the experts' promise
 		for i, edge := range bins.Upper[:last] {
-			left -= bins.Probabilities[i]
+			above -= bins.Probabilities[i]
 			// The probabilities are not equal, because bins use other experts than the grant.
-			assert.InDelta(t, *k.model.Risk(q, edge), left, 0.15)
-			expected, variance = expected+left, variance+left*(1-left)
+			assert.InDelta(t, *k.model.Risk(q, edge), above, 0.15)
+			expected, variance = expected+above, variance+above*(1-above)
 			if at > i {
 				actual++
 			}

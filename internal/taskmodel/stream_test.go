@@ -61,7 +61,7 @@ func TestModelWastesLessThanTheLargestPeakPolicy(t *testing.T) {
 			}
 			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, baseline.wasted/used, kills, evaluation, promised)
 			assert.Less(t, wasted, atMost[name]*baseline.wasted)
-			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "three standard deviations above the target")
+			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "the share of kills is less than three standard deviations above the target")
 			requireCalibrated(t, promised, kills)
 		})
 	}

@@ -189,7 +189,7 @@ func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	}
 }
 
-// train fits if at least 25 rows, and at least a tenth of the rows, are new.
+// train fits if at least 25 rows are new, and at least a tenth as many as there were at the last training.
 func (k *task) train() {
 	k.t.Helper()
 	added := len(k.history.Rows) - k.trained

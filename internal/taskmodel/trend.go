@@ -54,8 +54,8 @@ const (
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // ratio to the edge of the range above which an input is reported as outside
 	noRiskFactor      = 2.0  // ratio to the edge of the range above which no probability is stated
-	trendMargin       = 0.1  // log margin per unit of the rise of the log peak
-	jointMarginRate   = 0.2  // further log margin per unit for each further input above its range
+	trendMargin       = 0.1  // log margin per unit by which the trend raises the log peak
+	jointMarginRate   = 0.2  // further log margin per unit of this rise, for each input above its range after the first
 )
 
 // observe widens the ranges by a row.
@@ -108,7 +108,7 @@ func (t *trend) isRelevant(j int) bool {
 	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
-// predict returns the trend's log peak for a row; NaN if a linear trend is below zero. A missing
+// predict returns the trend's log peak for a row; NaN if a linear trend predicts a peak below zero. A missing
 // input counts as the middle of its range.
 func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base

@@ -33,7 +33,7 @@ const (
 	// kills count, because a kill is reported earlier than the success of a run that started at the
 	// same time.
 	unresolvedDelay     = 0.668
-	unresolvedPrior     = 10.0 // number of successful tries that are assumed before the first try
+	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries
 	minUnresolvedWeight = 0.01 // a kill below this weight is dropped
 )
 
@@ -73,8 +73,8 @@ func (u *unresolvedKills) fade() {
 }
 
 // exceedanceProb returns the share of tries that are unresolved kills and need more than amount, which is
-// in bytes. A kill counts fully for an amount up to its bound. Above the bound its weight decreases by the
-// square of the ratio.
+// in bytes. A kill counts fully for an amount up to its bound. Above the bound its weight decreases with the
+// square of bound / amount.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {

@@ -86,7 +86,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	b.donorPoints = b.donorPoints[:0]
 }
 
-// describeUnseen writes the first unseen values of a row to a reason.
+// describeUnseen writes the first three unseen category values of a row to a reason.
 func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	if m.Models.ridges == nil {
 		return

@@ -8,7 +8,7 @@ import (
 
 // A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are
 // common and say little about the next run. The models therefore learn such a run as if its peak were at
-// the threshold of low outliers (winsorising: Huber 1964). Each training compares the runs with the
+// the threshold of low outliers (winsorising: Huber 1964), with less weight. Each training compares the runs with the
 // current models, so that the models learn low peaks fully once the features explain them. Runs far above
 // their prediction are not changed, because a kill costs more than waste.
 
@@ -71,8 +71,7 @@ func (m *models) reduceDrift(rows []row) {
 
 const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty (1/trendRate)
 
-// nearerZero returns the larger of a negative error and a newer one, but at most zero. It returns an
-// error that is not negative unchanged.
+// nearerZero returns old if it is not negative. Otherwise it returns the larger of old and newer, but at most zero.
 func nearerZero(old, newer float64) float64 {
 	if old >= 0 {
 		return old

@@ -15,24 +15,24 @@ import (
 // sixtyPerDay is the time between two runs of a task with sixty runs a day.
 const sixtyPerDay = 24 * time.Minute
 
-// sized draws runs with a peak of 200 MiB plus 1 MiB per row, times a level.
-func sized(rng *rand.Rand, level float64) (sizing.Features, float64) {
+// sized draws runs with a peak of 200 MiB plus 1 MiB per row, times factor.
+func sized(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	rows := 100 + 900*rng.Float64()
-	return sizing.Features{"rows": sizing.NumberValue(math.Round(rows))}, (200 + rows) / 1024 * level * noise(rng, 0.05)
+	return sizing.Features{"rows": sizing.NumberValue(math.Round(rows))}, (200 + rows) / 1024 * factor * noise(rng, 0.05)
 }
 
-// featureless draws runs without features and with a peak of 1000 MiB times a level.
-func featureless(rng *rand.Rand, level float64) (sizing.Features, float64) {
-	return nil, 1000.0 / 1024 * level * noise(rng, 0.05)
+// featureless draws runs without features and with a peak of 1000 MiB times factor.
+func featureless(rng *rand.Rand, factor float64) (sizing.Features, float64) {
+	return nil, 1000.0 / 1024 * factor * noise(rng, 0.05)
 }
 
-// levelGenerator draws one run at a level: its features and its peak in GiB.
-type levelGenerator func(rng *rand.Rand, level float64) (sizing.Features, float64)
+// scaledGenerator draws one run: its features and its peak in GiB, multiplied by factor.
+type scaledGenerator func(rng *rand.Rand, factor float64) (sizing.Features, float64)
 
-// importRuns reports n successes at a level, and trains.
-func (k *task) importRuns(rng *rand.Rand, draw levelGenerator, n int, level float64) {
+// importRuns adds n successes with peaks multiplied by factor to the history, and trains.
+func (k *task) importRuns(rng *rand.Rand, draw scaledGenerator, n int, factor float64) {
 	for range n {
-		f, gibs := draw(rng, level)
+		f, gibs := draw(rng, factor)
 		k.row(f, measuredRun(gibs))
 	}
 	k.fit()
@@ -40,9 +40,9 @@ func (k *task) importRuns(rng *rand.Rand, draw levelGenerator, n int, level floa
 
 // predictAll predicts n runs before any of them ends. It returns the number of kills, the promised
 // number of kills, and the mean ratio of peak to grant.
-func (k *task) predictAll(rng *rand.Rand, draw levelGenerator, n int, level float64) (killed, promised, used float64) {
+func (k *task) predictAll(rng *rand.Rand, draw scaledGenerator, n int, factor float64) (killed, promised, used float64) {
 	for range n {
-		f, gibs := draw(rng, level)
+		f, gibs := draw(rng, factor)
 		s := k.model.Size(question(f))
 		if bytes(gibs) > s.Limit {
 			killed++
@@ -59,10 +59,10 @@ func (k *task) predictAll(rng *rand.Rand, draw levelGenerator, n int, level floa
 // They must not lower the grants of other runs.
 func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 	for _, c := range []struct {
-		draw          levelGenerator
+		draw          scaledGenerator
 		name          string
 		before, after int
-		level         float64
+		factor        float64
 		seeds         uint64
 	}{
 		{sized, "sized", 240, 1, 0.1, 2},
@@ -76,12 +76,12 @@ func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 		{featureless, "featureless", 5000, 100, 0.5, 1},
 	} {
 		for seed := range c.seeds {
-			t.Run(fmt.Sprintf("%s %d then %d at %g, seed %d", c.name, c.before, c.after, c.level, seed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %d then %d at %g, seed %d", c.name, c.before, c.after, c.factor, seed), func(t *testing.T) {
 				k, rng := newTask(t), newRand(seed)
 				k.between = sixtyPerDay
 				k.importRuns(rng, c.draw, c.before, 1)
 				before, promisedBefore, usedBefore := k.predictAll(newRand(99), c.draw, 200, 1)
-				k.importRuns(rng, c.draw, c.after, c.level)
+				k.importRuns(rng, c.draw, c.after, c.factor)
 				killed, promised, used := k.predictAll(newRand(99), c.draw, 200, 1)
 				t.Logf("before: %v killed, %.1f promised, used %.2f; after: %v, %.1f, %.2f", before, promisedBefore, usedBefore, killed, promised, used)
 				assert.LessOrEqual(t, killed, max(2*promised, promised+3*math.Sqrt(promised)))
@@ -111,9 +111,9 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 }
 
 // A task that needs a quarter of its old peak for good does not get the old amount for long. Its runs are
-// four hours apart, so that the new level lasts longer than a weekend.
+// four hours apart, so that the low peaks last longer than a weekend.
 func TestLastingFallIsLearned(t *testing.T) {
-	for name, draw := range map[string]levelGenerator{"sized": sized, "featureless": featureless} {
+	for name, draw := range map[string]scaledGenerator{"sized": sized, "featureless": featureless} {
 		k, rng := newTask(t), newRand(1)
 		k.between = 4 * time.Hour
 		k.importRuns(rng, draw, 200, 1)
@@ -132,9 +132,9 @@ func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 		k, rng := newTask(t), newRand(seed)
 		k.between = sixtyPerDay
 		for day := range 28 {
-			level := 1.0
+			factor := 1.0
 			if day%7 >= 5 {
-				level = 0.4
+				factor = 0.4
 			}
 			type run struct {
 				f    sizing.Features
@@ -143,7 +143,7 @@ func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 			runs, killed, promised := make([]run, 60), 0.0, 0.0
 			used := 0.0
 			for i := range runs {
-				f, gibs := sized(rng, level)
+				f, gibs := sized(rng, factor)
 				runs[i] = run{f, gibs}
 				s := k.model.Size(question(f))
 				if bytes(gibs) > s.Limit {
