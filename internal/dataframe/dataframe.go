@@ -8,7 +8,7 @@ package dataframe
 type Series interface {
 	Name() string
 	NRows() int
-	Value(row int) any
+	Value(row int) any // row counts from 0
 }
 
 // DataFrame is a table whose columns have the same number of rows.

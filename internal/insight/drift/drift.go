@@ -16,26 +16,45 @@ type Change struct {
 	At     int     // index of the first value after the change
 	Before float64 // median of the values between the previous change and At
 	After  float64 // median of the values from At to the next change
-	P      float64 // probability of such a difference without a change
+	P      float64 // p value of Pettitt's test: the probability of such a difference without a change
 }
 
-// Factor returns the new level relative to the old one.
+// Factor returns the ratio of After to Before.
 func (c Change) Factor() float64 { return c.After / c.Before }
 
 // Limits of a change.
 const (
 	minPart   = 15    // smallest number of values in a part
 	maxP      = 0.001 // largest P of a change
-	minFactor = 1.2   // smallest relevant change, up or down
+	minFactor = 1.2   // smallest factor of an increase; a decrease has at most the factor 1/minFactor
 	maxDepth  = 4     // largest depth of splits, which allows 15 changes
 )
 
-// Find returns the changes of a series of positive values, in order.
+// Find returns the changes of a series of positive values, in order. Each has at least the factor minFactor, up or
+// down.
 func Find(values []float64) []Change {
 	var changes []Change
 	find(values, 0, maxDepth, &changes)
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
-	// A part may have been split again, so the medians of the final parts differ.
+	// A part may have been split again, so the medians of the final parts differ, and a change may have become too small.
+	// Without this change the parts beside it are one part, whose median counts for its neighbours.
+	for {
+		setMedians(values, changes)
+		smallest := -1
+		for i := range changes {
+			if !changes[i].isRelevant() && (smallest < 0 || changes[i].magnitude() < changes[smallest].magnitude()) {
+				smallest = i
+			}
+		}
+		if smallest < 0 {
+			return changes
+		}
+		changes = slices.Delete(changes, smallest, smallest+1)
+	}
+}
+
+// setMedians sets Before and After of the changes, which are in order.
+func setMedians(values []float64, changes []Change) {
 	edges := []int{0}
 	for _, c := range changes {
 		edges = append(edges, c.At)
@@ -44,10 +63,10 @@ func Find(values []float64) []Change {
 	for i := range changes {
 		changes[i].Before, changes[i].After = median(values[edges[i]:edges[i+1]]), median(values[edges[i+1]:edges[i+2]])
 	}
-	return slices.DeleteFunc(changes, func(c Change) bool { return !c.isRelevant() })
 }
 
-// find appends the changes within values, which start at index from of the series.
+// find appends the changes within values, which start at index from of the series. depth is the number of splits that
+// may still follow one another.
 func find(values []float64, from, depth int, changes *[]Change) {
 	if depth == 0 || len(values) < 2*minPart {
 		return
@@ -67,12 +86,15 @@ func find(values []float64, from, depth int, changes *[]Change) {
 
 // isRelevant reports whether the factor is at least minFactor, up or down.
 func (c *Change) isRelevant() bool {
-	return c.Before > 0 && math.Abs(math.Log(c.Factor())) >= math.Log(minFactor)
+	return c.Before > 0 && c.magnitude() >= math.Log(minFactor)
 }
 
-// split returns the index at which the ranks before and after differ most. p is the probability of
-// such a difference without a change: 2·exp(−6K²/(n³+n²)), where K is the largest |U| and n the number
-// of values.
+// magnitude returns the absolute logarithm of the factor.
+func (c *Change) magnitude() float64 { return math.Abs(math.Log(c.Factor())) }
+
+// split returns the index at which the ranks before and after differ most, with at least minPart values on each side.
+// p is the probability of such a difference without a change: 2·exp(−6K²/(n³+n²)), where K is the largest |U| and n the
+// number of values.
 func split(values []float64) (at int, p float64) {
 	ranks, n := ranksOf(values), float64(len(values))
 	sum, most := 0.0, 0.0

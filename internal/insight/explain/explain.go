@@ -26,7 +26,7 @@ type Explanation struct {
 	Nearest []Run      // the most similar past runs, nearest first
 	Killed  *KilledTry // nil if the try was not killed
 	Note    string     // the reason why the chain is incomplete; "" if it is complete
-	Text    string
+	Text    string     // the whole explanation in one paragraph
 
 	warnings []sizing.FieldError // parts of the request that were ignored or not used as sent
 }
@@ -35,7 +35,7 @@ type Explanation struct {
 type Chain struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes
-	BaseName string
+	BaseName string       // what Base is, in words
 	Expected sizing.Bytes // the expected peak; zero if no model predicts
 	Terms    []Term
 }
@@ -54,13 +54,13 @@ type Run struct {
 	Distance  float64      // 0: identical inputs
 }
 
-// KilledTry explains why a try was OOM-killed, and the amount that would have held.
+// KilledTry explains why a try was OOM-killed, and with which amount it would not have been killed.
 type KilledTry struct {
-	At        sizing.Bytes // the allocation of the killed try
-	Needed    sizing.Bytes // peak of a later try of the run; zero: no later try has ended with a measured peak
-	WouldHold sizing.Bytes // smallest whole number of MiB that holds for Needed; zero if unknown
-	Rung      int          // index of the first rung in Ladder that would have held; 0: unknown or none
-	Text      string
+	At        sizing.Bytes // the allocation of the killed try, or its highest measured usage if that is more
+	Needed    sizing.Bytes // largest peak of the later tries of the run; zero: none has ended with a measured peak above At
+	WouldHold sizing.Bytes // Needed, rounded up to whole MiB; zero if unknown
+	Rung      int          // index in Ladder of the first lift of at least WouldHold; 0: unknown or none
+	Text      string       // the explanation in sentences
 }
 
 // Explainer explains answers of a service.

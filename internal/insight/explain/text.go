@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxNamedFeatures is the largest number of features in the text. The chain contains all of them.
+// maxNamedFeatures is the largest number of features that the text names. The chain contains all of them.
 const maxNamedFeatures = 3
 
 // text describes the explanation in one paragraph.
@@ -111,7 +111,8 @@ func change(factor float64) string {
 	return fmt.Sprintf("reduces it by %s %%", percent(1-factor))
 }
 
-// percent formats a share in percent with two or three significant digits.
+// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below with at
+// most two significant digits.
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p >= 10:
@@ -150,8 +151,7 @@ func (e *Explanation) nearestText() string {
 	return text + "."
 }
 
-// killedOf explains the OOM kill of the try; nil if the try was not killed. tries are all tries of
-// the run.
+// killedOf explains the OOM kill of the explained try; nil if it was not killed. tries are all tries of its run.
 func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	var k *KilledTry
 	for i := range tries {
@@ -180,8 +180,7 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
-// describeKill sets the text of a kill and the amount that would have held. killedAgain is the number
-// of later kills of the run.
+// describeKill sets Text, WouldHold and Rung. killedAgain is the number of later kills of the run.
 func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	text := fmt.Sprintf("The try was OOM-killed at %s.", k.At.Approx())
 	above := 0

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// Calibration corrects the 95 % quantile of the end with the past runs of a DAG. The simulation
-// assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks wait for
-// slots. The correction is split conformal prediction on the ratio of the actual end to the forecast
-// median (Lei et al. 2018). The zero Calibration has no past runs.
+// Calibration corrects the forecast 95 % quantile of the end of a run with the past runs of its DAG. The
+// simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
+// wait for slots. The correction is split conformal prediction on the ratio of the actual end to the
+// forecast median (Lei et al. 2018). The zero Calibration has no past runs.
 type Calibration struct {
 	ratios []float64 // actual end divided by the forecast median, ascending
 }
 
-// minCalibration is the smallest number of past runs that correct a forecast: the largest of 19
-// ratios is the conformal 95 % quantile.
+// minCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
+// 19 ratios is the conformal 95 % quantile.
 const minCalibration = 19
 
-// Add adds a past run with its forecast.
+// Add adds a past run: its forecast and its actual end, in seconds from its start. It ignores a run whose
+// end or forecast median is not positive.
 func (c *Calibration) Add(r *Result, end float64) {
 	if !(r.Median > 0 && end > 0) {
 		return
@@ -30,8 +31,9 @@ func (c *Calibration) Add(r *Result, end float64) {
 // Runs returns the number of past runs.
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
-// P95 returns the 95 % quantile of the end. With at least minCalibration past runs it is the
-// simulated median times the conformal quantile of the ratios, else the simulated quantile.
+// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. With
+// at least minCalibration past runs it is the simulated median times the conformal quantile of the
+// ratios, else the simulated quantile.
 func (c *Calibration) P95(r *Result) float64 {
 	n := len(c.ratios)
 	if n < minCalibration {
@@ -41,8 +43,8 @@ func (c *Calibration) P95(r *Result) float64 {
 	return r.Median * c.ratios[min(n, rank)-1]
 }
 
-// Interpolate returns the quantile function that interpolates a table of quantiles at equally spaced
-// levels from 0 to 1.
+// Interpolate returns the quantile function that interpolates a table of at least two quantiles, whose
+// probabilities are equally spaced from 0 to 1.
 func Interpolate(table []float64) func(float64) float64 {
 	return func(u float64) float64 {
 		at := max(0, min(1, u)) * float64(len(table)-1)

@@ -15,8 +15,8 @@ import (
 
 // Bounds of a simulation.
 const (
-	MaxTasks   = 2000
-	MaxEdges   = 20_000
+	MaxTasks   = 2000      // largest number of tasks of a DAG
+	MaxEdges   = 20_000    // largest number of dependencies of a DAG
 	usualDraws = 1000      // number of simulated runs unless the caller gives one
 	maxSteps   = 2_000_000 // largest product of draws and tasks; it allows usualDraws of MaxTasks tasks
 	timeSteps  = 60        // number of times in Result.Footprint
@@ -31,21 +31,21 @@ type Task struct {
 	Memory    float64                 // memory of one instance, in bytes
 }
 
-// Result describes a run of the DAG, in seconds from its start.
+// Result describes a run of the DAG. Its times are in seconds from the start of the run.
 type Result struct {
-	Median, P95 float64
-	Tasks       []TaskTime
-	Footprint   []Footprint // at equally spaced times up to P95
-	Peak        Amounts     // largest memory at one time
+	Median, P95 float64     // quantiles of the end of the run
+	Tasks       []TaskTime  // in the order of the tasks given to Simulate
+	Footprint   []Footprint // at timeSteps equally spaced times from 0 on, before P95
+	Peak        Amounts     // largest memory at one time of a run
 	Draws       int         // number of simulated runs
-	ends        []float64   // end of each draw, ascending
+	ends        []float64   // end of each draw; ascending in a returned Result
 }
 
 // TaskTime describes the times of a task, in seconds from the start of the run.
 type TaskTime struct {
 	ID           string
 	Start, End   float64 // medians
-	EndP95       float64
+	EndP95       float64 // 95 % quantile
 	Critical     float64 // share of the draws in which the task is on the critical path
 	Instances    int
 	Memory       float64   // memory of all instances, in bytes
@@ -53,9 +53,9 @@ type TaskTime struct {
 	critical     int       // number of draws in which the task is on the critical path
 }
 
-// Footprint is the memory in use at a time.
+// Footprint is the memory that the tasks of a run have at one time.
 type Footprint struct {
-	Seconds float64
+	Seconds float64 // from the start of the run
 	Amounts
 }
 
@@ -104,14 +104,36 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 		}
 	}
 	if len(order) < len(tasks) {
-		cyclic := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
+		cyclic := onCycle(tasks, index, waiting)
 		return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].upstream", cyclic), "%q depends on itself", tasks[cyclic].ID)
 	}
 	return order, nil
 }
 
-// Simulate simulates runs of a DAG. draws is the number of runs; zero or less means usualDraws. The product
-// of draws and tasks is at most maxSteps.
+// onCycle returns the index of a task that depends on itself, the smallest one of a cycle. waiting has for each task
+// the number of its upstream tasks that are on a cycle or depend on one; index maps the ids to indices.
+func onCycle(tasks []Task, index map[string]int, waiting []int) int {
+	upstream := func(i int) int {
+		for _, id := range tasks[i].Upstream {
+			if from := index[id]; waiting[from] > 0 {
+				return from
+			}
+		}
+		return i
+	}
+	at := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
+	for range tasks { // the task may only depend on a cycle; so many steps upstream end on the cycle
+		at = upstream(at)
+	}
+	smallest := at
+	for i := upstream(at); i != at; i = upstream(i) {
+		smallest = min(smallest, i)
+	}
+	return smallest
+}
+
+// Simulate simulates runs of a DAG. draws is the number of runs; zero or less means usualDraws. Simulate
+// reduces draws so that the product of draws and tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
 	if err != nil {
@@ -127,9 +149,9 @@ func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 // simulation holds the state of one Simulate.
 type simulation struct {
 	tasks    []Task
-	order    []int
-	upstream [][]int // indices of the upstream tasks
-	draws    int
+	order    []int   // indices of the tasks in topological order
+	upstream [][]int // for each task the indices of its upstream tasks
+	draws    int     // number of runs to simulate
 	rng      *rand.Rand
 	result   Result
 	peaks    []float64 // largest memory of each draw
@@ -179,11 +201,11 @@ func (s *simulation) draw() {
 	s.peaks = append(s.peaks, s.peak())
 }
 
-// newest returns the value of the current draw.
-func newest(list []float64) float64 { return list[len(list)-1] }
+// newest returns the value of the newest draw; byDraw has one value for each draw.
+func newest(byDraw []float64) float64 { return byDraw[len(byDraw)-1] }
 
-// markCritical counts the tasks on the critical path of the newest draw. i is the last task of the
-// path.
+// markCritical counts the tasks on the critical path of the newest draw, from its last task i back to
+// its first one.
 func (s *simulation) markCritical(i int) {
 	times := s.result.Tasks
 	for {
@@ -202,7 +224,7 @@ func (s *simulation) markCritical(i int) {
 	}
 }
 
-// peak returns the largest memory at one time of the newest draw.
+// peak returns the largest memory, in bytes, that the tasks of the newest draw have at one time.
 func (s *simulation) peak() float64 {
 	s.events = s.events[:0]
 	for i := range s.result.Tasks {
@@ -219,10 +241,10 @@ func (s *simulation) peak() float64 {
 	return most
 }
 
-// event is a change of the memory in use.
+// event is a change of the memory in use: bytes are added at a time, or freed if they are negative.
 type event struct{ at, bytes float64 }
 
-// memoryAt returns the memory in use in a draw at a time.
+// memoryAt returns the memory in use in a draw at a time, in bytes.
 func (s *simulation) memoryAt(draw int, at float64) float64 {
 	sum := 0.0
 	for i := range s.result.Tasks {

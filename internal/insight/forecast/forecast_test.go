@@ -70,7 +70,9 @@ func TestCheckStructure(t *testing.T) {
 		tasks []forecast.Task
 		want  string
 	}{
-		"a cycle":         {[]forecast.Task{{ID: "a", Upstream: []string{"b"}}, {ID: "b", Upstream: []string{"a"}}}, `"a" depends on itself`},
+		"a cycle": {[]forecast.Task{{ID: "a", Upstream: []string{"b"}}, {ID: "b", Upstream: []string{"a"}}}, `"a" depends on itself`},
+		"a task after a cycle": {[]forecast.Task{{ID: "after", Upstream: []string{"a"}}, {ID: "b", Upstream: []string{"a"}}, {ID: "a", Upstream: []string{"b"}}},
+			`tasks[1].upstream "b" depends on itself`},
 		"an unknown task": {[]forecast.Task{{ID: "a", Upstream: []string{"x"}}}, `"x" is not a task`},
 		"a repeated task": {[]forecast.Task{{ID: "a"}, {ID: "a"}}, "listed twice"},
 		"too many tasks":  {manyTasks(forecast.MaxTasks + 1), "at most"},

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// MinTasks is the smallest number of tasks with measured usage that are clustered. With fewer tasks,
-// three clusters are not meaningful; sizing.GroupOf groups such tasks by fixed thresholds.
+// MinTasks is the smallest number of tasks with measured usage for which a namespace is clustered. With
+// fewer tasks, three clusters are not meaningful; sizing.GroupOf groups such tasks by fixed thresholds.
 const MinTasks = 6
 
 // point is the position of a task: the standardised cube roots of its quantities.
@@ -81,11 +81,12 @@ func positions(usage []sizing.Usage) []point {
 	return points
 }
 
-// cluster returns the cluster of each point, 0 to 2 by ascending usage. distinct reports whether the
-// three clusters are not empty and have different centres. Lloyd's algorithm finds a local optimum,
-// so it starts from several partitions of the points in the order of total usage: the size of the
-// heavy part doubles, and the size of the light part halves, because often a few tasks use most of the
-// memory. cluster returns the result with the smallest sum of squares, the first among equals.
+// cluster returns the cluster of each point, 0 to 2 by ascending usage. distinct reports whether no
+// cluster is empty and the total usage of their centres differs. Lloyd's algorithm finds a local optimum,
+// so it starts from several partitions of the points in the order of total usage: from one partition to
+// the next, the size of the heavy part doubles or the size of the light part halves, because often a few
+// tasks use most of the memory. cluster returns the result with the smallest sum of squares, the first
+// among equals.
 func cluster(points []point) (label []int, distinct bool) {
 	order := make([]int, len(points))
 	for i := range order {
@@ -112,12 +113,13 @@ func cluster(points []point) (label []int, distinct bool) {
 	return ascending(points, best)
 }
 
-// total returns the total usage, by which points are ordered.
+// total returns the total usage, by which points are ordered: the sum of the standardised quantities.
 func total(p point) float64 { return p[0] + p[1] + p[2] }
 
-const maxRounds = 50 // rounds of Lloyd's algorithm, which needs far fewer for hundreds of tasks
+const maxRounds = 50 // largest number of rounds of Lloyd's algorithm, which needs far fewer for hundreds of tasks
 
-// lloyd improves label until no point changes its cluster, and returns the sum of squared distances.
+// lloyd improves label until no point changes its cluster, for at most maxRounds rounds. It returns the
+// sum of the squared distances of the points to their centres.
 func lloyd(points []point, label []int) (squares float64) {
 	for range maxRounds {
 		centres := means(points, label)
@@ -176,9 +178,9 @@ func ascending(points []point, label []int) (renumbered []int, distinct bool) {
 	for i, c := range order {
 		rank[c] = i
 	}
-	out := make([]int, len(label))
+	renumbered = make([]int, len(label))
 	for i, c := range label {
-		out[i] = rank[c]
+		renumbered[i] = rank[c]
 	}
-	return out, distinct
+	return renumbered, distinct
 }

@@ -3,7 +3,8 @@ package placement
 import "math"
 
 // The priors, which matter for tasks with few runs, and the constants of the estimation. Variances are
-// in squared log units.
+// in squared log units. The own deviation of a task on a node type is the part of the effect that
+// sensitivity · typical effect does not explain (see the package comment).
 const (
 	priorVariance       = 0.04 // of the residuals; it counts as priorRows rows
 	priorRows           = 3.0
@@ -14,16 +15,17 @@ const (
 	typicalLoadVariance = 4.0  // of the slope of the load of a typical task
 	loadVariance        = 0.25 // of the slope of the load around that of a typical task
 	huberWidth          = 2.0  // residuals beyond this many standard deviations weigh less
-	settled             = 1e-7 // change of the effects at which the estimation ends
+	settled             = 1e-7 // the estimation ends once no effect on a typical task changes by as much
 )
 
 // variances holds the variances, estimated from all tasks, of the sensitivities around 1 and of the own
 // deviations around 0.
 type variances struct{ sensitivity, own float64 }
 
-// estimate alternates between the parts of the model until they settle.
+// estimate fits the parts of the model one after the other until the effects settle, for at most rounds
+// rounds.
 func (e *Effects) estimate(tasks []*taskEffect) {
-	v := variances{.1, .01}
+	v := variances{.1, .01} // initial values
 	for range rounds {
 		before := append([]float64(nil), e.typical...)
 		for _, t := range tasks {
@@ -51,7 +53,8 @@ func (t *taskEffect) effect(e *Effects, node int) float64 {
 	return t.sensitivity*e.typical[node] + t.own[node]
 }
 
-// fitInputs fits the slopes of the inputs and of the load, the level and the residual variance.
+// fitInputs fits the slopes of the inputs and of the load, the level, the residual variance and the
+// weights of the rows.
 func (t *taskEffect) fitInputs(e *Effects) {
 	k := len(t.names)
 	width := k + 2 // inputs, load, level
@@ -101,10 +104,11 @@ func (t *taskEffect) reweight(e *Effects) {
 	}
 }
 
-// residual returns the residual of a row.
+// residual returns the residual of a row, in log seconds.
 func (t *taskEffect) residual(e *Effects, r *row) float64 { return t.rest(r) - t.effect(e, r.node) }
 
-// rest returns the part of a row that the node types have to explain.
+// rest returns the log seconds of a row that neither the level nor the inputs nor the load explain. The
+// effect of the node type has to explain them.
 func (t *taskEffect) rest(r *row) float64 {
 	y := r.y - t.level - t.load*r.load
 	for i, slope := range t.slopes {
@@ -116,7 +120,7 @@ func (t *taskEffect) rest(r *row) float64 {
 // cell holds the weight and the weighted sum of the rests of the rows of a task on one node type.
 type cell struct{ weight, sum float64 }
 
-// cells returns the cells of a task by node type.
+// cells returns the cells of a task by node type; nodes is the number of node types.
 func (t *taskEffect) cells(nodes int) []cell {
 	cells := make([]cell, nodes)
 	for i := range t.rows {
@@ -239,8 +243,8 @@ func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 	return variances{max(minSensitivityVar, sensitivitySum/tasksSeen), max(minOwnVar, ownSum/cellsSeen)}
 }
 
-// solve solves a symmetric positive definite system by Gaussian elimination. It changes its
-// arguments.
+// solve solves the symmetric positive definite system a·x = b by Gaussian elimination. A variable whose
+// pivot is 0 is 0. solve changes its arguments and returns x in b.
 func solve(a [][]float64, b []float64) []float64 {
 	n := len(b)
 	for i := range n {

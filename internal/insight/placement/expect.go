@@ -10,8 +10,8 @@ import (
 // Change replaces what is known about the newest runs of a task. A zero field changes nothing.
 type Change struct {
 	Set  sizing.Features  // new values of features
-	From string           // compares with runs on this node type instead of the node type of each run
-	To   sizing.Placement // new node type and load of the cluster
+	From string           // the node type before the change; empty: the node type of each run
+	To   sizing.Placement // the node type and the load of the cluster after the change
 }
 
 // Validate returns an error for each invalid field.
@@ -27,8 +27,8 @@ func (c *Change) Validate() []sizing.FieldError {
 // Expectation is what the model expects of runs like the newest ones, before and after a change. It
 // is no causal effect: runs on another node type may differ in other ways, too.
 type Expectation struct {
-	Runs          int // number of runs that are compared
-	Before, After Quantiles
+	Runs          int       // number of runs that are compared
+	Before, After Quantiles // of the run times before and after the change
 }
 
 // Quantiles describes run times in seconds.
@@ -38,8 +38,8 @@ type Quantiles struct {
 }
 
 // Expect compares the run times of tries like the given runs of one task before and after a change.
-// ok is false if no run time is known. The model of the task knows no node types, so its predictions
-// are for the mean effect of the runs.
+// ok is false without runs, or if the model predicts no run time. The model of the task knows no node
+// types, so its predictions are for the mean effect of the runs.
 func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectation, ok bool) {
 	if len(runs) == 0 {
 		return x, false
@@ -81,21 +81,22 @@ func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectati
 	return x, true
 }
 
-// replaced returns f with the values of set.
+// replaced returns f with the values of set in place of its own. It does not change f.
 func replaced(f, set sizing.Features) sizing.Features {
 	if len(set) == 0 {
 		return f
 	}
-	out := make(sizing.Features, len(f)+len(set))
+	features := make(sizing.Features, len(f)+len(set))
 	for name, v := range f {
-		out[name] = v
+		features[name] = v
 	}
 	for name, v := range set {
-		out[name] = v
+		features[name] = v
 	}
-	return out
+	return features
 }
 
+// quantilesOf returns the quantiles of a mixture of run times, without Outliers.
 func quantilesOf(r taskmodel.RunTimes) Quantiles {
 	return Quantiles{P25: r.Quantile(.25), Median: r.Quantile(.5), P75: r.Quantile(.75), P95: r.Quantile(.95)}
 }

@@ -1,5 +1,5 @@
 // Package placement estimates how the node type and the load of the cluster change run times, and
-// what the model of a task expects of its run time elsewhere. The runs of all tasks of a namespace
+// which run times a task would have on another node type. The runs of all tasks of a namespace
 // are pooled, so that a task gets an estimate for a node type on which it has never run.
 //
 //	log seconds = level of the task + slopes · inputs + slope · load + effect of the node type
@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Run is one success.
+// Run is one successful try.
 type Run struct {
 	Task      sizing.TaskKey
 	Features  sizing.Features
@@ -29,7 +29,7 @@ type Run struct {
 // Bounds of Fit.
 const (
 	maxNodeTypes = 64 // largest number of node types; the most frequent ones count
-	maxInputs    = 8  // largest number of numeric features of a task
+	maxInputs    = 8  // largest number of numeric features of a task; those that most runs have count
 	rounds       = 30 // largest number of rounds of the estimation
 )
 
@@ -60,12 +60,12 @@ type taskEffect struct {
 type row struct {
 	y      float64   // log seconds
 	x      []float64 // scaled inputs
-	load   float64   // minus the mean load; 0 if unknown
+	load   float64   // load of the cluster minus the mean load of all runs; 0 if unknown
 	node   int       // index of the node type; -1: unknown
 	weight float64   // 1, or less for an outlying row
 }
 
-// minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
+// minSeconds replaces shorter run times, which depend on the resolution of the clock.
 const minSeconds = 0.1
 
 // Fit estimates the effects from runs in order of time. Without a node type or a load it returns
@@ -100,7 +100,7 @@ func Fit(runs []Run) *Effects {
 	return e
 }
 
-// frequentNodes returns the node types, at most maxNodeTypes, in alphabetical order.
+// frequentNodes returns the maxNodeTypes most frequent node types in alphabetical order.
 func frequentNodes(runs []Run) []string {
 	counts := map[string]int{}
 	for i := range runs {
@@ -136,7 +136,8 @@ func newTaskEffect(runs []*Run, nodes []string, meanLoad float64) *taskEffect {
 	return t
 }
 
-// chooseInputs chooses the numeric features that vary, and their scales.
+// chooseInputs chooses the numeric features that vary, at most maxInputs, and sets their offsets and
+// scales.
 func (t *taskEffect) chooseInputs(runs []*Run) {
 	type sums struct{ n, sum, squares float64 }
 	found := map[string]*sums{}
@@ -167,7 +168,7 @@ func (t *taskEffect) chooseInputs(runs []*Run) {
 	}
 }
 
-// inputs returns the scaled inputs. A missing input counts as the mean.
+// inputs returns the scaled inputs of a run. A missing input counts as its mean, which is 0 after scaling.
 func (t *taskEffect) inputs(f sizing.Features) []float64 {
 	x := make([]float64, len(t.names))
 	for i, name := range t.names {
@@ -181,14 +182,15 @@ func (t *taskEffect) inputs(f sizing.Features) []float64 {
 // signedLog returns log1p of the magnitude, with the sign of v.
 func signedLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
 
-// NodeTypes returns the known node types in alphabetical order.
+// NodeTypes returns the node types that have an effect, in alphabetical order.
 func (e *Effects) NodeTypes() []string { return e.nodes }
 
 // HasLoad reports whether some runs had a known load.
 func (e *Effects) HasLoad() bool { return e.hasLoad }
 
-// Effect returns the log factor of a node type and a load on the run time of a task. An unknown node
-// type or load has no effect. A task without runs has the effects of a typical one.
+// Effect returns the logarithm of the factor of a node type and a load on the run time of a task,
+// relative to a mean node type and a load of 0. An unknown node type or load adds 0. A task without runs
+// has the effects of a typical one.
 func (e *Effects) Effect(task sizing.TaskKey, p sizing.Placement) float64 {
 	t := e.tasks[task]
 	if t == nil {

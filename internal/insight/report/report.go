@@ -24,23 +24,24 @@ type Source interface {
 	savings.Source
 	// PeakSample returns a sample of at most limit measured successes of a task.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
-	// Realised returns the promised risks and the kills of the newest limit first tries of a task.
+	// Realised returns the sum of the promised risks and the number of kills of the newest first tries of a task, at
+	// most limit.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 }
 
-// Severity ranks the tasks of a report.
+// Severity says how much the size of a task needs attention.
 type Severity string
 
 // The severities.
 const (
-	Critical Severity = "critical" // the task is killed more often than its target allows, or costs more than its request
-	Warning  Severity = "warning"  // the task uses less than half of its grants, and its waste is noticeable
-	OK       Severity = "ok"
-	Unknown  Severity = "unknown" // no try reports both its grant and its usage
+	Critical Severity = "critical" // clearly more kills than the risk target allows, or the grants and kills cost more than the baseline
+	Warning  Severity = "warning"  // see minUsedShare
+	OK       Severity = "ok"       // none of the others
+	Unknown  Severity = "unknown"  // the mean grant or the mean usage is unknown
 )
 
 // A task has the severity Warning if it uses less than minUsedShare of its grants and causes at least
-// noticeableShare of all waste, because many small tasks use little of their grants but cost almost
+// noticeableShare of the waste of all tasks: many small tasks use little of their grants but waste almost
 // nothing.
 const (
 	minUsedShare    = 0.5
@@ -90,7 +91,7 @@ type Report struct {
 	Currency *string       `json:"currency"`
 }
 
-// realisedReceipts is the number of newest answers whose promised risks are averaged.
+// realisedReceipts is the largest number of newest first tries whose promised risks are averaged.
 const realisedReceipts = 500
 
 // Options select the tasks and the form of a report.
@@ -100,8 +101,8 @@ type Options struct {
 	Static bool // whether the report suggests static requests
 }
 
-// Read returns the report of the tasks with the given profiles. The caller must pass only tasks of
-// the filter.
+// Read returns the report of the tasks with the given profiles, without those that have no try in the
+// window. The caller must pass only profiles of tasks that o.Filter selects.
 func Read(ctx context.Context, source Source, profiles []sizing.Profile, o Options) (*Report, error) {
 	answer, err := savings.Read(ctx, source, o.Filter, store.ByTask, o.Prices)
 	if err != nil {
@@ -156,7 +157,7 @@ func worstFirst(a, b Task) int {
 	return cmp.Compare(waste(&b), waste(&a))
 }
 
-// newTask returns the report of one task; total is the sum of all tasks.
+// newTask returns the report of one task. total is the sum over all tasks; baseline is nil if it is unknown.
 func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Baseline, realised sizing.RealisedRisk) Task {
 	t := Task{
 		Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task, Group: string(p.Group), Tries: row.Tries, Kills: row.Kills,
@@ -183,7 +184,7 @@ func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Basel
 	return t
 }
 
-// bytesOver returns the mean amount in bytes over hours; nil if it is unknown.
+// bytesOver returns the mean amount in bytes of GB·h over a number of hours; nil if it is unknown.
 func bytesOver(gbh, hours *float64) *int64 {
 	if gbh == nil || hours == nil || *hours == 0 {
 		return nil
@@ -208,7 +209,7 @@ func sourceOf(p *sizing.Profile, t *Task) *string {
 	return &source
 }
 
-// severityOf returns the severity of a task; wasted is the waste of all tasks.
+// severityOf returns the severity of a task. wasted is the waste of all tasks in GB·h; nil if it is unknown.
 func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	low, _ := sizing.WilsonInterval(row.Kills, row.Successes+row.Kills)
 	switch {

@@ -18,24 +18,24 @@ type Static struct {
 	Risk         *float64 `json:"risk"`          // upper bound of the probability that the next run exceeds the request
 	Runs         int      `json:"runs"`          // number of measured successes from which the request is derived
 	RunsNeeded   int      `json:"runs_needed"`   // smallest number of runs for the target
-	SavesGBH     *float64 `json:"saves_gbh"`     // savings against the baseline in the window, minus the cost of kills
+	SavesGBH     *float64 `json:"saves_gbh"`     // savings against the baseline in the window, minus the cost of kills; nil if unknown
 }
 
 // StaticGroup is one suggested request for all tasks of a group.
 type StaticGroup struct {
 	Group               string   `json:"group"`
-	Tasks               int      `json:"tasks"`   // number of tasks with a suggested request
-	TasksWithoutRequest int      `json:"without"` // number of tasks with too few runs
-	RequestBytes        *int64   `json:"request_bytes"`
-	Request             *string  `json:"request"`
-	Risk                *float64 `json:"risk"` // largest risk of a task
-	SavesGBH            *float64 `json:"saves_gbh"`
+	Tasks               int      `json:"tasks"`         // number of tasks with a suggested request
+	TasksWithoutRequest int      `json:"without"`       // number of tasks with too few runs
+	RequestBytes        *int64   `json:"request_bytes"` // largest suggested request of these tasks; nil without such a task
+	Request             *string  `json:"request"`       // RequestBytes as a quantity
+	Risk                *float64 `json:"risk"`          // largest of the tasks' risks with this request
+	SavesGBH            *float64 `json:"saves_gbh"`     // sum of the tasks' savings with this request; nil if one is unknown
 }
 
 // NewStatic chooses the smallest observed peak that the next run exceeds with at most the target
 // risk, rounded up to whole MiB. If n runs and the next run are exchangeable, the next run exceeds the
 // k-th smallest peak with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005). NewStatic sorts
-// sample.
+// sample by peak.
 func NewStatic(sample []store.PeakRow, t *Task) *Static {
 	n := len(sample)
 	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}
@@ -69,21 +69,21 @@ func riskOf(request sizing.Bytes, sample []store.PeakRow) float64 {
 	return float64(above) / float64(len(sample)+1)
 }
 
-// savesOf returns the savings of a request in GB·h; nil if they are unknown. A run that exceeds the
-// request costs the whole killed attempt and then a retry with the old request. The savings of the
-// sample are scaled to all runs of the window.
+// savesOf returns the savings of a request against the task's baseline in GB·h; nil if they are unknown.
+// A run that exceeds the request costs the whole killed try and then a retry with the baseline. The
+// savings of the sample are scaled to all runs of the window.
 func savesOf(request sizing.Bytes, sample []store.PeakRow, t *Task) *float64 {
 	if t.RequestedBytes == nil || t.RequestedGBH == nil {
 		return nil
 	}
-	oldRequest := float64(*t.RequestedBytes)
+	baseline := float64(*t.RequestedBytes)
 	var before, after float64
 	for _, r := range sample {
 		hours := r.Duration.Hours()
-		before += oldRequest * hours
+		before += baseline * hours
 		after += float64(request) * hours
 		if r.Peak > request {
-			after += oldRequest * hours
+			after += baseline * hours
 		}
 	}
 	if before == 0 {
@@ -93,7 +93,8 @@ func savesOf(request sizing.Bytes, sample []store.PeakRow, t *Task) *float64 {
 	return &saves
 }
 
-// newStaticGroups derives the request of each group from its tasks, the heavy group first.
+// newStaticGroups returns the groups that have tasks, the heavy group first. The request of a group is
+// the largest request of its tasks.
 func newStaticGroups(tasks []Task, samples map[sizing.TaskKey][]store.PeakRow) []StaticGroup {
 	var groups []StaticGroup
 	for _, name := range []sizing.Group{sizing.Heavy, sizing.Moderate, sizing.Light} {

@@ -1,5 +1,6 @@
-// Package savings turns the ledger of savings into numbers for the API, the command line and the
-// dashboard: the memory that tries requested, were granted, used and lost to kills, and the savings.
+// Package savings turns the ledger of savings (sums per task and UTC day) into numbers for the API, the
+// command line and the dashboard: the memory that tries requested, were granted, used and lost to kills,
+// and the savings.
 //
 // It takes all sums from the store and computes only prices, so that the API, the command line and the
 // dashboard show the same numbers. A nil number is unknown.
@@ -13,15 +14,15 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Source reads the ledger.
+// Source reads the ledger of savings.
 type Source interface {
 	SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error)
 	Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error)
 }
 
-// Prices are the prices of saved resources. A zero price is not set.
+// Prices are the prices of saved resources. A price of zero counts as not set.
 type Prices struct {
-	GBHour   float64
+	GBHour   float64 // of 1e9 bytes for an hour
 	CoreHour float64
 	Currency string // label, such as EUR
 }
@@ -41,7 +42,7 @@ type Row struct {
 	Tries            int `json:"tries"`
 	Successes        int `json:"successes"`
 	Kills            int `json:"kills"`
-	UnaccountedTries int `json:"unaccounted_tries"` // successes and kills without a duration or an allocation; in no GB·h but used_gbh
+	UnaccountedTries int `json:"unaccounted_tries"` // successes and kills without a duration or an allocation; of the GB·h only used_gbh may include them
 	UnmeasuredTries  int `json:"unmeasured_tries"`  // successes without a duration or a peak; not in used_gbh
 
 	SuccessHours *float64 `json:"success_hours"` // duration of the successes that have an allocation
@@ -53,8 +54,8 @@ type Row struct {
 	WastedGBH    *float64 `json:"wasted_gbh"`
 	SavedGBH     *float64 `json:"saved_gbh"`
 	NoRequestGBH float64  `json:"no_request_gbh"` // part of granted_gbh and killed_gbh: tasks without a known static request
-	SavedCoreH   *float64 `json:"saved_core_h"`
-	SavedMoney   *float64 `json:"saved_money"`
+	SavedCoreH   *float64 `json:"saved_core_h"`   // core hours
+	SavedMoney   *float64 `json:"saved_money"`    // in Prices.Currency
 }
 
 // Day is a UTC day.

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// A timeout is too tight if a healthy run exceeds it with more than tightFactor times the accepted
-// risk. It is too loose above looseFactor times the suggested timeout. Run times drift if they change
-// by more than driftFactor.
+// A timeout is too tight if the probability that a healthy run exceeds it is more than tightFactor times
+// the accepted risk. It is too loose if it is more than looseFactor times the suggested timeout. Run
+// times drift if Facts.Drift is above driftFactor or below 1/driftFactor.
 const (
 	tightFactor = 2.0
 	looseFactor = 4.0
@@ -22,11 +22,11 @@ type Facts struct {
 	Suggested   float64  // suggested timeout in seconds
 	Current     *float64 // current timeout in seconds; nil if unknown
 	Probability *float64 // probability that a healthy run exceeds Current; nil if unknown
-	Drift       float64  // change of the newest run times relative to their predictions; 1: none
+	Drift       float64  // ratio of the newest run times to their predictions; 1: no change
 }
 
-// Problem describes the worst problem of a task's timeout or run times. severity orders the problems
-// of tasks; it is negative if there is no problem.
+// Problem describes the worst problem of a task's timeout or run times; text is "" if there is none.
+// severity orders the problems of different tasks, the worst one highest; it is negative without a problem.
 func (f *Facts) Problem() (text string, severity float64) {
 	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
 	switch {

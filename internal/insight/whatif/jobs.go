@@ -17,9 +17,9 @@ type State string
 
 // The states.
 const (
-	Running State = "running"
+	Running State = "running" // the job waits or runs
 	Done    State = "done"
-	Failed  State = "failed"
+	Failed  State = "failed" // ended with an error, after its time limit, or because it was cancelled
 )
 
 // Job is one question in progress.
@@ -27,7 +27,7 @@ type Job struct {
 	ID   string
 	Task sizing.TaskKey // if its Task is empty: all tasks of the DAG
 
-	done   chan struct{}
+	done   chan struct{} // closed at the end of the job
 	cancel context.CancelFunc
 
 	mu           sync.Mutex
@@ -73,13 +73,14 @@ type Jobs struct {
 	jobs map[string]*Job // by id
 }
 
-// NewJobs returns an empty list of jobs.
+// NewJobs returns a Jobs without a job.
 func NewJobs(svc *service.Service) *Jobs {
 	return &Jobs{svc: svc, slot: make(chan struct{}, 1), jobs: map[string]*Job{}}
 }
 
-// Start starts a question. The error is NotFound if the task is unknown, Invalid if a field is invalid or
-// if no run of the task has a feature to replace, and Exhausted if maxJobs questions wait or run.
+// Start answers a question in the background and returns its job. The error is NotFound if the task is
+// unknown, Invalid if a field is invalid or if no run of the task has a feature to replace, and Exhausted
+// if maxJobs questions wait or run.
 func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	if bad := q.Validate(); len(bad) > 0 {
 		return nil, &sizing.Error{Kind: sizing.Invalid, Detail: "what if: some fields are invalid", Fields: bad}
@@ -102,7 +103,8 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	return j, nil
 }
 
-// add adds a job and drops old results. It returns Exhausted if maxJobs jobs wait or run.
+// add adds a job, and drops jobs that ended more than resultTTL ago. It returns Exhausted if maxJobs jobs
+// wait or run.
 func (s *Jobs) add(j *Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +188,7 @@ func (s *Jobs) Find(id string) (*Job, error) {
 	return nil, sizing.Errorf(sizing.NotFound, "no what-if has the id %q; results are kept for %s by the replica that computed them", id, resultTTL)
 }
 
-// Cancel stops a job and removes it.
+// Cancel stops a job and removes it with its result.
 func (s *Jobs) Cancel(j *Job) {
 	j.cancel()
 	s.mu.Lock()

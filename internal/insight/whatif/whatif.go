@@ -1,7 +1,7 @@
-// Package whatif computes the effect of other settings. It replays the stored history of a task or a
-// DAG once with the current policies and once with each change, and predicts each run before it
-// learns the run. Replays run in the background, one question at a time. Their rows, time and CPUs
-// are limited.
+// Package whatif computes the effect of other settings, which are changes of the policies: of risk
+// target, floor, cap, lifts and bins. It replays the stored history of a task or a DAG once with the
+// current policies and once with each Settings, and predicts each run before it learns the run. Replays
+// run in the background, one question at a time. Their rows, time and CPUs are limited.
 package whatif
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Limits of one question.
 const (
-	MaxSettings = 12
+	MaxSettings = 12     // largest number of Settings
 	maxTaskRows = 20_000 // newest rows of each task
 	maxRows     = 60_000 // newest rows of all tasks together
 )
@@ -28,7 +28,7 @@ const (
 type Question struct {
 	Task     sizing.TaskKey // if its Task is empty: all tasks of the DAG
 	Settings []Settings
-	Set      sizing.Features // replaces features of the newest runs; only for a single task
+	Set      sizing.Features // values that replace those of the newest runs; only for a single task
 }
 
 // Settings replaces parts of the policies. A nil field does not change the policy of a task.
@@ -84,9 +84,9 @@ func (s *Settings) validate() []sizing.FieldError {
 
 // Report holds the replays of one question. GB is 1e9 bytes.
 type Report struct {
-	Rows    int // number of replayed runs
-	LeftOut int // number of tries that are not replayed: no success, or no measured peak or duration
-	Current Result
+	Rows    int      // number of replayed runs
+	LeftOut int      // number of tries that are not replayed: no success, or no measured peak or duration
+	Current Result   // with the current policies
 	Results []Result // in the order of Question.Settings
 	Set     *Shift   // nil without Question.Set
 }
@@ -94,21 +94,21 @@ type Report struct {
 // Result is the effect of some settings. A nil percentage is unknown.
 type Result struct {
 	Settings    Settings
-	Rows        int
+	Rows        int     // number of replayed runs
 	Utilisation float64 // used GB·h as a percentage of used and wasted GB·h
 	UsedGBh     float64
 	WastedGBh   float64
 	Killed      float64  // percentage of the runs with an OOM kill
-	Lifts       int      // number of tries after an OOM kill
+	Lifts       int      // number of tries beyond the first one of each run
 	GaveUp      int      // number of runs without a success
-	Promised    *float64 // mean promised risk of the first tries with a promise, in percent
+	Promised    *float64 // mean promised risk of the first tries with a promised risk, in percent
 	Realised    *float64 // percentage of these tries that were killed
 }
 
 // Shift compares the grants of the newest runs before and after features were replaced.
 type Shift struct {
-	Runs          int
-	Before, After Quantiles
+	Runs          int       // number of newest runs that are compared
+	Before, After Quantiles // of their grants
 }
 
 // Quantiles holds quantiles of grants.
@@ -135,7 +135,7 @@ func (q *Question) Validate() []sizing.FieldError {
 	return append(bad, q.Set.Validate()...)
 }
 
-// name returns the replayed task or DAG.
+// name returns the name of the replayed task or DAG.
 func (q *Question) name() string {
 	if q.Task.Task == "" {
 		return q.Task.DAG
@@ -207,7 +207,7 @@ func resultOf(s Settings, f *backtest.Figures) Result {
 	return r
 }
 
-// quantilesOf returns the nearest-rank quantiles.
+// quantilesOf returns the nearest-rank quantiles of grants, which it sorts; zeros without grants.
 func quantilesOf(grants []sizing.Bytes) Quantiles {
 	if len(grants) == 0 {
 		return Quantiles{}
@@ -221,8 +221,8 @@ func quantilesOf(grants []sizing.Bytes) Quantiles {
 
 // Bounds of the background work.
 const (
-	maxJobs   = 4                // number of jobs that wait or run
-	maxTime   = 10 * time.Minute // run time of one job
+	maxJobs   = 4                // largest number of jobs that wait or run
+	maxTime   = 10 * time.Minute // largest run time of one job, without the time for which it waits
 	resultTTL = 15 * time.Minute // time after the end of a job until its result is dropped
 
 	abandonedAfter = 2 * time.Minute // time since the last Status call after which a running job is cancelled

@@ -15,15 +15,15 @@ package bayes
 
 import "math"
 
-// Prior describes a task before its first row, estimated from similar tasks. Peaks are
-// logarithms of the peak, and inputs are logarithms of one plus the input.
+// Prior describes a task before its first row, estimated from similar tasks. All amounts are about the
+// logarithm of the peak and, for an input x, about log(1 + x).
 type Prior struct {
-	Deviation float64 // standard deviation of residuals
+	Deviation float64 // standard deviation of the residuals
 	Rows      float64 // number of rows that Deviation counts as
 	Slope     float64 // mean slope of a line over the tasks
 	Spread    float64 // standard deviation of the slope over the tasks
 
-	Slopes []float64 // mean slopes by input, which replace Slope; may be shorter than the inputs
+	Slopes []float64 // mean slopes by input; Slope counts for the inputs beyond its end
 
 	NoFeatures bool // the task has no features, so that the point models know nothing about a row
 }
@@ -39,10 +39,10 @@ func (p *Prior) slope(input int) float64 {
 // Prior probabilities of the structures; the constant has the rest. They matter for about the first
 // five rows.
 const (
-	lineShare  = 0.5  // of all lines together
+	lineShare  = 0.5  // of all lines together; 0 without inputs
 	modelShare = 0.15 // of all point models together
 	exactShare = 0.05 // of the narrow constant
-	modesShare = 0.1  // of the modes
+	modesShare = 0.1  // of the modes together; 0 where Predict leaves them out
 
 	exactness = 0.05 // deviation of the narrow constant, relative to the prior deviation
 )
@@ -65,9 +65,9 @@ type Average struct {
 // Line holds the sufficient statistics of the regression on one input.
 type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
-	Rows, X, Y  float64  // number of rows that have the input; means of the input and of the log peak
+	Rows, X, Y  float64  // number of rows that have the input; their means of the input and of the log peak
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
-	LogEvidence float64
+	LogEvidence float64  // logarithm of the evidence of the line
 }
 
 // Point holds the out-of-sample errors of a point model.
@@ -75,7 +75,7 @@ type Point struct {
 	_           struct{} `cbor:",toarray"`
 	Rows        float64  // number of rows
 	Squares     float64  // sum of squared errors
-	LogEvidence float64
+	LogEvidence float64  // logarithm of the evidence of the point model
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
@@ -89,16 +89,16 @@ const (
 // distributions. The first two components are the constant and the narrow constant. The
 // lines follow, then the modes, and then the point models.
 type Mixture struct {
-	N       int  // number of components
-	Modes   span // components of the modes
-	Weight  [maxComponents]float64
+	N       int                    // number of components
+	Modes   span                   // components of the modes
+	Weight  [maxComponents]float64 // probabilities of the components
 	Level   [maxComponents]float64 // locations, as log peaks
-	Scale   [maxComponents]float64
+	Scale   [maxComponents]float64 // in log peak
 	Freedom [maxComponents]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row with inputs (NaN: missing) and levels, the predictions of the
-// point models. The caller must have learned at least one row.
+// Predict fills mix for a row with inputs (NaN: missing) and levels, the log peaks that the point models
+// predict. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes = 0, span{}
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
@@ -139,9 +139,9 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 	mix.normalise()
 }
 
-// inputsMatter reports whether a line or a point model predicts the rows better than the constant. Then
-// the modes are left out: they often explain the past rows best, but predict the next row worse than a
-// line or a point model.
+// inputsMatter reports whether a line or a point model has predicted the rows better than the constant.
+// Then Predict leaves the modes out: they often explain the past rows best, but predict the next row
+// worse than a line or a point model.
 func (a *Average) inputsMatter() bool {
 	for i := range a.Lines {
 		if a.Lines[i].LogEvidence > a.Constant {
@@ -214,8 +214,8 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 }
 
 const (
-	winsoriseFrom       = 40  // rows needed to estimate the deviation
-	winsoriseDeviations = 5.0 // standard deviations below the mean at which a row is clipped
+	winsoriseFrom       = 40  // number of rows from which on low outliers are winsorised
+	winsoriseDeviations = 5.0 // a lower row counts as this many standard deviations below the predicted mean
 )
 
 // constants is the number of components before the lines in a mixture.

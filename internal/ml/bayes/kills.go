@@ -19,9 +19,9 @@ const (
 	killRows = 32 // number of rows from which kills are ignored: they are then chance, or a change of the task
 )
 
-// WithKills returns the average that also counts the kills as rows. The retry of a killed run
-// may take hours. Until the retry ends, the kill is evidence for the structures that predict
-// more than its bound.
+// WithKills returns the average that also counts the kills as rows, or a itself if it has none. The retry
+// of a killed run may take hours. Until the retry ends, the kill is evidence for the structures that
+// predict more than its bound.
 func (a *Average) WithKills() *Average {
 	if a.Imputed != nil {
 		return a.Imputed
@@ -29,9 +29,9 @@ func (a *Average) WithKills() *Average {
 	return a
 }
 
-// LearnKill adds a killed run, or raises the bound of a known one. From killRows rows on it has no
-// effect. Resolve removes the run.
-// Runs with equal inputs and levels count once, because the largest kill implies the others.
+// LearnKill adds a killed run, or raises the bound of a known one; Resolve removes it. From killRows rows
+// on LearnKill has no effect. Killed runs with equal inputs and levels count once, with the highest bound,
+// because this bound implies the others.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
 	if a.Rows >= killRows {
 		return

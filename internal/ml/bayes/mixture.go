@@ -36,7 +36,7 @@ func (m *Mixture) isNegligible(i int) bool {
 	return w < negligible && (w < negligibleMode || i < m.Modes.from || i >= m.Modes.to)
 }
 
-// ExceedanceProb returns P(log peak > y).
+// ExceedanceProb returns P(log peak > y). It ignores negligible components.
 func (m *Mixture) ExceedanceProb(y float64) float64 {
 	p, sum := 0.0, 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -105,8 +105,8 @@ func survival(z, freedom float64) float64 {
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
 }
 
-// maxRisk bounds the risk of a grant. The price of a kill alone does not bound it: if a third of the rows need 16 times as much as
-// the others, killing them costs less than granting every row so much.
+// maxRisk bounds the risk of a grant. The price of a kill alone does not bound the risk: if a third of the rows need
+// 16 times as much as the others, killing them costs less than granting this amount to every row.
 const maxRisk = 0.3
 
 // Grant returns the log amount with the least expected cost among those whose risk is at most maxRisk, and
@@ -114,9 +114,9 @@ const maxRisk = 0.3
 //
 //	amount + (retryFactor · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //
-// in units of the peak at MeanLevel. factor is 1, or more if such grants have been
-// killed more often than the mixture promised. need is the amount that a killed row is expected to need;
-// see exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price.
+// in units of the peak at MeanLevel. factor is 1, or more if grants of this rule have been killed more
+// often than the mixture promised. need is the amount that a killed row is expected to need; see
+// exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price.
 func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()
 	unit := m.deviation(mid)

@@ -14,16 +14,16 @@ import (
 type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode
-	LogEvidence float64
+	LogEvidence float64 // logarithm of the evidence of the modes together
 	Created     float64 // number of modes created, including those that were joined later
 }
 
 // Mode holds the sufficient statistics of the rows of a mode.
 type Mode struct {
 	_       struct{} `cbor:",toarray"`
-	Rows    float64
-	Mean    float64 // of the log peaks
-	Squares float64 // sum of the squared deviations from Mean
+	Rows    float64  // number of rows
+	Mean    float64  // of the log peaks
+	Squares float64  // sum of the squared deviations from Mean
 }
 
 const (
@@ -50,7 +50,7 @@ func (s *Modes) rows() (n float64) {
 	return n
 }
 
-// predict adds the modes to mix, and the constant for a row of a new mode.
+// predict adds the modes to mix, and the constant as the distribution of a row of a new mode.
 func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float64) {
 	newWeight := s.newWeight()
 	all := math.Log(s.rows() + newWeight)
@@ -65,7 +65,7 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 	mix.Modes.to = mix.N
 }
 
-// logDensity returns the log density at y. mix is the result of predict.
+// logDensity returns the log density of the modes together at y. predict has filled mix.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
 	newWeight := s.newWeight()
 	density, all, first := 0.0, s.rows()+newWeight, mix.Modes.from

@@ -4,7 +4,7 @@ import "math"
 
 // SlopeEvidence is the evidence of one task about the slope of similar tasks in one input.
 type SlopeEvidence struct {
-	Tasks float64 // weight of Slope from 0 to 1: a task with a known slope weighs 1
+	Tasks float64 // weight of Slope, from 0 (unknown) to 1 (known without error), in tasks
 	Slope float64 // of the log peak in the input
 }
 
@@ -44,8 +44,9 @@ func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEviden
 	return dst
 }
 
-// estimate returns the least-squares slope and its precision relative to a known slope, from 0
-// to 1.
+// estimate returns the least-squares slope, within minSlope and maxSlope, and its precision relative to
+// that of a slope without error, from 0 to 1. Both are 0 if the line has fewer than three rows or its
+// input hardly varies.
 func (l *Line) estimate(prior *Prior) (slope, precision float64) {
 	const minSquares = 1e-9 // squared deviations of an almost constant input
 	if l.Rows < 3 || !(l.XX >= minSquares) {

@@ -16,7 +16,8 @@ import (
 	"slices"
 )
 
-// ErrEdges reports edges that are not positive, finite and strictly ascending.
+// ErrEdges reports edges that are not positive, finite and strictly ascending, or arguments that give no
+// such edges.
 var ErrEdges = errors.New("binning: edges must be positive, finite and strictly ascending")
 
 // ErrHistory reports peaks or weights that cannot be binned.
@@ -94,8 +95,8 @@ func Check(edges []float64) error {
 	return nil
 }
 
-// Index returns the bin of a peak: the first edge at or above it, or the last bin for a peak
-// above the top.
+// Index returns the bin of a peak: the index of the first edge at or above it, or of the last edge for a
+// peak above the top.
 func Index(edges []float64, peak float64) int {
 	i, _ := slices.BinarySearch(edges, peak)
 	return min(i, len(edges)-1)
@@ -108,8 +109,8 @@ func Top(peaks []float64, margin, step float64) float64 {
 }
 
 // Geometric returns a geometric grid of ascending edges. The last edge is top, and only the
-// first one is at or below low > 0. The ratio of neighbouring edges is ratio > 1: with 1.1 a run
-// gets at most 10 % more than with an exact prediction.
+// first one is at or below low > 0. The ratio of neighbouring edges is ratio > 1: with 1.1 a run whose
+// peak is in the grid gets at most 10 % more than its peak.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
 		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v", ErrEdges, low, top, ratio)

@@ -8,7 +8,7 @@ import (
 
 // Search returns the ascending edges with the lowest cost, and therefore the highest
 // improvement. The last edge is top. There are at most bins edges, and fewer if the peaks
-// have fewer distinct values below top. With step > 0 the edges are multiples of step.
+// have too few distinct values below top. With step > 0 the edges below top are multiples of step.
 //
 // The result is optimal. An edge that is not a peak (rounded up to step) can be lowered to
 // the next peak without changing the bin of any run, so the peaks are the only candidates.
@@ -126,7 +126,7 @@ func (c candidates) layer(cost []float64) (next []float64, from []int) {
 }
 
 // dominated reports whether line b is nowhere below both lines a and d, where the slopes decrease
-// from a to b to d. This is so if d crosses a before b does.
+// from a to b to d. This holds if line d crosses line a at a smaller x than line b does, or at the same x.
 func (c candidates) dominated(cost []float64, a, b, d int) bool {
 	return (cost[d]-cost[a])*(c.below[b]-c.below[a]) <= (cost[b]-cost[a])*(c.below[d]-c.below[a])
 }

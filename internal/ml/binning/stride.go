@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// maxChoices limits the run time of Stride to a few seconds.
+// maxChoices is the largest number of choices of edges that Stride evaluates, which takes a few seconds.
 const maxChoices = 5_000_000
 
 // Stride returns the edges that the exhaustive search of the published load-aware scheduler

@@ -77,7 +77,7 @@ func (s SoftmaxTrees) Fit(t *table.Table, bins int, seed uint64) (Classifier, er
 	return c, nil
 }
 
-// SVM fits support vector machines with the Gaussian kernel, one for every two bins.
+// SVM fits support vector machines with the Gaussian kernel, one for each pair of bins.
 type SVM struct{ Machine svm.Config }
 
 // Name returns "svm".

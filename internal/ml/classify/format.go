@@ -18,7 +18,7 @@ import (
 const FormatVersion = 1
 
 // ErrFormat reports a classifier that cannot be stored, or bytes that are not an intact
-// classifier of this version. Fit it again.
+// classifier of this version. The remedy for such bytes is a new fit.
 var ErrFormat = errors.New("classify: not a stored classifier")
 
 const (
@@ -66,8 +66,7 @@ func Encode(c Classifier) ([]byte, error) {
 	return append(out, sum[:]...), nil
 }
 
-// Decode reads the output of Encode. It returns ErrFormat, or the ErrFormat of a part,
-// for anything else.
+// Decode reads the output of Encode. It returns ErrFormat for anything else.
 func Decode(data []byte) (Classifier, error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
@@ -92,7 +91,7 @@ func Decode(data []byte) (Classifier, error) {
 
 func (f frequencies) MarshalBinary() ([]byte, error) { return appendFloats(nil, f), nil }
 
-// MarshalBinary encodes the edges, the residuals by level and the two models.
+// MarshalBinary encodes near, the edges, the residuals by level and the two models.
 func (l *Levels) MarshalBinary() ([]byte, error) {
 	out := binary.LittleEndian.AppendUint32(nil, uint32(l.near))
 	out = appendFloats(out, l.edges)

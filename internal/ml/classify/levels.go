@@ -46,8 +46,8 @@ func Cut(t *table.Table, edges []float64) *table.Table {
 	return &out
 }
 
-// Check validates a table for a Family with k bins. It returns table.ErrShape, or
-// ErrTraining for a table without rows or a target that is not a bin.
+// Check validates the table for Family.Fit with a number of bins. It returns table.ErrShape, or
+// ErrTraining for a table without rows, fewer than one bin, or a target that is not a bin.
 func Check(t *table.Table, bins int) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -72,7 +72,8 @@ func checkLevels(t *table.Table, edges []float64) error {
 		return fmt.Errorf("%w: %d rows, %d bins", ErrTraining, t.Rows(), len(edges))
 	}
 	for i, edge := range edges {
-		if edge-edge != 0 || i > 0 && edge <= edges[i-1] {
+		isFinite := edge-edge == 0 // the difference is NaN if edge is NaN or infinite
+		if !isFinite || i > 0 && edge <= edges[i-1] {
 			return fmt.Errorf("%w: edges must be finite and ascend: %v", ErrTraining, edges)
 		}
 	}

@@ -32,9 +32,9 @@ type Regression struct {
 func (Regression) Name() string { return "regression" }
 
 // FitLevels fits the model on all rows, and once without each fold for the out-of-sample
-// residuals of that fold. A single row has no out-of-sample residual, so its classifier splits P
-// evenly between the outer bins. FitLevels returns ErrTraining, also for fewer than two folds, and
-// the errors of linear.Fit and gbt.FitRegression.
+// residuals of that fold. A single row has no out-of-sample residual, so its classifier divides the
+// probability evenly between the first and the last bin. FitLevels returns ErrTraining, also for fewer
+// than two folds, and the errors of linear.Fit and gbt.FitRegression.
 func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (r Regression) outOfSample(t *table.Table, binned *gbt.BinnedTable, fold []
 	return conformal.NewResiduals(levels, residuals, t.W)
 }
 
-// folds assigns the shuffled rows to the folds in turn.
+// folds returns the fold of each of n rows: it assigns the shuffled rows to the folds in turn.
 func (r Regression) folds(n int, seed uint64) []int {
 	fold := make([]int, n)
 	for at, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
@@ -88,7 +88,7 @@ func (r Regression) folds(n int, seed uint64) []int {
 	return fold
 }
 
-// rows returns the ascending numbers of the rows whose fold is wanted.
+// rows returns the ascending indices of the rows whose fold is wanted. fold has the fold of each row.
 func rows(fold []int, wanted func(fold int) bool) []int {
 	var out []int
 	for i, f := range fold {

@@ -1,6 +1,6 @@
 // Package conformal calibrates predictions with their out-of-sample residuals (conformal
-// prediction, Vovk et al. 2005): probabilities around a predicted level, and an online correction
-// under drift.
+// prediction, Vovk et al. 2005): probabilities around a predicted level (the logarithm of a peak), and a
+// quantile level that adapts to drift.
 //
 //	out-of-sample residuals (actual − predicted)
 //	   ├─ Residuals ─▶ Window      probabilities near a level
@@ -16,7 +16,7 @@ package conformal
 //	alpha ← alpha + Step · (Target − missed)
 //
 // With Target 0.015 and Step 0.05 a miss raises the level by .04925, and 66 hits lower it
-// by about the same amount. If a level of 1 or more never misses and a level of 0 or less always
+// by about the same amount. If a quantile level of 1 or more never misses and one of 0 or less always
 // misses, then after T rows |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data
 // (their Proposition 4.1).
 type Adaptive struct {

@@ -5,7 +5,7 @@ import "fmt"
 // Noise is the label of a point outside every cluster.
 const Noise = -1
 
-// Config chooses clusters.
+// Config says which clusters Tree.Cluster selects.
 type Config struct {
 	MinSize int     // smallest number of points of a cluster, 2 or more
 	Epsilon float64 // clusters that split off below this distance are joined into an ancestor; 0: none is joined
@@ -26,7 +26,8 @@ type Cluster struct {
 	Reach float64 // the distance at which it splits off: the mutual reachability of its points is lower
 }
 
-// Cluster selects the clusters with the largest excess of mass. The root of the tree is never a cluster.
+// Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
+// is never a cluster. The error is ErrPoints if cfg.MinSize is below 2.
 func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	if cfg.MinSize < 2 {
 		return nil, fmt.Errorf("%w: the smallest size of a cluster is %d, but must be 2 or more", ErrPoints, cfg.MinSize)

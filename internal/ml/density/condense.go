@@ -4,8 +4,8 @@ package density
 // number of points are points, the others are earlier steps.
 type merge struct {
 	left, right int32
-	distance    float64
-	size        int32
+	distance    float64 // mutual reachability at which they become one
+	size        int32   // number of points of the new node
 }
 
 // linkage returns the steps of single linkage along the spanning tree.
@@ -55,6 +55,8 @@ type condensedTree struct {
 // minDistance keeps the density of duplicates finite.
 const minDistance = 1e-100
 
+// newCondensedTree walks the merges from the last one, which has all points, down. A node whose parts both
+// have at least minSize points splits into two clusters. The points of a smaller part leave the cluster.
 func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
 	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, left: make([]int32, n), exit: make([]float64, n)}

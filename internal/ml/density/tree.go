@@ -36,8 +36,8 @@ type edge struct {
 }
 
 // NewTree returns the tree of points. minSamples is the rank of the neighbour whose distance measures
-// density: 1 is the nearest other point. Core distances below resolution count as resolution, so that
-// duplicates do not make their neighbours look unusual.
+// density: 1 is the nearest other point. Core distances below resolution, in the unit of the points, count
+// as resolution, so that duplicates do not make their neighbours look unusual.
 func NewTree(points [][]float64, minSamples int, resolution float64) (*Tree, error) {
 	m, err := newMatrix(points)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Silhouette returns the mean silhouette of the points in clusters (Rousseeuw 1987), −1 to 1, and 0
-// with fewer than two clusters. The time grows with the square of the number of points, so pass only a
-// sample if there are many.
+// Silhouette returns the mean silhouette of the points in clusters (Rousseeuw 1987): 1 is best, −1 worst,
+// and 0 the result with fewer than two clusters. The time grows with the square of the number of points,
+// so pass only a sample if there are many.
 func Silhouette(points [][]float64, labels []int) float64 {
 	sizes := sizesOf(labels)
 	if len(sizes) < 2 {
@@ -95,8 +95,8 @@ func DaviesBouldin(points [][]float64, labels []int) float64 {
 }
 
 // Hopkins returns Hopkins' statistic (Hopkins & Skellam 1954): about 0.5 for points without structure,
-// near 1 for clusters. It draws a random position within the bounding box and a random point, as often as
-// probes says, and compares their distances to the nearest (other) point.
+// near 1 for clusters. It draws a random position within the bounding box and a random point, probes times
+// each, and compares their distances to the nearest other point.
 func Hopkins(points [][]float64, probes int, seed uint64) float64 {
 	if len(points) < 2 {
 		return 0.5

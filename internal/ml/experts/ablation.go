@@ -1,7 +1,7 @@
 package experts
 
-// Exclude excludes the experts whose names are selected from all answers. At least one expert must
-// remain.
+// Exclude removes the experts for whose Name selected returns true from all answers. At least one expert
+// must remain.
 func (x *Experts) Exclude(selected func(name string) bool) {
 	x.excluded = new([Count]bool)
 	for e := range Count {
@@ -12,5 +12,5 @@ func (x *Experts) Exclude(selected func(name string) bool) {
 // isExcluded reports whether an expert never answers.
 func (x *Experts) isExcluded(e int) bool { return x.excluded != nil && x.excluded[e] }
 
-// IgnoreShifts turns off the detection of changes.
+// IgnoreShifts turns off the detection of changes of the task.
 func (x *Experts) IgnoreShifts() { x.ignoresShifts = true }

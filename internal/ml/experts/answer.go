@@ -9,14 +9,14 @@ import (
 // Answer is the allocation for a row.
 type Answer struct {
 	Amount   float64 // in the unit of the peak
-	Promised float64 // P(killed), corrected by Factor
-	Factor   float64 // the pool's correction of the promise
-	Expert   int     // expert with the largest weight; −1 for the cold-start rule, less for a margin of Repeats
+	Promised float64 // the promise: P(killed), corrected by Factor
+	Factor   float64 // factor on the promise, by which the pool corrects it; 1: no correction
+	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 }
 
-// selectExperts selects and weights the experts that answer until the next row is learned.
-// It selects the experts whose kill rate is within the target. The closer the cost of an
-// expert is to the lowest cost, the larger is its weight. A kill rate of up to
+// selectExperts selects and weights the experts that answer until the next row is learned. It
+// overwrites picks and returns it. It selects the experts whose kill rate is within the target. The
+// closer the cost of an expert is to the lowest cost, the larger is its weight. A kill rate of up to
 // Config.KillRateSlack times the lowest one is always accepted, because the safest expert alone may
 // overallocate. During the cold start, selectExperts selects no expert.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
@@ -90,8 +90,8 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	return s.picks
 }
 
-// killRate returns the kill rate of an expert, shrunk to its nominal risk. It returns +Inf for an
-// excluded expert, so that its rate is above every target.
+// killRate returns the kill rate of an expert, shrunk to its nominal risk, the mean of the risks that it
+// chose. It returns +Inf for an excluded expert, so that its rate is above every target.
 func (x *Experts) killRate(e int) float64 {
 	if x.isExcluded(e) {
 		return math.Inf(1)
@@ -99,9 +99,9 @@ func (x *Experts) killRate(e int) float64 {
 	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e]) / (x.ChargedRows + x.config.NominalPriorRows)
 }
 
-// expectedKillRate returns the expected kill rate of a selected expert. Experts are selected
-// for a low cost, which includes kills. A selected expert therefore had about one kill less than
-// is to be expected of it (the winner's curse). The bias was measured on synthetic tasks of twenty
+// expectedKillRate returns the expected kill rate of a selected expert. Experts are selected for a low
+// cost, which includes kills. In the rows so far, a selected expert therefore had about one kill less
+// than its true rate gives (the winner's curse). This bias was measured on synthetic tasks of twenty
 // kinds.
 func (x *Experts) expectedKillRate(e int) float64 {
 	bias := selectionBias * min(1, x.NominalRisk[e]/biasFrom)
@@ -109,7 +109,7 @@ func (x *Experts) expectedKillRate(e int) float64 {
 }
 
 const (
-	selectionBias = 1.0   // number to add to the kills of a selected expert
+	selectionBias = 1.0   // number of kills to add to those of a selected expert
 	biasFrom      = 0.005 // nominal risk from which the full bias applies: an expert with a tiny risk was not selected by luck
 )
 
@@ -201,7 +201,8 @@ func Name(expert int) string {
 	return ModelNames[pair/distributionCount] + ", by " + distributionNames[pair%distributionCount]
 }
 
-// Leader returns the name of the expert with the largest weight in the answers.
+// Leader returns the name of the expert with the largest weight in the answers, or of the cold-start rule
+// if no expert is selected.
 func (x *Experts) Leader() string {
 	leader := Pick{Expert: -1}
 	for _, pick := range x.Picks {

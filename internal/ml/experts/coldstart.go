@@ -39,8 +39,8 @@ const coldStartReach = 1000
 
 // coldStartPrice returns the price of a kill in units of the row's own cost. The price is
 // Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost, in
-// addition to the memory that a kill wastes. This gives expensive rows a tight amount and cheap rows
-// a generous one. A target below Config.Target raises the price in proportion.
+// addition to the memory that a kill wastes. This gives expensive rows narrow margins and cheap rows wide
+// ones. The price is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -88,7 +88,7 @@ const (
 	hedgePrior      = 5.0  // log odds of the cold-start rule before any comparison
 	maxSavingOdds   = 3.0  // largest log odds for a lower cost of the cold-start rule: no saving compensates for many kills
 	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
-	chanceKillCount = 0.5  // number of ColdStartKills that may be chance
+	chanceKillCount = 0.5  // part of ColdStartKills that may be chance
 	killOdds        = 2.5  // log odds per kill beyond chanceKillCount
 )
 
@@ -122,8 +122,8 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 	return x.ColdStartShare
 }
 
-// combinedAmount returns the answer of a margin above earlier rows with the same features, or of
-// the experts.
+// combinedAmount returns the amount of a margin above earlier rows with the same features, or of the
+// experts and the cold-start rule; its promise before the correction by the pool; and Answer.Expert.
 func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
 	if margin, killRate := x.repeatMargin(p, target); margin >= 0 {
 		return repeatAmount(p, margin), killRate, firstRepeat - margin
@@ -131,8 +131,8 @@ func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) (amount, 
 	return x.expertsAmount(p, target, s)
 }
 
-// expertsAmount averages the answers of the cold-start rule and the experts by their shares, in
-// log amount.
+// expertsAmount averages the amounts of the cold-start rule and the experts by their shares, as
+// logarithms. Its results are those of combinedAmount.
 func (x *Experts) expertsAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
 	share := x.coldStartShare(p)
 	if share == 1 {

@@ -26,24 +26,24 @@ type Config struct {
 	Target           float64 // share of first tries that may be killed
 	KillPrice        float64 // price of one kill, in mean row costs of the pool
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
-	ChanceRows       float64 // rows whose expected kills are added to the allowed kills, because a few kills may be chance
+	ChanceRows       float64 // the allowed kills are those of this many further rows, because a few kills may be chance
 	WindowRows       int     // number of the newest rows in a residual distribution, except that of the rows nearest in level
 	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of rows nearest in predicted level
-	NominalPriorRows float64 // number of rows that the nominal risk counts as in the kill rate of an expert
+	NominalPriorRows float64 // weight, in rows, of the mean risk that an expert chose (its nominal risk) in its kill rate
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert falls by e^−(CostPreference · relative excess of its cost over the lowest)
-	KillRateSlack    float64 // multiple of the lowest kill rate of an expert that is accepted even if it exceeds the target
+	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
-	ColdStartPrice   float64 // price of one kill in the cold start, in costs of the row
+	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
 	Reach            float64 // amounts are at most (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
-	RungRiskShare    float64 // largest share of the risk of one rung that remains at the next rung
+	RungRiskShare    float64 // when experts are charged: largest ratio of the second rung's risk to the first one's; see secondRung
 	MinStep          float64 // least ratio of one rung to the previous one
-	PriorRows        float64 // degrees of freedom of the cold-start prior
+	PriorRows        float64 // number of rows that the cold-start prior counts as
 	PriorDeviation   float64 // standard deviation of the log peak in the cold-start prior
 }
 

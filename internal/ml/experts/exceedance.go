@@ -39,7 +39,7 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 		level := p.Level[model]
 		if dist == linearResiduals {
 			mean := math.Exp(level)
-			for k := n - 1; k >= 0; k-- { // amounts ascend in most calls
+			for k := n - 1; k >= 0; k-- { // amounts ascend in most calls, and countAbove is fast for descending ones
 				risk[k] += weight * exceedanceProb(&sorted, amounts[k]*(1+roundingError)-mean, t.tail)
 			}
 			continue
@@ -70,8 +70,8 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	}
 }
 
-// allFeatureModels lists the models that predict from the value of every feature, unlike the means of
-// identical inputs and the median. The linear models are left out.
+// allFeatureModels lists the models that use the value of every feature (the median and the means of
+// identical inputs do not), except the two linear models.
 var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages allFeatureModels, each by

@@ -57,7 +57,7 @@ type Experts struct {
 	PriorDeviation float64             `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
-	Picks       []Pick  // the experts in the answer
+	Picks       []Pick  // the selected experts; none during the cold start
 	// ColdStartShare is the share of the cold-start rule in the answers, if there are picks. Without
 	// picks it is 0, and the cold-start rule answers alone.
 	ColdStartShare float64 `cbor:"YoungShare,omitzero"`
@@ -73,17 +73,17 @@ type Experts struct {
 	config  Config
 	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
 	levels  [ModelCount]levelIndex    // all rows of the residual store by predicted level
-	tables  [pairCount]quantileTable
-	scratch Scratch
+	tables  [pairCount]quantileTable  // quantiles of the windows
+	scratch Scratch                   // of Learn and LearnDeferred
 
 	excluded      *[Count]bool // experts that never answer; nil: none
-	ignoresShifts bool
+	ignoresShifts bool         // changes of the task are not detected
 }
 
 // Pick is one expert with its weight in the answer.
 type Pick struct {
-	Expert int
-	Weight float64
+	Expert int     // index in Experts.Cost
+	Weight float64 // the weights of all picks sum to 1
 }
 
 // Scratch holds the buffers of one answer. Calls that run at the same time must not share one.
@@ -162,8 +162,8 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
 // residuals. The caller defers the call until the models can predict rows with the same missing
-// features. p holds the prediction that was made before the row was known. Without these residuals
-// the residual store would have none of rows that lack the features.
+// features. p holds the prediction that was made before the row was known. Without LearnDeferred the
+// residual store would have no residuals of rows that lack the features.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
@@ -173,7 +173,7 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 		return
 	}
 	x.updateLosses(p, peak, duration)
-	x.updateAllowance(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
+	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	x.appendRow(newEntry(p, log))
 }
 

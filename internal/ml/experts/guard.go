@@ -6,9 +6,9 @@ import (
 )
 
 // Guard increases the allocations of first tries while clearly more of the open runs were
-// killed than promised. A kill is known at once, but a peak is only known at the end of a
-// run. Without the guard, a task with overlapping runs repeats a mistake until the first
-// retry ends.
+// killed than promised. The promise of a grant is the stated probability that it is killed. A kill
+// is known at once, but a peak is only known at the end of a run. Without the guard, a task with
+// overlapping runs repeats a mistake until the first retry ends.
 //
 // A run is open while one of its tries is granted and not reported as ended. An open first
 // try counts with its promise, and an open retry after a kill counts as one kill. A run that
@@ -34,7 +34,7 @@ type runState uint8
 
 const (
 	firstOpen     runState = iota // the first try has not ended
-	awaitingRetry                 // a try was killed, and no retry is granted yet
+	awaitingRetry                 // a try was killed, and no try is open
 	retryOpen                     // a retry after a kill has not ended
 )
 
@@ -53,8 +53,8 @@ const (
 
 // Limits of the runs that a Guard tracks.
 const (
-	GuardRuns = 1000           // number of runs
-	GuardFor  = 24 * time.Hour // time since the first grant, after which an unreported run expires
+	GuardRuns = 1000           // largest number of runs
+	GuardFor  = 24 * time.Hour // time since the first grant of a run after which the run is no longer tracked
 )
 
 // Grant records that the first try of a run was granted with a promise. It does not change a

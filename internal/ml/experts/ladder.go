@@ -2,15 +2,15 @@ package experts
 
 import "math"
 
-// The retry ladder after a kill minimises the expected cost by dynamic programming. Every
-// attempt counts in full, the number of lifts is limited, and the last lift goes to the
-// ceiling. A kill is also evidence that the margins are wrong, so the conditional exceedance
-// probability is a weighted mean of the probability by the margins and a power law.
+// The retry ladder after a kill minimises the expected cost by dynamic programming. Every try
+// costs its whole amount, the number of lifts is limited, and the last lift goes to the ceiling, the
+// largest allowed amount. A kill is also evidence that the margins are wrong, so the conditional
+// exceedance probability is a weighted mean of the probability by the margins and a power law.
 //
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
-	gridSteps      = 24
+	gridSteps      = 24  // number of amounts of a grid
 	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³; see powerLaw
 	maxLifts       = 4   // largest number of rungs; more do not reduce the cost noticeably
 )
@@ -23,7 +23,7 @@ type grid struct {
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount
 }
 
-// Ladder appends to rungs the amounts after an attempt that was killed with the amount from: at
+// Ladder appends to rungs the amounts after a try that was killed with the amount from: at
 // most lifts rungs, and no more than maxLifts. The last one is the ceiling. Ladder appends nothing
 // if from is at or above the ceiling, or if lifts is not positive.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {

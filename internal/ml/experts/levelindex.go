@@ -26,21 +26,22 @@ var versions atomic.Uint64
 
 // indexedRow is one row while an index is built.
 type indexedRow struct {
-	value   float64
-	at, age uint16
+	value    float64 // the value by which rows are sorted
+	at       uint16  // position in the residual store
+	sequence uint16  // 0 for the oldest row; larger for newer ones
 }
 
 // build indexes a residual store whose oldest row is at position oldest. It sorts copies of the values and
-// breaks ties by age, which takes a third of the time of a stable sort of positions.
+// breaks ties by sequence, which is faster than a stable sort of positions.
 func (l *levelIndex) build(entries []Entry, oldest int) {
 	n := len(entries)
 	rows := make([]indexedRow, n)
-	for age := range n {
-		at := uint16((oldest + age) % n)
-		rows[age] = indexedRow{l.residual(entries, at), at, uint16(age)}
+	for i := range n {
+		at := uint16((oldest + i) % n)
+		rows[i] = indexedRow{l.residual(entries, at), at, uint16(i)}
 	}
 	compare := func(a, b indexedRow) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(b.age, a.age))
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(b.sequence, a.sequence))
 	}
 	slices.SortFunc(rows, compare)
 	l.version, l.order, l.byResidual = versions.Add(1), make([]uint16, n), make([]uint16, n)
@@ -58,10 +59,12 @@ func (l *levelIndex) build(entries []Entry, oldest int) {
 	}
 }
 
+// level returns the predicted level of the row at a position of the residual store.
 func (l *levelIndex) level(entries []Entry, at uint16) float64 {
 	return entries[at].Point.Level[l.model]
 }
 
+// residual returns the log residual of the row at a position of the residual store.
 func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
 	return entries[at].Log - entries[at].Point.Level[l.model]
 }

@@ -45,12 +45,12 @@ func (s *Scratch) computeCosts(duration float64) {
 // peak in bytes.
 const minAmount = 1e6
 
-// killCost is the waste of a kill as a share of the killed allocation: the whole killed try,
+// killCost is the waste of a kill as a multiple of the killed allocation: the whole killed try,
 // and the unused part of the next one.
 const killCost = 1.2
 
-// cheapestRisk returns the index in risks with the least expected cost: s.cost plus a price
-// per kill in mean row costs of the task.
+// cheapestRisk returns the index in risks with the least expected cost: s.cost plus the price of a kill
+// times the risk. price is in mean row costs of the task.
 func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
 	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
@@ -62,8 +62,9 @@ func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
 	return at
 }
 
-// secondRung returns the amount of the first retry after a kill at the amount of risks[at].
-// At most the share Config.RungRiskShare of that risk remains.
+// secondRung returns the amount of the first retry after a kill at the amount of risks[at]. It is the
+// amount of the largest risk in risks of at most Config.RungRiskShare · risks[at], or of the smallest
+// risk if all are above that. It is at least Config.MinStep times the killed amount.
 func (x *Experts) secondRung(at int, s *Scratch) float64 {
 	next := at
 	for next+1 < len(risks) && risks[next] > risks[at]*x.config.RungRiskShare {

@@ -5,10 +5,10 @@ import "math"
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
 	rowsAfterFall    = 200  // rows after a downward change during which the residuals contain both levels
-	lowDeviations    = 5    // standard deviations below the upper quartile from which a residual is an outlier
+	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // low outliers that a trim keeps; the list may exceed this by a quarter
+	maxLowOutliers   = 128  // number of stored low outliers; the list is cut back to it when it exceeds it by more than a quarter
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 

@@ -19,11 +19,11 @@ type Pool struct {
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 }
 
-// The age of a task is the binary logarithm of its learned rows, rounded down.
+// The age of a task is the binary logarithm of the number of its learned rows, rounded down.
 const (
 	ageCount  = 10           // number of ages; the last one has no upper bound
 	poolDecay = 1 - 1.0/2000 // per row
-	agePrior  = 2.0          // number of promised kills that the prior of a ratio counts as
+	agePrior  = 2.0          // number of promised kills that the prior of a ratio of kills to promises counts as
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -80,8 +80,8 @@ func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	}
 }
 
-// RecordResidual records an out-of-sample residual of the log peak, by the cold-start rule if it
-// predicted the row.
+// RecordResidual records an out-of-sample residual of the log peak: that of the cold-start rule, if this
+// rule predicted the row.
 func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1

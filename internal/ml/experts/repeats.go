@@ -8,8 +8,8 @@ import (
 // Repeats summarises the earlier rows with the same features as a row. The zero value means that
 // there are none.
 type Repeats struct {
-	Peak      float64 // largest of the newest peaks
-	Rows      float64 // number of rows
+	Peak      float64 // largest of the newest of their peaks
+	Rows      float64 // number of these rows
 	IsPartial bool    // only the features whose values recur are the same
 }
 
@@ -29,8 +29,9 @@ var repeatRows = [...]float64{1, 2, 3, 5, 10}
 // repeatClasses is the number of classes.
 const repeatClasses = 2 * len(repeatRows)
 
-// repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin.
-// The kill counts for the selection of the margin by its cost (the winner's curse).
+// repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin. The
+// cheapest margin is often one that was killed less than its true rate gives (the winner's curse); the
+// added kill corrects this.
 const repeatPriorRows = 20
 
 // RepeatCosts compares the experts with the margins on the rows of one class. The sums decay by
@@ -42,7 +43,7 @@ type RepeatCosts struct {
 	Kills [1 + len(repeatMargins)]float64 // kills, in the same order
 }
 
-// class returns the class of a row with these repeats; −1: there are none.
+// class returns the index in Experts.Repeats for a row with these repeats; −1 without repeats.
 func (r *Repeats) class() int {
 	class := -1
 	for i, least := range repeatRows {
@@ -56,7 +57,7 @@ func (r *Repeats) class() int {
 	return class
 }
 
-// repeatAmount returns the answer of a margin to a row.
+// repeatAmount returns the amount of a margin, an index in repeatMargins, for a row.
 func repeatAmount(p *Point, margin int) float64 {
 	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
 }
@@ -92,18 +93,18 @@ func (c *RepeatCosts) discount(factor float64) {
 	}
 }
 
-// ForgetPartialRepeats removes the costs of margins above partial repeats. It is called if other
-// features recur than before.
+// ForgetPartialRepeats removes the costs of the classes of partial repeats. The caller must call it if
+// other features recur than before.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
-// killRate returns the expected kill rate of a margin.
+// killRate returns the expected kill rate of a margin, an index in repeatMargins.
 func (c *RepeatCosts) killRate(margin int) float64 {
 	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
 }
 
-// repeatMargin returns the margin that answers a row, and its expected kill rate. It returns −1 if
-// the experts answer. A class with too few rows for the target is compared together with the
-// classes of fewer repeats, in which a margin is killed more often.
+// repeatMargin returns the index in repeatMargins of the margin that answers a row, and its expected kill
+// rate. It returns −1 if the experts answer. A class with too few rows for the target is compared
+// together with the classes of fewer repeats, in which a margin is killed more often.
 func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate float64) {
 	class := p.Repeats.class()
 	if class < 0 {
@@ -139,10 +140,11 @@ func (c *RepeatCosts) add(other *RepeatCosts) {
 	}
 }
 
-// firstRepeat is the Answer.Expert of the first margin. Those of the others descend from it.
+// firstRepeat is the Answer.Expert of the first margin; that of margin i is firstRepeat − i.
 const firstRepeat = -2
 
-// repeatName describes the answer of a margin by its Answer.Expert.
+// repeatName describes the margin with this Answer.Expert. A number beyond the known margins has no share
+// of the peak in its description.
 func repeatName(expert int) string {
 	margin := firstRepeat - expert
 	if margin >= len(repeatMargins) {

@@ -9,8 +9,8 @@ type Entry struct {
 	Log   float64 // log of the peak
 }
 
-// StoredPoint is the part of a Point that the residual store keeps. It has no pointers, so that the
-// garbage collector does not scan it.
+// StoredPoint is the part of a Point that the residual store keeps; its fields are those of Point. It has
+// no pointers, so that the garbage collector does not scan it.
 type StoredPoint struct {
 	_        struct{} `cbor:",toarray"`
 	Level    [ModelCount]float64
@@ -67,8 +67,8 @@ func (x *Experts) removeFromWindows(at uint16) {
 	}
 }
 
-// distribution returns the quantiles of the residual distribution of one pair for a row, and the factor
-// to multiply them by.
+// distribution returns the quantiles of the residual distribution of one pair (a model and one of its
+// distributions) for a row, and the factor by which the caller must multiply them.
 func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quantileTable, scale float64) {
 	switch dist {
 	case nearestRows:

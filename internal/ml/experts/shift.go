@@ -10,7 +10,7 @@ import (
 // never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
 type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
-	UpRows, DownRows int     // rows since Up or Down was zero
+	UpRows, DownRows int     // rows since Up was last zero, and since Down was
 
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
@@ -21,13 +21,13 @@ type Shift struct {
 }
 
 const (
-	shiftAllowance    = 1   // standard deviations by which a residual may differ from the centre without adding to a sum
-	shiftBound        = 40  // sum of standard deviations that shows a change
-	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
-	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
-	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
-	maxReturns        = 3
-	minDownRows       = 10               // number of rows in Down from which on the centre is computed without them
+	shiftAllowance    = 1                // standard deviations by which a residual may differ from the median without adding to a sum
+	shiftBound        = 40               // sum of standard deviations that shows a change
+	maxShiftResidual  = 3.0              // standard deviations at which residuals are clipped, so that an outlier is not a change
+	minShiftResiduals = 40               // number of residuals that suffices to estimate the deviation
+	returnBound       = 20               // sum of standard deviations that shows a return after a downward change
+	maxReturns        = 3                // largest value of Shift.Returns
+	minDownRows       = 10               // number of rows in Down from which on the median is computed without them
 	patienceShare     = 2                // a downward change must last for more than 1/patienceShare of the learned rows
 	maxPatience       = 128              // largest number of rows that patienceShare can require
 	lastingShare      = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the learned rows
@@ -105,10 +105,11 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	if n < minShiftResiduals || x.ignoresShifts {
 		return 0
 	}
-	center, deviation := sorted.at(n/2), interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4))
+	median, deviation := sorted.at(n/2), interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4))
 	if x.Shift.DownRows >= minDownRows {
-		center, deviation = x.residualsBefore(x.Shift.DownRows, center, deviation)
+		median, deviation = x.residualsBefore(x.Shift.DownRows, median, deviation)
 	}
+	center := median
 	if residual > center && x.RecentlyFell() {
 		center = max(center, min(residual, 0)) // a residual rises while the models adapt to the lower level; the task does not
 	}
@@ -118,7 +119,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	x.discardBefore(rows)
 	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
-		// The models predict the new rows well. What ended is an episode of errors; the task has not changed.
+		// The models predict the new rows well. A series of errors has ended; the task has not changed.
 		x.Shift.Fell = false
 		return 0
 	}
@@ -129,12 +130,12 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
 // residualsBefore returns the median and the deviation of the stored residuals without the newest rows.
-// These rows have a lower level, which would soon look normal if they counted. If too few rows remain,
-// residualsBefore returns center and deviation.
-func (x *Experts) residualsBefore(newest int, center, deviation float64) (float64, float64) {
+// These rows have a lower level, which would soon look normal if they counted. newest is their number.
+// If too few rows remain, residualsBefore returns its arguments median and deviation.
+func (x *Experts) residualsBefore(newest int, median, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
 	if n < minShiftResiduals {
-		return center, deviation
+		return median, deviation
 	}
 	before := make([]float64, n)
 	for i := range before {
@@ -144,7 +145,8 @@ func (x *Experts) residualsBefore(newest int, center, deviation float64) (float6
 	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
 }
 
-// discardBefore removes all but the newest rows from the residual store and discounts earlier costs.
+// discardBefore removes all but the newest rows from the residual store, and discounts the costs and kills
+// so far.
 // The few remaining residuals give wide margins until there are more. After a fall, the low
 // outliers move to the residual store, because they belong to the new level. No row of the old
 // level stays, because a single one makes a margin as wide as the fall.

@@ -44,8 +44,8 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
-// Quantile returns the value below which a share of the values lies, 0 ≤ share < 1. It returns 0 for an
-// empty window.
+// Quantile returns the smallest value that has at least a share of the values below it in Sorted,
+// 0 ≤ share < 1. It returns 0 for an empty window.
 func (w *Window) Quantile(share float64) float64 {
 	if len(w.Sorted) == 0 {
 		return 0

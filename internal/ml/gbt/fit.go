@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrTarget reports targets that are invalid for the loss: a class number out of range, a
-// quantile level outside (0, 1), or numbers that overflow.
+// ErrTarget reports targets that are invalid for the loss: a class number or a number of classes
+// out of range, a quantile level outside (0, 1), or numbers that are not finite or overflow.
 var ErrTarget = errors.New("gbt: invalid targets")
 
 // Sample is the training data of one fit on binned rows. Fits that differ in targets,
@@ -21,8 +21,8 @@ type Sample struct {
 	Y      []float64 // one target per row of Binned
 	W      []float64 // weights > 0; nil: all 1
 	Base   []float64 // initial scores that the trees correct (regression only), one per row of Binned; nil: none
-	Train  []int     // numbers of the training rows, strictly ascending; nil: all but Valid
-	Valid  []int     // numbers of the validation rows for early stopping; nil: sampled from Train if Config.EarlyStop is set
+	Train  []int     // indices of the training rows, strictly ascending; nil: all but Valid
+	Valid  []int     // indices of the validation rows for early stopping; nil: sampled from Train if Config.EarlyStop is set
 }
 
 // FitRegression learns E(y | x) with squared error. valid holds the rows for early stopping

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// growingNode is a node of a tree during training; node is its form for prediction.
+// growingNode is a node of a tree during training. The type node is its form for prediction.
 type growingNode struct {
 	rows        []int32 // a part of the grower's rows
 	depth       int
 	sum         sums
-	hist        histogram // nil if no split will be searched
+	hist        histogram // the sums of its rows; nil if neither the search for its split nor a child needs them
 	split       split     // the best split; gain 0: none
 	leftSum     sums      // sums of the rows on the left
 	left, right int       // children; 0 for a leaf

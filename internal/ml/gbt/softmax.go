@@ -11,7 +11,7 @@ import (
 // 2·diag(p(1 − p)) prevents overshooting.
 type softmax struct{ k int }
 
-const maxClasses = 1000
+const maxClasses = 1000 // largest k
 
 func (s softmax) validate() error {
 	if s.k >= 1 && s.k <= maxClasses {

@@ -13,10 +13,10 @@ type split struct {
 //
 //	gain = GL²/(HL+λ) + GR²/(HR+λ) − G²/(H+λ)
 type finder struct {
-	lambda    float64
-	minRows   int
-	minWeight float64
-	minGain   float64
+	lambda    float64 // L2 penalty on leaf values
+	minRows   int     // least number of rows in a child
+	minWeight float64 // least Σ h in a child
+	minGain   float64 // a split must have a larger gain
 }
 
 // score returns twice the loss reduction of a leaf with these sums.

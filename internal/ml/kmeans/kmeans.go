@@ -137,7 +137,7 @@ func draw(shares []float64, rng *rand.Rand) int {
 	return last
 }
 
-// lloyd alternates assignment and means until no label changes.
+// lloyd alternates assignment and means until no label changes, for at most maxSteps steps.
 func lloyd(points [][]float64, weights []float64, centroids [][]float64, maxSteps int) *Result {
 	r := &Result{Centroids: centroids, Labels: slices.Repeat([]int{-1}, len(points)), Weights: make([]float64, len(centroids))}
 	for r.Steps < maxSteps && !r.Converged {
@@ -232,8 +232,8 @@ func squared(a, b []float64, limit float64) float64 {
 	return sum
 }
 
-// sort orders the centroids lexicographically, so that labels do not depend on the order of draws.
-// It drops centroids without points.
+// sort orders the centroids lexicographically, so that labels do not depend on the order in which the
+// centroids were drawn. It drops centroids without points.
 func (r *Result) sort() {
 	order := make([]int, 0, len(r.Centroids))
 	for c := range r.Centroids {

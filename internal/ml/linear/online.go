@@ -16,8 +16,8 @@ import (
 // cancellation.
 type Online struct {
 	decay   float64 // 1 − 1/memory
-	penalty float64
-	targets int // number of targets
+	penalty float64 // see Config.Penalty
+	targets int     // number of targets
 	moments moments
 	known   []bool    // columns with at least one value so far
 	delta   []float64 // scratch of Add: deviations of a row from the means
@@ -101,8 +101,8 @@ func (o *Online) Solve() ([]*Ridge, error) {
 
 // State is the storable state of an Online.
 type State struct {
-	Memory  float64 // in rows; 0: no forgetting
-	Penalty float64
+	Memory  float64   // in rows; 0: no forgetting
+	Penalty float64   // see Config.Penalty
 	Targets int       // k
 	Known   []bool    // p: columns with at least one value so far
 	Weight  float64   // total remaining weight of the rows

@@ -36,7 +36,7 @@ func (c Config) penalty() (float64, error) {
 		return 1, nil
 	}
 	if !(c.Penalty > 0) || math.IsInf(c.Penalty, 0) {
-		return 0, fmt.Errorf("linear: penalty %v: must be positive", c.Penalty)
+		return 0, fmt.Errorf("linear: penalty %v: must be positive and finite", c.Penalty)
 	}
 	return c.Penalty, nil
 }

@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 )
 
-// ErrShape reports windows whose lengths differ, or do not match the machine.
+// ErrShape reports missing series or windows, and windows whose lengths differ or do not match the machine.
 var ErrShape = errors.New("phase: shapes do not match")
 
 // Training configures Train. The zero value is usable.
 type Training struct {
-	Delay    int     // steps before the current one in a window; 3 if zero
+	Delay    int     // number of steps before the last one of a window; 3 if zero
 	Hidden   int     // hidden units; 10 if zero
 	Rate     float64 // learning rate; 1e-3 if zero
 	Momentum float64 // share of the previous update that is added to the next one; 0.9 if zero
@@ -31,6 +31,7 @@ func (c Training) withDefaults() Training {
 	return c
 }
 
+// setDefault sets a field that is zero.
 func setDefault[T int | float64](field *T, value T) {
 	if *field == 0 {
 		*field = value
@@ -79,8 +80,9 @@ func zeroMachine(visible, delay, hidden int) *Machine {
 	}
 }
 
-// Train fits a machine to windows of (Delay+1) · visible values, oldest step first. Values
-// should be standardised. Train returns ErrShape if there are no windows or their lengths are wrong.
+// Train fits a machine to windows of (Delay+1) · visible values, oldest step first. visible is the number
+// of values of a step. Values should be standardised. Train returns ErrShape if there are no windows or
+// their lengths are wrong.
 func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	c = c.withDefaults()
 	if err := checkWindows(windows, visible*(c.Delay+1)); err != nil {

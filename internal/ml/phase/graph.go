@@ -47,7 +47,7 @@ type Prototype struct {
 	Share  float64 // Runs / Graph.Runs
 }
 
-// NewGraph counts the transitions of some runs over the given number of phases.
+// NewGraph counts the transitions of some runs. phases is the number of phases.
 func NewGraph(runs [][]Visit, phases int) *Graph {
 	g := &Graph{Runs: len(runs), Starts: make([]float64, phases), Next: make([][]float64, phases), Dwell: make([][]int, phases), Tree: &Node{Phase: -1}}
 	for p := range g.Next {
@@ -87,6 +87,7 @@ func (g *Graph) count(visits []Visit, phases int) {
 	node.Ends++
 }
 
+// normalise divides the counts by their sum, unless it is 0.
 func normalise(counts []float64) {
 	sum := 0.0
 	for _, c := range counts {
@@ -134,7 +135,7 @@ func (n *Node) prototypes(path []int, g *Graph) {
 	}
 }
 
-// Coverage returns the share of the runs that follow one of the n most frequent prototypes.
+// Coverage returns the share, 0 to 1, of the runs that follow one of the n most frequent prototypes.
 func (g *Graph) Coverage(n int) float64 {
 	share := 0.0
 	for _, p := range g.Prototypes[:min(n, len(g.Prototypes))] {

@@ -34,12 +34,12 @@ const minSilhouette = 0.4
 // Model labels the steps of series with phases.
 type Model struct {
 	Scaling    scaling
-	Delay      int
-	MinDwell   int
-	Machine    *Machine // the CRBM; nil: the windows themselves are clustered
-	Clusters   *kmeans.Result
-	Silhouette float64 // simplified silhouette of Clusters; 0 for one phase
-	Phases     []Statistics
+	Delay      int            // see Training
+	MinDwell   int            // see Config
+	Machine    *Machine       // the CRBM; nil: the windows themselves are clustered
+	Clusters   *kmeans.Result // one cluster of codes (or windows) per phase
+	Silhouette float64        // simplified silhouette of Clusters; 0 for one phase
+	Phases     []Statistics   // by phase
 }
 
 // Statistics describes the steps of one phase.
@@ -49,8 +49,8 @@ type Statistics struct {
 }
 
 // Discover finds the phases of some runs of one task. It chooses the number of phases with the
-// largest simplified silhouette, and one phase if no partition reaches 0.4. It returns ErrShape
-// for no series or an empty first one.
+// largest simplified silhouette, and one phase if no partition reaches minSilhouette. It returns
+// ErrShape without series or if the first one is empty.
 func Discover(all []Series, c Config) (*Model, error) {
 	c = c.withDefaults()
 	if len(all) == 0 || len(all[0]) == 0 {

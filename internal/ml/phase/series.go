@@ -8,13 +8,14 @@ type Series [][]float64
 
 // Sample is a measurement at some time after the start of a run.
 type Sample struct {
-	Seconds float64
-	Values  []float64
+	Seconds float64   // since the start of the run
+	Values  []float64 // one per channel
 }
 
 // Resample converts samples in order of time to steps with a duration of step seconds. A step
 // holds the largest value of its samples per channel. A step without samples repeats the newest
-// sample before it.
+// sample before it, and a step before the first sample has the values of that sample. Resample returns
+// nil without samples or if step is not positive.
 func Resample(samples []Sample, step float64) Series {
 	if len(samples) == 0 || !(step > 0) {
 		return nil

@@ -11,11 +11,12 @@ type Plan struct {
 	ascent []forecast // Planner.ascent; nil: not computed yet
 }
 
-// The values gave the best results on the synthetic tasks of plantest. Estimates are shrunk: the
-// first three constants are weights of a prior, in runs. The estimates of the pool are from tasks of the
-// same classes (durationClass, ageClass).
+// The values gave the best results on the synthetic tasks of plantest. Estimates for a task are shrunk to
+// those of the pool, and these to a prior: the first three constants are weights, in runs. The estimates
+// of the pool are from tasks of the same classes (durationClass, ageClass). The caution of the pool is
+// its factor on the price of a kill.
 const (
-	priorRuns   = 15   // weight of the prior of a rule in the estimates of the pool
+	priorRuns   = 15   // weight of the prior of a rule (priorRisk, priorCost) in the estimates of the pool
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
 	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
@@ -83,8 +84,8 @@ func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
 }
 
-// Lift returns the plan of the next try after a kill at a limit: a static grant that is larger than
-// this limit, with headroom above the usage.
+// Lift returns the plan of the next try after a kill at a limit in bytes. Its static grant is at least
+// lift times this limit, and its limit grows beyond this grant if the usage comes near it.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
 	lifted.rule = &rules[liftRule]

@@ -10,6 +10,7 @@ type CoreSample struct{ Seconds, Cores float64 }
 // The zero value stands for the static request.
 type coreRule struct{ window, factor float64 }
 
+// coreRules lists the candidates. The first one is the static request.
 var coreRules = makeCoreRules()
 
 func makeCoreRules() []coreRule {
@@ -25,15 +26,15 @@ func makeCoreRules() []coreRule {
 const (
 	minCores     = 0.1  // least request of a rule, in cores
 	coreShrink   = 0.8  // a request falls only if the new one is below this share of the current one
-	maxCoreShort = 0.03 // largest share of the time with too low a request in earlier runs
-	coreEvidence = 3    // number of runs before a rule may replace the static request
+	maxCoreShort = 0.03 // largest share of the time of the earlier runs in which the request of a rule may be too low
+	coreEvidence = 3    // number of runs from which on a rule may replace the static request
 )
 
 // Cores chooses the CPU requests of one task. CPU requests may fall, because a pod with too little
 // CPU is slow but not killed. The zero value is usable.
 type Cores struct {
 	Runs  float64     // number of learned runs
-	Rules []coreTally // by rule
+	Rules []coreTally // by index in coreRules; empty before the first run
 }
 
 // coreTally sums the requested core-seconds of a rule, the seconds in which the use exceeded the
@@ -67,9 +68,9 @@ func CoreSeconds(samples []CoreSample, k int) float64 {
 	return samples[k].Seconds - samples[k-1].Seconds
 }
 
-// Choose returns the requests of a run with a static request in cores. It chooses the cheapest
-// rule whose requests were too low for at most 3 % of the time, and the static request if no rule
-// requested less, or with fewer than coreEvidence runs.
+// Choose returns the requests of a run with a static request in cores. It chooses the cheapest rule whose
+// requests were too low for at most maxCoreShort of the time. It chooses the static request if no such
+// rule requested less, or with fewer than coreEvidence runs.
 func (c *Cores) Choose(staticRequest float64, t Timing) CoreRequests {
 	best := 0
 	if c.Runs >= coreEvidence {

@@ -30,8 +30,8 @@ func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
 // from one moment on. A level is the largest memory of a run so far.
 type forecast struct {
 	level float64            // largest level that an earlier run reached within the horizon after it exceeded the current level
-	time  [stretches]float64 // largest level of the earlier runs until the end of the horizon
-	ratio [stretches]float64 // current level times the largest growth of the earlier runs at about this time
+	time  [stretches]float64 // by assumption: largest level of the earlier runs until the end of the horizon
+	ratio [stretches]float64 // by assumption: current level times the largest growth of the earlier runs at about this time; time during startup
 }
 
 // stretches is the number of assumptions about how much faster or slower than the earlier runs a
@@ -45,7 +45,7 @@ func stretch(runs int) [stretches]float64 {
 	return [...]float64{1.15 + .4*few, 1.7 + few}
 }
 
-// startup is the time in seconds during which levels are too small for ratios.
+// startup is the time in seconds from the start of a run during which levels are too small for ratios.
 const startup = 60
 
 // jitter is the number of seconds by which a run may be earlier than the earlier runs, for example
@@ -61,6 +61,7 @@ type envelope struct {
 	growth  []float64          // largest ratio by which a run grows within the horizon from the end of each step
 }
 
+// newEnvelope returns the envelope of curves; t has no zero fields.
 func newEnvelope(curves []Curve, t Timing) *envelope {
 	e := &envelope{curves: curves, horizon: t.horizon(), stretch: stretch(len(curves))}
 	steps := 0

@@ -9,7 +9,7 @@ import (
 type Learner struct {
 	Curves []Curve // curves of the newest runs, oldest first
 	Runs   int     // number of learned runs
-	Rules  []tally // by rule; empty before the second run
+	Rules  []tally // by index in rules; empty before the second run
 	Total  float64 // byte-seconds of the static grants of the runs in Rules
 }
 
@@ -27,8 +27,8 @@ type Pool struct {
 }
 
 // Adaptive conformal inference (Gibbs & Candès 2021) keeps the kill rate near a target on any
-// series: each killed run multiplies the price of a kill by e^cautionStep and divides the accepted
-// risk by the same factor. Each surviving run reverts a small part of this change.
+// series: each killed run multiplies the price of a kill by about e^cautionStep and divides the accepted
+// risk by the same factor. Each run without a kill reverts a small part of this change.
 const (
 	targetKills    = 0.012 // target kill rate
 	cautionStep    = 0.5   // change of the log factor after a kill
@@ -57,7 +57,7 @@ const (
 	maxCurves  = 32   // number of curves to keep: the newest
 	nearWeight = 0.3  // part of a kill that counts for a run that just reached its limit
 	nearScale  = 0.02 // slack, in log units, that divides this part by e
-	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because the envelope was still narrow
+	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task: few runs show only a part of the possible growth
 )
 
 // The numbers of classes of the pool.

@@ -44,7 +44,7 @@ func (r *rule) replay(c *Curve, grant float64, forecasts []forecast, t Timing) o
 	return o
 }
 
-// lift is the ratio of the limit of a retry to the limit of the killed try.
+// lift is the least ratio of the limit of a retry to the limit of the killed try.
 const lift = 1.5
 
 // retryCost returns the byte-seconds of the successful try after a kill. Its limit is constant: the given

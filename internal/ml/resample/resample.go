@@ -71,7 +71,8 @@ func Random(t *table.Table, bins int, seed uint64) (*table.Table, error) {
 	return t.Select(rows), nil
 }
 
-// classes returns the rows of each class.
+// classes returns the rows of each class. It returns ErrRows for a target that is not a class from 0 to
+// bins−1, and table.ErrShape for an invalid table.
 func classes(t *table.Table, bins int) ([][]int, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -100,6 +101,7 @@ func deficit(class []int, members [][]int) int {
 	return largest - len(class)
 }
 
+// allRows returns the indices of all rows.
 func allRows(t *table.Table) []int {
 	rows := make([]int, t.Rows())
 	for i := range rows {

@@ -11,7 +11,7 @@ import "math"
 // Under the null hypothesis, LogStake ever exceeds a with probability at most exp(−a). Eight
 // tries that are killed only with the champion give a stake of 1.8^8 = 110.
 type Pairs struct {
-	LogStake float64
+	LogStake float64 // logarithm of the stake, which starts at 1
 }
 
 // Record adds a try. The arguments report whether it is killed with each model.

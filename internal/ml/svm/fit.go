@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	maxBins = 1000
-	folds   = 5 // for out-of-sample decision values, as in libsvm
+	maxBins = 1000 // largest number of bins
+	folds   = 5    // for out-of-sample decision values, as in libsvm
 )
 
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
-// fits one boundary for every two bins that have rows (one against one, Knerr, Personnaz &
+// fits one boundary for each pair of bins that have rows (one against one, Knerr, Personnaz &
 // Dreyfus 1990). The weight of a row scales its penalty C and its count in P. All bins,
 // including empty ones, share the probability of one row evenly, so every bin is
 // possible. seed is the seed for the random folds.

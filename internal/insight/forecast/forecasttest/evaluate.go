@@ -14,11 +14,11 @@ import (
 // Outcome compares the forecast of one run with the run.
 type Outcome struct {
 	Error           float64 // |forecast median − end| / end
-	IsCovered       bool    // the run ended within the corrected 95 % quantile
-	IsMemoryCovered bool    // the run needed at most the 95 % quantile of the memory
+	IsCovered       bool    // the run ended by the corrected 95 % quantile of its end
+	IsMemoryCovered bool    // the largest memory at one time was at most its forecast 95 % quantile
 }
 
-// The parts of the runs, as shares in order of time.
+// The parts of the runs, as shares of all runs in order of time.
 const (
 	forecastFrom = 0.25 // from here on, runs are forecast and correct later forecasts
 	rateFrom     = 0.7  // from here on, the forecasts are rated
@@ -77,8 +77,8 @@ func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (*fore
 type Summary struct {
 	Runs          int
 	MedianError   float64 // median of Outcome.Error
-	Covered       float64 // share of runs that ended within the 95 % quantile
-	MemoryCovered float64 // share of runs that needed at most the 95 % quantile of the memory
+	Covered       float64 // share of runs with Outcome.IsCovered
+	MemoryCovered float64 // share of runs with Outcome.IsMemoryCovered
 }
 
 // Summarise returns the summary of outcomes.

@@ -17,14 +17,14 @@ type Workflow struct {
 	Tasks []forecast.Task // with their dependencies; Quantile and Memory are not set
 	fixed []float64       // constant part of the run time of each task, in seconds
 	slope []float64       // seconds per unit of size
-	noise []float64       // standard deviation of log seconds
-	bytes []float64       // bytes per unit of size
+	noise []float64       // standard deviation of the log seconds of each task
+	bytes []float64       // growth of the peak of each task, in bytes per unit of size
 }
 
 // Run is one generated run of a Workflow.
 type Run struct {
-	Size    float64   // size of the input
-	Seconds []float64 // run time of each task
+	Size    float64   // size of the input; its median is 1
+	Seconds []float64 // run time of each task, in the order of Workflow.Tasks
 	Peaks   []float64 // peak of each task in bytes
 	End     float64   // seconds from the start of the run until its last task ends
 	Memory  float64   // largest sum of the peaks of tasks that run at the same time, in bytes
@@ -43,6 +43,7 @@ func Generate(seed uint64, runs int) (*Workflow, []Run, error) {
 	return w, all, nil
 }
 
+// newWorkflow generates a workflow. Each task depends on at least one task of the previous layer.
 func newWorkflow(rng *rand.Rand) *Workflow {
 	w := &Workflow{}
 	var previous []string

@@ -1,5 +1,5 @@
 // Package placementtest generates runs of workflows on several machine types whose effect on each
-// task is known, and rates the expectations of package placement on them.
+// task is known, and compares the expectations of package placement with these effects.
 package placementtest
 
 import (
@@ -44,9 +44,9 @@ type Plan struct {
 	hidden   []int // for each task the machine whose runs Evaluate hides
 }
 
-// Generate generates the runs of some workflows with 6 to 12 tasks. Every sample of a workflow runs on
-// one machine, and every machine gets two to five samples. A machine may be fast for one kind of work
-// and slow for another one.
+// Generate generates the runs of a number of workflows with 6 to 12 tasks each. Every sample of a
+// workflow runs on one machine, and every machine gets two to five samples of each workflow. A machine
+// may be fast for one kind of work and slow for another one.
 func Generate(seed uint64, workflows int) *Plan {
 	rng := rand.New(rand.NewPCG(seed, 23))
 	p := &Plan{}
@@ -72,7 +72,7 @@ func Generate(seed uint64, workflows int) *Plan {
 	return p
 }
 
-// runSamples adds the runs of one workflow in random order of the machines.
+// runSamples adds the runs of one workflow. The order of the machines is random.
 func (p *Plan) runSamples(rng *rand.Rand, workflow int, tasks []task) {
 	var order []int // machine of each sample
 	for m := range Machines {
@@ -94,13 +94,14 @@ func (p *Plan) runSamples(rng *rand.Rand, workflow int, tasks []task) {
 	}
 }
 
-// Outcome compares the expected with the true factor between the median run times on two machines.
+// Outcome compares the expected with the true factor from the median run time on one machine to that on
+// another machine.
 type Outcome struct{ Expected, True float64 }
 
-// minDifference is the smallest log factor that has a direction.
+// minDifference is the smallest absolute log factor from which on two machines differ clearly.
 const minDifference = 0.05
 
-// HasDirection reports whether the machines differ clearly.
+// HasDirection reports whether the true run times on the two machines differ clearly.
 func (o *Outcome) HasDirection() bool { return math.Abs(math.Log(o.True)) >= minDifference }
 
 // IsRight reports whether the expected direction is the true one.
@@ -152,7 +153,7 @@ func (p *Plan) Evaluate() (outcomes []Outcome) {
 	return outcomes
 }
 
-// trueMedian returns the median run time on a machine for the inputs of runs.
+// trueMedian returns the median run time, without noise, on machine m for the inputs of runs.
 func (p *Plan) trueMedian(t *task, runs []placement.Run, m int) float64 {
 	seconds := make([]float64, 0, len(runs))
 	for i := range runs {

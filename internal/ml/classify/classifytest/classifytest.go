@@ -84,8 +84,9 @@ func datasets() map[string]dataset {
 	}
 }
 
-// Learnable returns a seeded table of n rows: level (the target, a log peak) = 1.5·a + (b > ½) + noise/4. A tenth
-// of the cells are missing, and c is uninformative.
+// Learnable returns a seeded table of n rows: level (the target, a log peak) = 1.5·a + (1 if b > ½) + noise/4, where a
+// is uniform from 0 to 2, b from 0 to 1, and the noise is standard normal. About a tenth of the features are missing,
+// and feature c is uninformative.
 func Learnable(n int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	t := &table.Table{Names: []string{"a", "b", "c"}}
@@ -144,18 +145,18 @@ func probabilities(c classify.Classifier, x []float64) []float64 {
 
 func rejectsInvalid(t *testing.T, f classify.LevelFamily) {
 	good := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 2}}
-	for claim, invalid := range map[string]dataset{
+	for name, invalid := range map[string]dataset{
 		"no rows":             {&table.Table{Names: []string{"a"}}, []float64{1}},
 		"shapes differ":       {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{1, 2}}, []float64{1}},
 		"a missing level":     {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{math.NaN()}}, []float64{1}},
 		"a weight of zero":    {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{1}, W: []float64{0}}, []float64{1}},
 		"no bins":             {good, nil},
 		"edges do not ascend": {good, []float64{2, 1}},
-		"an edge is missing":  {good, []float64{math.NaN(), 1}},
+		"an edge is NaN":      {good, []float64{math.NaN(), 1}},
 	} {
 		c, err := f.FitLevels(invalid.table, invalid.edges, 1)
-		assert.Error(t, err, claim)
-		assert.Nil(t, c, claim)
+		assert.Error(t, err, name)
+		assert.Nil(t, c, name)
 	}
 }
 
@@ -212,12 +213,12 @@ func roundTrips(t *testing.T, f classify.LevelFamily) {
 	}
 	b, err := classify.Encode(c)
 	require.NoError(t, err)
-	back, err := classify.Decode(b)
+	decoded, err := classify.Decode(b)
 	require.NoError(t, err)
 	for i := range rows.Rows() {
-		require.Equal(t, probabilities(c, rows.Row(i)), probabilities(back, rows.Row(i)))
+		require.Equal(t, probabilities(c, rows.Row(i)), probabilities(decoded, rows.Row(i)))
 	}
-	again, err := classify.Encode(back)
+	again, err := classify.Encode(decoded)
 	require.NoError(t, err)
 	assert.Equal(t, b, again)
 	for i := 0; i < len(b); i += 1 + len(b)/200 {

@@ -16,7 +16,7 @@ func IrregularFamilies() []string {
 // IrregularRun is one run with uneven samples.
 type IrregularRun struct {
 	Task, ID string
-	Seconds  []float64
+	Seconds  []float64 // times of the samples; only their differences have a meaning
 	Memory   []float64 // bytes
 	CPU      []float64 // cores; NaN: unknown
 }
@@ -94,11 +94,13 @@ func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregu
 	}
 }
 
+// add adds one sample.
 func (r *IrregularRun) add(seconds, memory, cores float64) {
 	r.Seconds, r.Memory, r.CPU = append(r.Seconds, seconds), append(r.Memory, math.Round(memory)), append(r.CPU, cores)
 }
 
-// newIrregularTask draws a task of a family. It panics for an unknown family.
+// newIrregularTask draws the task with the index n of a family. Every tenth task has 200 runs. It panics
+// for an unknown family.
 func newIrregularTask(family string, n int, rng *rand.Rand) irregularTask {
 	t := irregularTask{
 		runs: []int{5, 8, 12, 20, 40}[rng.IntN(5)], size: .05 + .3*rng.Float64(),

@@ -56,7 +56,7 @@ func hold(all []float64, n int, level float64) []float64 {
 }
 
 // workflow returns a program of a workflow: it loads an index or reference, streams its input, and
-// sorts, merges or reports at the end. The duration of each phase varies up to five times.
+// sorts, merges or reports at the end. The duration of each phase varies from run to run.
 func workflow(rng *rand.Rand) irregularShape {
 	phases := 2 + rng.IntN(4)
 	levels, shares, ramps := make([]float64, phases), make([]float64, phases), make([]bool, phases)
@@ -82,8 +82,8 @@ func workflow(rng *rand.Rand) irregularShape {
 	}
 }
 
-// service returns a process in a language with a garbage collector, or with an allocator that never
-// returns memory.
+// service returns a process in a language with a garbage collector, with an allocator that never returns
+// memory, or with a cache that fills.
 func service(rng *rand.Rand) irregularShape {
 	kind, cycles, live := rng.IntN(3), 5+60*rng.Float64(), .1+.4*rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
@@ -127,7 +127,8 @@ func training(rng *rand.Rand) irregularShape {
 	}
 }
 
-// drifting returns a workflow whose memory or duration changes after half of the runs.
+// drifting returns a workflow whose memory or duration changes after half of the runs, or which a
+// training replaces.
 func drifting(rng *rand.Rand) irregularShape {
 	before, after := workflow(rng), training(rng)
 	kind, factor := rng.IntN(3), 1.2+.8*rng.Float64()
@@ -166,8 +167,8 @@ func spiking(rng *rand.Rand) irregularShape {
 	}
 }
 
-// inputs returns a program whose memory grows in proportion to its input, at a rate that depends on
-// the machine. Duration and peak vary up to five times.
+// inputs returns a program whose memory grows during a run up to a peak in proportion to its input, at a
+// rate that varies from run to run.
 func inputs(rng *rand.Rand) irregularShape {
 	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
