@@ -132,7 +132,7 @@ peak-table: ## measure the overhead and the accuracy of loadaware-peak
 check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
 	$(WITHPG) bash scripts/check-image.sh
 
-dist: ## build what users install into dist/: programs, package, chart, images, components, checksums (DIST=short: this architecture, no components)
+dist: ## build what users install into dist/: programs, package, chart, images, lists of components, checksums (DIST=short: this architecture, no lists)
 	cd scripts/dist/pack && go vet . && go test .
 	bash scripts/dist/dist.sh $(filter short,$(DIST))
 
