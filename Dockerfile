@@ -12,10 +12,11 @@
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+# go.mod replaces a module by this folder.
 COPY internal/dataframe internal/dataframe
 RUN go mod download
 COPY . .
-# The build has no .git, so that it cannot find the commit itself.
+# The build has no .git, so it cannot find the commit itself.
 ARG VERSION
 ARG REVISION
 RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \

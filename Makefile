@@ -44,7 +44,7 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 	go generate ./api
 	sh api/python/generate.sh
 
-verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error (VET=off skips go vet, whose checks make lint has, too)
+verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error (VET=off skips go vet, which make lint also runs)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	mkdir -p "$$tmp/api" "$$tmp/internal" && cp -R internal/dataframe "$$tmp/internal" && cp -R api/*.* api/templates api/docspage api/compress "$$tmp/api" && cp -R openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r -x python -x released api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
@@ -69,7 +69,7 @@ lint-words: .cache/dev/installed.txt ## search hand-written text for the words t
 lint-python: .cache/dev/installed.txt ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
-race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
+race: setup ## run the tests of the concurrent packages under the race detector, except long trainings (needs a C compiler)
 	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m -short -race -gcflags='$(SERIAL)=-race=false' $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
@@ -84,7 +84,7 @@ campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow whi
 test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js; PAGES=short for fewer checks)
 	bash scripts/dashboard/run.sh $(filter short,$(PAGES))
 
-test-pages-airflow: setup build ## look at the dashboard in the pages of Airflow 2.11 and 3 (needs chromium; PICTURES=folder)
+test-pages-airflow: setup build ## check the dashboard inside the pages of Airflow 2.11 and 3 (needs chromium; PICTURES=folder for screenshots)
 	bash scripts/dashboard/airflow.sh $(PICTURES)
 
 screenshots: setup build ## make the pictures of docs/dashboard.md (needs chromium and Node.js)
@@ -132,7 +132,7 @@ peak-table: ## measure the overhead and the accuracy of loadaware-peak
 check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
 	$(WITHPG) bash scripts/check-image.sh
 
-dist: ## build what users install into dist/: programs, package, chart, images, components, checksums (DIST=short: this architecture, no components)
+dist: ## build what users install into dist/: programs, package, chart, images, lists of components, checksums (DIST=short: this architecture, no lists)
 	cd scripts/dist/pack && go vet . && go test .
 	bash scripts/dist/dist.sh $(filter short,$(DIST))
 
@@ -145,7 +145,7 @@ dist-play: setup ## install and use what is in dist/ in a fresh folder, with Air
 licences: ## write docs/licences.md from the components in dist/ (after make dist)
 	bash scripts/dist/dist.sh licences
 
-sbom: build ## write the components of bin/loadaware to bin/loadaware.cdx.json (CycloneDX)
+sbom: build ## write the bill of materials of bin/loadaware to bin/loadaware.cdx.json (CycloneDX)
 	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check -r api/python/requirements/sbom.txt
 	SYFT_CHECK_FOR_APP_UPDATE=false .cache/sbom/bin/syft scan file:bin/loadaware -q --source-name loadaware -o cyclonedx-json=bin/loadaware.cdx.json
 

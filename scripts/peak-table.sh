@@ -91,7 +91,7 @@ echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, M
 echo "|---|---|---|---|---|---|---|---|---|"
 kernel_peak() { cat "${dirs[0]}/$peak_file"; }
 row() { # NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone
-	local label=$1 known=$2 alone="" outside
+	local label=$1 known=$2 alone="" group_peak
 	shift 2
 	if enter; then
 		DIRS="${dirs[*]}" within "$load" "$@"
@@ -99,20 +99,20 @@ row() { # NAME MIB STEPS… prints up to two table rows: measured with the contr
 		enter
 		rm -f "$message"
 		DIRS="${dirs[*]}" within "$peak" -to "$message" -- "$load" "$@"
-		outside=$(kernel_peak)
-		print "$label" "$known" "$alone" cgroup "$outside"
+		group_peak=$(kernel_peak)
+		print "$label" "$known" "$alone" cgroup "$group_peak"
 	fi
 	rm -f "$message"
 	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" "$alone" /proc ""; fi
 }
 print() { # NAME MIB PEAK_ALONE METHOD PEAK_OF_CGROUP prints a table row; "" is an unknown peak
-	awk -v label="$1" -v known="$2" -v alone="$3" -v method="$4" -v outside="$5" -v reported="$(reported memory_max_bytes)" \
+	awk -v label="$1" -v known="$2" -v alone="$3" -v method="$4" -v group_peak="$5" -v reported="$(reported memory_max_bytes)" \
 		-v sampled="$(reported memory_sampled_bytes)" -v source="$(reported source)" 'BEGIN {
 		mib = 1048576
 		truth = alone ? alone : known * mib
 		printf "| %s | %d | %s | %s | %.1f | %s | %s | %+.2f %% | %+.2f %% |\n", label, known,
 			alone ? sprintf("%.1f", alone / mib) : "-", method, reported / mib, source,
-			outside ? sprintf("%+.2f %%", 100 * (reported / outside - 1)) : "-",
+			group_peak ? sprintf("%+.2f %%", 100 * (reported / group_peak - 1)) : "-",
 			100 * (reported / truth - 1), 100 * (sampled / truth - 1) }'
 }
 for size in 100 200 500 1000 2048 4096; do

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// The removal of a part must change the replay of the first runs of the demo.
+// Without any of the chosen parts, the replay of the first 400 runs of the demo differs from the complete one.
 func TestRemovedPartsChangeTheReplay(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "demo.csv.gz")
 	require.NoError(t, os.WriteFile(trace, demo.CSV, 0o600))

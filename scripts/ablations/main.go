@@ -48,7 +48,7 @@ type options struct {
 	files   []string
 }
 
-// choose returns the parts with these names.
+// choose returns the parts with the given names, which are separated by commas; all parts if names is empty.
 func choose(names string) ([]part, error) {
 	if names == "" {
 		return parts, nil
@@ -78,15 +78,15 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	if len(o.files) == 0 {
 		return fmt.Errorf("no trace given; name the files to replay")
 	}
-	lines := append([]part{{name: "nothing"}}, o.parts...)
-	cells := make([][]string, len(lines))
+	rows := append([]part{{name: "nothing"}}, o.parts...)
+	cells := make([][]string, len(rows))
 	for i := range cells {
 		cells[i] = make([]string, len(o.files))
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for f, file := range o.files {
-		for i, p := range lines {
+		for i, p := range rows {
 			group.Go(func() (err error) {
 				cells[i][f], err = p.replay(ctx, file, o)
 				return err
@@ -101,8 +101,8 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		fmt.Fprintf(w, " %s |", traceName(file))
 	}
 	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---:|", len(o.files)))
-	for i := range lines {
-		fmt.Fprintf(w, "| %s | %s |\n", lines[i].name, strings.Join(cells[i], " | "))
+	for i := range rows {
+		fmt.Fprintf(w, "| %s | %s |\n", rows[i].name, strings.Join(cells[i], " | "))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func traceName(file string) string {
 	return name
 }
 
-// replay replays a trace without the part and returns the cell of the table.
+// replay replays a trace without the part and returns the cell of the table: utilisation % / killed %.
 func (p part) replay(ctx context.Context, file string, o options) (string, error) {
 	trace, err := p.read(file, o.rows)
 	if err != nil {

@@ -21,7 +21,7 @@ type part struct {
 	noFeatures bool // also remove the features of the trace
 }
 
-// unbounded stands for infinity: in a bound that must have no effect, and in a preference that must decide
+// unbounded replaces infinity: a bound with this value has no effect, and a preference with this value decides
 // alone. It is finite, because the learner may multiply it by zero.
 const unbounded = 1e9
 
@@ -67,9 +67,9 @@ func withoutLine(p *experts.Point) {
 // replaceLineTrees sets the predictions of LineTrees, of the models that depend on it, and of further
 // models to level, a logarithm of the peak.
 func replaceLineTrees(p *experts.Point, level float64, further ...int) {
-	both := p.Level[experts.LineTrees]
+	lineTrees := p.Level[experts.LineTrees]
 	for _, k := range []int{experts.Same, experts.Fresh} {
-		if math.Abs(p.Level[k]-both) < 1e-12 { // no run had the same inputs
+		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // no run had the same inputs
 			p.Level[k] = level
 		}
 	}

@@ -82,6 +82,7 @@ func (e *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
 		return err
 	}
 	for _, pid := range append(strings.Fields(string(children)), postmaster) {
+		// A child may end before taskset reaches it.
 		if out, err := exec.CommandContext(ctx, "taskset", "-a", "-p", "-c", cpu, pid).CombinedOutput(); err != nil && pid == postmaster {
 			return fmt.Errorf("taskset: %w: %s", err, out)
 		}
@@ -181,14 +182,14 @@ func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error
 	return json.NewDecoder(bytes.NewReader(answerText)).Decode(answer)
 }
 
-// addTask reports runs of a task in batches, oldest first, and trains a model.
+// addTask reports the given number of runs of a task in batches, oldest first, and trains a model.
 func (e *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
 	r := newRandom(seed)
-	ended := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
+	firstEnd := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
 	for first := 0; first < runs; first += 500 {
 		var batch []object
 		for i := first; i < min(runs, first+500); i++ {
-			batch = append(batch, observeRequest(r, task, fmt.Sprintf("history-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
+			batch = append(batch, observeRequest(r, task, fmt.Sprintf("history-%06d", i), firstEnd.Add(time.Duration(i)*time.Minute)))
 		}
 		if err := e.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
 			return err

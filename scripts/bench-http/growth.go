@@ -71,13 +71,13 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 		if err := addData(ctx, conn, s); err != nil {
 			return err
 		}
-		g, err := b.measureSize(ctx, s, emptyResident)
+		result, err := b.measureSize(ctx, s, emptyResident)
 		if err != nil {
 			return err
 		}
-		b.printf("| %d | %d | %d | %d | %.1f s | %.1f ms | %.2f ms | %.2f ms | %.0f MB | %s |", g.tasks, g.predictedTasks, g.observations, g.replicas, g.ready.Seconds(),
-			millis(g.first), millis(g.p50), millis(g.p99), float64(g.resident)/1e6, g.perModelText())
-		all = append(all, g)
+		b.printf("| %d | %d | %d | %d | %.1f s | %.1f ms | %.2f ms | %.2f ms | %.0f MB | %s |", result.tasks, result.predictedTasks, result.observations, result.replicas, result.ready.Seconds(),
+			millis(result.first), millis(result.p50), millis(result.p99), float64(result.resident)/1e6, result.perModelText())
+		all = append(all, result)
 		if s.replicas > 1 {
 			continue
 		}
@@ -150,8 +150,8 @@ func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 
 // measureSize starts replicas, requests predictions for the tasks in turn, and ends the replicas.
 // emptyResident is the resident memory of a server without loaded models, in bytes.
-func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (g sizeResult, err error) {
-	g.size = s
+func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (result sizeResult, err error) {
+	result.size = s
 	var replicas []*server
 	defer func() {
 		for _, r := range replicas {
@@ -161,30 +161,30 @@ func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (g
 	for range s.replicas {
 		r, err := b.env.serve(ctx, "", b.env.db.DSN())
 		if err != nil {
-			return g, err
+			return result, err
 		}
 		replicas = append(replicas, r)
-		g.ready = max(g.ready, r.ready)
+		result.ready = max(result.ready, r.ready)
 	}
 	r := newRandom(b.seed + 9)
 	var bodies []string
-	for i := range s.predictedTasks + timedPredictions { // all with features never seen before
+	for i := range s.predictedTasks + timedPredictions { // each with features that no earlier request had
 		q := predictRequest(r, fmt.Sprint("task-", 1+i%s.predictedTasks), "grown__"+counterPlaceholder)
 		q["dag_id"] = "grown"
 		bodies = append(bodies, text(q))
 	}
 	for _, replica := range replicas {
-		g.first = max(g.first, b.measureFirstPredictions(ctx, replica, bodies[:s.predictedTasks]))
-		result := openLoop{url: replica.url + "/predict", token: b.env.token, bodies: bodies[s.predictedTasks:], rate: 200, length: timedPredictions * time.Second / 200}.run(ctx)
-		if result.errors > 0 {
-			return g, fmt.Errorf("row 4: %d of %d requests failed", result.errors, len(result.latencies))
+		result.first = max(result.first, b.measureFirstPredictions(ctx, replica, bodies[:s.predictedTasks]))
+		predictions := openLoop{url: replica.url + "/predict", token: b.env.token, bodies: bodies[s.predictedTasks:], rate: 200, length: timedPredictions * time.Second / 200}.run(ctx)
+		if predictions.errors > 0 {
+			return result, fmt.Errorf("row 4: %d of %d requests failed", predictions.errors, len(predictions.latencies))
 		}
-		g.p50, g.p99 = max(g.p50, result.quantile(0.5)), max(g.p99, result.quantile(0.99))
+		result.p50, result.p99 = max(result.p50, predictions.quantile(0.5)), max(result.p99, predictions.quantile(0.99))
 	}
-	if g.resident, err = replicas[0].residentMemory(); s.tasks == s.predictedTasks {
-		g.perModel = float64(max(0, g.resident-emptyResident)) / float64(s.tasks)
+	if result.resident, err = replicas[0].residentMemory(); s.tasks == s.predictedTasks {
+		result.perModel = float64(max(0, result.resident-emptyResident)) / float64(s.tasks)
 	}
-	return g, err
+	return result, err
 }
 
 // timedPredictions is the number of predictions per replica from which p50 and p99 are computed.
@@ -197,7 +197,7 @@ func (b *bench) measureFirstPredictions(ctx context.Context, r *server, bodies [
 
 // plot returns an SVG bar chart of the median latency of each size.
 func plot(all []sizeResult) string {
-	const width, left, line = 790, 400, 26 // px
+	const width, left, line = 790, 400, 26 // width of the picture, start of the bars and height of a row, in px
 	longest := time.Millisecond
 	for _, g := range all {
 		longest = max(longest, g.p50)

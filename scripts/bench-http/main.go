@@ -1,9 +1,12 @@
 // Command bench-http compares the throughput and the latency of the service with the figures of
-// minimal programs. It alternates between the service and these programs in one run:
+// minimal programs. It alternates between the service and these programs in one run. Each comparison is a
+// numbered row of bench.table:
 //
-//	make bench-http               all rows, about ten minutes
+//	make bench-http               rows 1 to 4, about ten minutes
 //	make bench-http BENCH=short   rows 1 to 3, for CI
-//	make bench-http BENCH=long    with ten million observations
+//	make bench-http BENCH=long    rows 1 to 4, row 4 with up to ten million observations
+//
+// Row 16 compares the service with another model server (mlflow/compare.sh).
 package main
 
 import (
@@ -31,7 +34,7 @@ type bench struct {
 	form         string // short, full or long
 	rounds       int
 	length       time.Duration // of each load in each round
-	runs         int           // runs of predictedTask that the model learns
+	runs         int           // number of runs of predictedTask that are reported before its model is trained
 	env          *benchEnv
 	profile      string // file for a CPU profile; if empty, the rows are measured
 	profiledLoad string // the load during which to profile
@@ -41,8 +44,8 @@ type bench struct {
 }
 
 func main() {
-	form := flag.String("form", "full", "short, full or long")
-	rows := flag.String("rows", "", "numbers of the rows, such as 1,3; if empty, the rows of the form")
+	form := flag.String("form", "full", "extent of the benchmark: short, full or long")
+	rows := flag.String("rows", "", "numbers of the rows (comparisons) to measure, such as 1,3; if empty, the rows of the form")
 	seed := flag.Uint64("seed", 1, "seed of the histories and the requests")
 	bin := flag.String("bin", "bin/loadaware", "path of the loadaware binary")
 	profile := flag.String("profile", "", "only write a CPU profile of the server to this file")

@@ -54,7 +54,7 @@ func (p openLoop) measureMaximum(ctx context.Context) float64 {
 	return float64(len(got.latencies)-unsent-got.errors) / time.Since(start).Seconds()
 }
 
-// openLoopRuns numbers the runs, so that no two send the same try.
+// openLoopRuns numbers the runs, so that no two runs send the same try.
 var openLoopRuns atomic.Int64
 
 // run sends the requests and waits for all answers. If ctx ends, the remaining requests are not sent.
@@ -88,7 +88,7 @@ func (p openLoop) run(ctx context.Context) openLoopResult {
 	return openLoopResult{latencies: latencies, errors: int(failed.Load())}
 }
 
-// post sends one request and reports whether it was answered with 200.
+// post sends one request and reports whether a complete answer with the status 200 came back.
 func (p openLoop) post(ctx context.Context, client *http.Client, body string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewBufferString(body))
 	if err != nil {

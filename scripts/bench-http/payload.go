@@ -68,7 +68,7 @@ func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // cannot happen: the value contains only strings and numbers
+		panic(err) // cannot happen: every value comes from this program and has a form in JSON
 	}
 	return string(b)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// statement is a statement of the service whose cost may grow with the data.
+// statement is an operation of the service's store whose cost may grow with the data.
 type statement struct {
 	name string
 	run  func(context.Context, *postgres.Store) error
@@ -23,8 +23,8 @@ type statement struct {
 // grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements lists the measured statements, as the service sends them. No task is due, so Claim reads all
-// candidates and changes nothing.
+// statements lists the measured operations, each as the service calls it. No task is due for training, so Claim
+// reads all candidates and changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)

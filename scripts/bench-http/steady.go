@@ -29,27 +29,27 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	defer stop()
 	ours := openLoop{url: server.url + "/predict", token: b.env.token, bodies: bodies, length: max(b.length, 3*time.Second)}
 	half := func() float64 {
-		// The median of three, since other load on the machine varies.
+		// The median of three measurements, because other load on the machine varies.
 		return median([]float64{ours.measureMaximum(ctx), ours.measureMaximum(ctx), ours.measureMaximum(ctx)}) / 2
 	}
 	ours.rate = half()
 	var p99, p999, echo99, echo999 []float64
 	sent, failed := 0, 0
 	for round := range max(3, b.rounds/2) {
-		a, e := ours.runPair(ctx, echo, round%2 == 1)
-		for retry := 0; a.errors > 0 && retry < 2; retry++ {
+		service, echoed := ours.runPair(ctx, echo, round%2 == 1)
+		for retry := 0; service.errors > 0 && retry < 2; retry++ {
 			previous := ours.rate
 			ours.rate = half() // other load on the machine may have increased since the last measurement
-			b.printf("at %.0f/s %d requests failed; half of the maximum is now %.0f/s: repeating the round", previous, a.errors, ours.rate)
-			a, e = ours.runPair(ctx, echo, round%2 == 1)
+			b.printf("at %.0f/s %d requests failed; half of the maximum is now %.0f/s: repeating the round", previous, service.errors, ours.rate)
+			service, echoed = ours.runPair(ctx, echo, round%2 == 1)
 		}
-		sent, failed = sent+len(a.latencies), failed+a.errors
-		p99, echo99 = append(p99, millis(a.quantile(0.99))), append(echo99, millis(e.quantile(0.99)))
-		p999, echo999 = append(p999, millis(a.quantile(0.999))), append(echo999, millis(e.quantile(0.999)))
+		sent, failed = sent+len(service.latencies), failed+service.errors
+		p99, echo99 = append(p99, millis(service.quantile(0.99))), append(echo99, millis(echoed.quantile(0.99)))
+		p999, echo999 = append(p999, millis(service.quantile(0.999))), append(echo999, millis(echoed.quantile(0.999)))
 	}
 	stop()
 	work.Wait()
-	b.printf("%.0f/s, half of the maximum during that work; %d runs were reported and %d trainings ended", ours.rate, load.reports, load.trainings)
+	b.printf("%.0f predictions/s, half of the maximum, while %d runs were reported and %d trainings ended", ours.rate, load.reports, load.trainings)
 	b.printf("predict p99 %.1f ms, p99.9 %.1f ms; echo p99 %.1f ms, p99.9 %.1f ms (medians of the rounds)", median(p99), median(p999), median(echo99), median(echo999))
 	b.printf("predict/echo p99 ratio: %s (goal at most 1.5)", ratioOf(p99, echo99))
 	b.printf("predict/echo p99.9 ratio: %s (goal at most 1.5)", ratioOf(p999, echo999))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test accepts fewer kills than promised, because such a difference costs only a little memory.
+// The test accepts fewer kills than promised, because grants that are a little too large waste only a little memory.
 func TestNoKindOfTaskIsKilledClearlyMoreThanPromised(t *testing.T) {
 	require.Len(t, kinds, 20)
 	for _, k := range kinds {

@@ -26,7 +26,7 @@ const (
 // noise draws a log-normal factor with the median 1; deviation is the standard deviation of its logarithm.
 func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviation * rng.NormFloat64()) }
 
-// size draws an input size: log-normal around 1,000, mostly between 50 and 20,000.
+// size draws an input size: log-normal with the median 1,000, mostly between 50 and 20,000.
 func size(rng *rand.Rand) float64 { return math.Round(1000 * noise(rng, 1)) }
 
 // number returns features with one number.
@@ -114,7 +114,8 @@ func categories(n int) runFunc {
 // start is the start of the first run.
 var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 
-// history generates the runs of task n of a kind: one run of an hour per day, with a request of 100 GB.
+// history generates the runs of task n of a kind: one run of an hour per day, with a request of 100 GB and a
+// peak of at most 95 GB.
 func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}

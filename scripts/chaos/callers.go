@@ -15,9 +15,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// callers generates closed-loop load without pauses, one connection per caller. Every fourth
-// call of a caller is a report, the others request predictions, so that the mix does not depend
-// on the number of callers. After a rejection the caller waits for Retry-After.
+// callers generates closed-loop load, one connection per caller. A caller pauses only after a failure
+// and, for Retry-After, after a rejection. Every fourth call of a caller is a report, and the others request
+// predictions. The mix therefore does not depend on the number of callers.
 type callers struct {
 	addr     string
 	tasks    []testcluster.Task
@@ -64,7 +64,7 @@ func (s *callStats) add(o *callStats) {
 	s.rejectedTimes = append(s.rejectedTimes, o.rejectedTimes...)
 }
 
-// rejectedRatio returns the fraction of the calls that were rejected, without failed calls.
+// rejectedRatio returns the fraction of the calls that were rejected. Failed calls do not count.
 func (s *callStats) rejectedRatio() float64 {
 	return float64(s.rejected) / float64(max(1, s.rejected+s.good))
 }
@@ -77,8 +77,8 @@ func (l *loadRun) goodput() float64 {
 // predictGoodput returns the predictions answered with 200 per second.
 func (l *loadRun) predictGoodput() float64 { return float64(l.predicts.good) / l.length.Seconds() }
 
-// perCPU returns the answers with 200 per second of the server's CPU time. Other load on the
-// machine does not change this figure.
+// perCPU returns the answers with 200 per second of the server's CPU time. This figure hardly depends on other
+// load on the machine.
 func (l *loadRun) perCPU() float64 {
 	return float64(l.predicts.good+l.reports.good) / max(0.01, l.cpu.Seconds())
 }
@@ -95,7 +95,7 @@ func (l *loadRun) String() string {
 		100*l.predicts.rejectedRatio(), 100*l.reports.rejectedRatio(), quantile(l.rejectionTimes(), 0.5), quantile(l.rejectionTimes(), 0.99), l.failed, l.noRetryAfter)
 }
 
-// cpuTime returns the user and system time of a process. The kernel counts in 1/100 s.
+// cpuTime returns the user and system CPU time of a process; 0 if it is unknown. The kernel counts in 1/100 s.
 func cpuTime(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -218,9 +218,9 @@ func (l *loadRun) fail(format string, args ...any) {
 	time.Sleep(10 * time.Millisecond)
 }
 
-// recoveryTime returns the time from the start of the run until the goodput of half a second
-// reached rate, in answers per second. It returns more than the length of the run if that
-// never happened.
+// recoveryTime returns the time from the start of the run to the end of the first half second whose goodput
+// reached rate, in answers per second. It returns more than the length of the run if there was no such half
+// second.
 func (l *loadRun) recoveryTime(rate float64) time.Duration {
 	const halfSecond = 5 // buckets
 	for i := 0; i+halfSecond <= len(l.buckets); i++ {

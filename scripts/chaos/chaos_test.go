@@ -19,14 +19,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// fault is a handler between the callers and a real replica. It does one thing wrong, and the
-// checks of a trial must find that.
+// fault is a handler between the callers and a real replica. It makes one error, which the checks of a trial
+// must find.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
-// faultCase is a fault and the report that the trial must make of it.
+// faultCase is a fault and the failure that the trial must record because of it.
 type faultCase struct {
 	inject fault
-	want   string // part of the failures that the trial records
+	want   string // part of the text of the failures; empty without a fault
 }
 
 // faultCases returns the faults by name. The trial must find no fault in the case "none".
@@ -199,7 +199,7 @@ func TestComparisonFindsViolatedBounds(t *testing.T) {
 		"failed calls":                    {loadRunAt(900), failedRun(), "2 calls failed"},
 	} {
 		tr := &trialRun{long: true}
-		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).check(tr, name)
+		(&comparison{atBest: []*loadRun{loadRunAt(1000), c.after}, aboveBest: []*loadRun{c.above}}).check(tr, name)
 		if c.want == "" {
 			assert.Empty(t, tr.failures, name)
 			continue

@@ -120,18 +120,18 @@ func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []te
 func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
 	return &traffic{
 		urls: addresses(cluster.Replicas), reports: cluster.Reports, tasks: tasks, seed: tr.seed, label: label,
-		pause: 5 * time.Millisecond, retriesNoAnswer: true,
+		pause: 5 * time.Millisecond, expectsNoAnswer: true,
 	}
 }
 
-// readyAnswer is the body of /readyz.
+// readyAnswer is an answer of /readyz.
 type readyAnswer struct {
 	code    int    // HTTP status
 	Status  string `json:"status"`
-	Observe string `json:"observe"`
+	Observe string `json:"observe"` // whether reports can be stored: "ok" or "unavailable"
 }
 
-// readiness returns the answer of /readyz, or the zero value if there is none.
+// readiness returns the answer of /readyz, or the zero value if there is none or if it is not JSON.
 func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
 	code, answer, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil || json.Unmarshal(answer, &a) != nil {

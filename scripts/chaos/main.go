@@ -31,16 +31,16 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"idempotency", "concurrent duplicates over 3 replicas have one effect; another body is a 409", trialIdempotency},
+	{"idempotency", "concurrent duplicates over 3 replicas have one effect; another body for the same try gets a 409", trialIdempotency},
 	{"kill-replica", "kill -9 of a replica under load: nothing acknowledged is lost or stored twice", trialKillReplica},
 	{"kill-postgres", "kill -9 of PostgreSQL: nothing lost or stored twice, predictions continue, ready within 10 s", trialKillPostgres},
-	{"toxics", "every toxic between service and PostgreSQL: no call beyond its deadline, nothing lost or stored twice, recovered within 5 s", trialToxics},
+	{"toxics", "every toxic (network fault) between service and PostgreSQL: no call beyond its deadline, nothing lost or stored twice, recovered within 5 s", trialToxics},
 	{"partition", "the network to PostgreSQL is cut: nothing lost or stored twice, recovered within 5 s", trialPartition},
-	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
+	{"scarcity", "read-only PostgreSQL, disk full, read-only folder, no memory: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
-	{"overload", "three times as many connections as at the peak: recovered within 5 s; in the long form also 80 % of the peak goodput, the rest rejected within 50 ms", trialOverload},
+	{"overload", "three times as many connections as the best number: recovered within 5 s; in the long form also 80 % of the highest goodput, the rest rejected within 50 ms", trialOverload},
 	{"stale-model", "a network cut during a promotion: staleness is bounded and reported", trialStaleModel},
-	{"damaged-model", "bytes flipped, truncated: rejected, and the last good version answers", trialDamagedModel},
+	{"damaged-model", "a model with a flipped byte or truncated: rejected, and the last good version answers", trialDamagedModel},
 	{"bad-model", "a model that allocates 30 % of the right amount: rolled back automatically within 200 outcomes; good models stay", trialBadModel},
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The trials of bad, stale and damaged models change the row of a model with SQL, because the
-// API of the product does not allow such changes.
+// The trials of bad and of damaged models add and change models with SQL, because the API of loadaware does not
+// allow such changes.
 
 // blobSQL selects the active version of a task and its blob.
 const blobSQL = `
@@ -50,8 +50,17 @@ func activate(ctx context.Context, r *testcluster.Replica, task testcluster.Task
 // train requests the training of a task.
 func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) error {
 	code, text, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
-	if code != http.StatusOK {
-		return fmt.Errorf("train %s: status %d %s: %w", task.Task, code, text, err)
+	return callError("train "+task.Task, code, text, err)
+}
+
+// callError returns an error for a call without an answer (err) or with another status than 200; otherwise nil. The
+// text is the body of the answer.
+func callError(call string, status int, text []byte, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", call, err)
+	case status != http.StatusOK:
+		return fmt.Errorf("%s: status %d %s", call, status, text)
 	}
 	return nil
 }
@@ -80,10 +89,11 @@ func (a *answer) version() int {
 // post sends body as JSON and decodes the answer. Any status but 200 is an error.
 func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
 	code, text, err := r.Call(ctx, http.MethodPost, path, body)
-	if code != http.StatusOK || err != nil {
-		return a, fmt.Errorf("%s: status %d %s: %w", path, code, text, err)
+	if err := callError(path, code, text, err); err != nil {
+		return a, err
 	}
-	return a, json.Unmarshal(text, &a)
+	err = json.Unmarshal(text, &a)
+	return a, err
 }
 
 // answeringVersion returns the model version from which a replica answers; 0 without a model.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
 
 	"github.com/jackc/pgx/v5"
 
@@ -87,14 +85,15 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	if err != nil {
 		return err
 	}
-	if code, err := activate(ctx, w.cluster.Replicas[0], w.task, bad); code != http.StatusOK {
-		return fmt.Errorf("activate a bad model: status %d %w", code, err)
+	code, err := activate(ctx, w.cluster.Replicas[0], w.task, bad)
+	if err := callError("activate a bad model", code, nil, err); err != nil {
+		return err
 	}
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, and that
-// few runs are killed afterwards.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, and that at most 12 of the
+// next 64 runs are killed.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false

@@ -58,8 +58,9 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 		return err
 	}
 	// The activation pins the version, so that no training replaces it.
-	if code, err := activate(ctx, cluster.Replicas[0], task, v.good); code != http.StatusOK {
-		return fmt.Errorf("pin a good version: status %d %w", code, err)
+	code, err := activate(ctx, cluster.Replicas[0], task, v.good)
+	if err := callError("pin a good version", code, nil, err); err != nil {
+		return err
 	}
 	if v.bad, err = insertModel(ctx, conn, task, v.blob); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error)
 	return code == http.StatusConflict && answering == v.good, err
 }
 
-// announcements is the number of damaged versions that announceDamaged stores.
+// announcements is the number of damaged blobs that announceDamaged stores and announces.
 const announcements = 20
 
 // promoteSQL makes a version active without the checks of the service.

@@ -84,16 +84,17 @@ func trialStaleModel(ctx context.Context, tr *trialRun) error {
 
 // promoter alternately activates versions 1 and 2 at the near replica.
 type promoter struct {
-	near, far *testcluster.Replica
-	task      testcluster.Task
-	version   int // active
+	near    *testcluster.Replica // connected to PostgreSQL directly
+	far     *testcluster.Replica // connected to PostgreSQL through the proxy that the trial cuts
+	task    testcluster.Task
+	version int // active
 }
 
 // promote activates the other version.
 func (p *promoter) promote(ctx context.Context) error {
 	p.version = 3 - p.version
-	_, err := activate(ctx, p.near, p.task, p.version)
-	return err
+	code, err := activate(ctx, p.near, p.task, p.version)
+	return callError("promote a version", code, nil, err)
 }
 
 // waitPropagated waits until the far replica answers from the active version, or until timeout.
@@ -115,8 +116,8 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
 	for {
-		age, isKnown := staleness(ctx, p.far)
-		if took := time.Since(start); isKnown && age < 2*time.Second || took > timeout {
+		stale, isKnown := staleness(ctx, p.far)
+		if took := time.Since(start); isKnown && stale < 2*time.Second || took > timeout {
 			return took
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -159,16 +160,16 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	duration := max(length, promoted.Sub(start)+minProbing) // the promotion may be late on a slow machine
 	for ; sent == 0 || time.Since(start) < duration; time.Sleep(20 * time.Millisecond) {
 		sent++
-		age := time.Since(promoted)
+		real := time.Since(promoted)
 		answering, err := answeringVersion(ctx, p.far, p.task)
 		if err != nil || answering == 0 {
 			failed++
 			continue
 		}
-		reported, _ = staleness(ctx, p.far) // a replica that reports no age hides that it is stale
+		reported, _ = staleness(ctx, p.far) // 0 if the replica reports none: it hides that it is stale
 		if answering != p.version {
 			old++
-			worst = max(worst, age-reported)
+			worst = max(worst, real-reported)
 		}
 	}
 	elapsed := time.Since(start)
@@ -182,8 +183,8 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 }
 
 // staleness returns the staleness that /readyz reports. isKnown is false without an answer, or if the
-// answer has no age.
-func staleness(ctx context.Context, r *testcluster.Replica) (age time.Duration, isKnown bool) {
+// answer contains no staleness.
+func staleness(ctx context.Context, r *testcluster.Replica) (stale time.Duration, isKnown bool) {
 	var a struct {
 		Stale *float64 `json:"stale_seconds"`
 	}

@@ -56,16 +56,16 @@ func TestUnreportedStalenessFails(t *testing.T) {
 	}
 }
 
-func TestAReplicaWithoutAKnownAgeIsNotFresh(t *testing.T) {
+func TestOnlyAReportedStalenessBelowTwoSecondsIsFresh(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	for name, c := range map[string]struct {
 		answers map[string]string
 		isFresh bool
 	}{
-		"no answer":    {nil, false},
-		"no age":       {map[string]string{"/readyz": `{"status": "starting"}`}, false},
-		"an old list":  {map[string]string{"/readyz": `{"stale_seconds": 2.5}`}, false},
-		"a fresh list": {map[string]string{"/readyz": `{"stale_seconds": 0.4}`}, true},
+		"no answer":                   {nil, false},
+		"an answer without staleness": {map[string]string{"/readyz": `{"status": "starting"}`}, false},
+		"2.5 s":                       {map[string]string{"/readyz": `{"stale_seconds": 2.5}`}, false},
+		"0.4 s":                       {map[string]string{"/readyz": `{"stale_seconds": 0.4}`}, true},
 	} {
 		p := &promoter{far: fakeReplica(t, c.answers)}
 		if took := p.waitFresh(t.Context(), timeout); c.isFresh {
@@ -77,8 +77,8 @@ func TestAReplicaWithoutAKnownAgeIsNotFresh(t *testing.T) {
 }
 
 func TestCutWithoutEffectFails(t *testing.T) {
-	two := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
-	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})
+	fromVersion2 := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
+	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": fromVersion2, "/readyz": `{"stale_seconds": 0}`})
 	var tr trialRun
 	require.NoError(t, tr.runCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
 	require.Len(t, tr.failures, 1)

@@ -18,9 +18,9 @@ import (
 // that the service admits at the same time.
 const stormConnections = 600
 
-// trialOverload finds the number of connections with the highest goodput, the peak, by a ramp.
-// Then it alternates runs at the peak with runs with three times as many connections, and with
-// stormConnections, so that other load on the machine affects both.
+// trialOverload finds the best number of connections, that with the highest goodput, by a ramp.
+// Then it alternates runs with this number with runs with three times as many connections, and with
+// stormConnections. The alternation lets other load on the machine affect both.
 func trialOverload(ctx context.Context, tr *trialRun) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the load generator and the server need taskset and one core each", errSkip)
@@ -35,11 +35,11 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 	}
 	defer func() { _ = pinSelf(context.WithoutCancel(ctx), fmt.Sprintf("0-%d", runtime.NumCPU()-1)) }()
 	c := newCallers(cluster, tasks, tr.seed)
-	peak := c.ramp(ctx, tr)
+	best := c.ramp(ctx, tr)
 
-	threefold := c.compare(ctx, tr, "three", peak, 3*peak, tr.repetitions(2, 20), tr.repetitions(3, 6))
-	threefold.check(tr, "three times the peak's connections")
-	storm := c.compare(ctx, tr, "storm", peak, stormConnections, tr.repetitions(2, 6), tr.repetitions(3, 6))
+	threefold := c.compare(ctx, tr, "three", best, 3*best, tr.repetitions(2, 20), tr.repetitions(3, 6))
+	threefold.check(tr, "three times the best number of connections")
+	storm := c.compare(ctx, tr, "storm", best, stormConnections, tr.repetitions(2, 6), tr.repetitions(3, 6))
 	storm.check(tr, "storm")
 	total := storm.total()
 	tr.check(total.predicts.rejected+total.reports.rejected > 0, "storm: no call was rejected: there was no overload")
@@ -48,9 +48,9 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// ramp returns the number of connections with the highest goodput. A larger number must give at
-// least 3 % more goodput to replace a smaller one.
-func (c *callers) ramp(ctx context.Context, tr *trialRun) (peak int) {
+// ramp returns the number of connections with the highest goodput. A larger number replaces a smaller
+// one only if it gives more than 3 % more goodput.
+func (c *callers) ramp(ctx context.Context, tr *trialRun) (best int) {
 	c.run(ctx, "warm-up", 8, time.Second)
 	sizes := []int{4, 8, 16, 32, 64, 128}
 	goodput := make([][]float64, len(sizes))
@@ -65,84 +65,85 @@ func (c *callers) ramp(ctx context.Context, tr *trialRun) (peak int) {
 		middle := median(goodput[i])
 		tr.printf("ramp: %3d connections: %.0f/s", n, middle)
 		if middle > 1.03*highest {
-			peak, highest = n, middle
+			best, highest = n, middle
 		}
 	}
-	return peak
+	return best
 }
 
-// comparison contains load runs that alternate between the peak and a load above it. The run
-// abovePeak[i] took place between atPeak[i] and atPeak[i+1].
+// comparison contains load runs that alternate between the best number of connections and a larger number. The
+// run aboveBest[i] took place between atBest[i] and atBest[i+1].
 type comparison struct {
-	atPeak, abovePeak []*loadRun
+	atBest, aboveBest []*loadRun
 }
 
-// compare runs the given number of rounds. Each run takes the given number of seconds.
-func (c *callers) compare(ctx context.Context, tr *trialRun, label string, peak, above, rounds, seconds int) *comparison {
+// compare runs the given number of rounds with best and with above connections. Each run takes the given number
+// of seconds. The run ids begin with label.
+func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best, above, rounds, seconds int) *comparison {
 	k, length := &comparison{}, time.Duration(seconds)*time.Second
-	k.atPeak = append(k.atPeak, c.run(ctx, label+"-first", peak, length))
+	k.atBest = append(k.atBest, c.run(ctx, label+"-first", best, length))
 	for round := range rounds {
-		k.abovePeak = append(k.abovePeak, c.run(ctx, fmt.Sprintf("%s-above%d", label, round), above, length))
-		k.atPeak = append(k.atPeak, c.run(ctx, fmt.Sprintf("%s-peak%d", label, round), peak, length))
+		k.aboveBest = append(k.aboveBest, c.run(ctx, fmt.Sprintf("%s-above%d", label, round), above, length))
+		k.atBest = append(k.atBest, c.run(ctx, fmt.Sprintf("%s-best%d", label, round), best, length))
 	}
 	return k
 }
 
-// ratio divides a figure of each run above the peak by its mean over the runs before and after,
-// and returns the median, minimum and maximum of these ratios.
+// ratio divides a figure of each run in aboveBest by the mean of this figure over the runs in atBest before and
+// after it. It returns the median, minimum and maximum of these ratios.
 func (k *comparison) ratio(figure func(*loadRun) float64) (middle, low, high float64) {
 	var ratios []float64
-	for i, above := range k.abovePeak {
-		ratios = append(ratios, 2*figure(above)/(figure(k.atPeak[i])+figure(k.atPeak[i+1])))
+	for i, above := range k.aboveBest {
+		ratios = append(ratios, 2*figure(above)/(figure(k.atBest[i])+figure(k.atBest[i+1])))
 	}
 	return median(ratios), slices.Min(ratios), slices.Max(ratios)
 }
 
-// peakGoodput returns the median goodput of the runs at the peak.
-func (k *comparison) peakGoodput() float64 {
+// bestGoodput returns the median goodput of the runs in atBest.
+func (k *comparison) bestGoodput() float64 {
 	var goodput []float64
-	for _, l := range k.atPeak {
+	for _, l := range k.atBest {
 		goodput = append(goodput, l.goodput())
 	}
 	return median(goodput)
 }
 
-// total returns the sum of the runs above the peak, which have the same length. It omits the CPU time.
+// total returns the sum of the runs in aboveBest, which have the same length. It omits the CPU time.
 func (k *comparison) total() *loadRun {
-	first := k.abovePeak[0]
+	first := k.aboveBest[0]
 	total := &loadRun{connections: first.connections, buckets: make([]int, len(first.buckets))}
-	for _, l := range k.abovePeak {
+	for _, l := range k.aboveBest {
 		total.length += l.length
 		total.add(l)
 	}
 	return total
 }
 
-// minGoodput is the fraction of the peak goodput that must remain under overload.
+// minGoodput is the fraction of the highest goodput that must remain under overload.
 const minGoodput = 0.8
 
 // check records a failure for each violated bound. Only the long form bounds the goodput and the
 // time of a rejection: in a few short rounds, other load on the machine and the load generator
 // affect them as much as the service does.
 func (k *comparison) check(tr *trialRun, name string) {
-	peakGoodput, total := k.peakGoodput(), k.total()
-	tr.printf("%s: compared with %.0f/s at the peak (%d connections): %v", name, peakGoodput, k.atPeak[0].connections, total)
+	bestGoodput, total := k.bestGoodput(), k.total()
+	tr.printf("%s: compared with %.0f/s at the best number of connections (%d): %v", name, bestGoodput, k.atBest[0].connections, total)
 	all, low, high := k.ratio((*loadRun).goodput)
 	predicts, predictsLow, predictsHigh := k.ratio((*loadRun).predictGoodput)
 	perCPU, perCPULow, perCPUHigh := k.ratio((*loadRun).perCPU)
 	var slowest time.Duration
 	failed, firstFailure := total.failed, total.firstFailure
-	for _, l := range k.atPeak[1:] {
-		slowest = max(slowest, l.recoveryTime(0.8*peakGoodput))
+	for _, l := range k.atBest[1:] {
+		slowest = max(slowest, l.recoveryTime(0.8*bestGoodput))
 		failed, firstFailure = failed+l.failed, cmp.Or(firstFailure, l.firstFailure)
 	}
-	tr.printf("%s: goodput %.2f [%.2f .. %.2f] of the peak, predictions %.2f [%.2f .. %.2f], %d rounds; recovered to 80 %% of the peak within %v at worst",
-		name, all, low, high, predicts, predictsLow, predictsHigh, len(k.abovePeak), slowest)
-	tr.printf("%s: answers per second of the server's CPU time %.2f [%.2f .. %.2f] of those at the peak", name, perCPU, perCPULow, perCPUHigh)
+	tr.printf("%s: goodput %.2f [%.2f .. %.2f] of the highest, predictions %.2f [%.2f .. %.2f], %d rounds; recovered to 80 %% of the highest goodput within %v at worst",
+		name, all, low, high, predicts, predictsLow, predictsHigh, len(k.aboveBest), slowest)
+	tr.printf("%s: answers per second of the server's CPU time %.2f [%.2f .. %.2f] of those at the best number of connections", name, perCPU, perCPULow, perCPUHigh)
 	if tr.long {
 		rejection := quantile(total.rejectionTimes(), 0.99)
-		tr.check(all >= minGoodput, "%s: goodput is %.2f of the peak", name, all)
-		tr.check(predicts >= minGoodput, "%s: predictions are %.2f of those at the peak", name, predicts)
+		tr.check(all >= minGoodput, "%s: goodput is %.2f of the highest", name, all)
+		tr.check(predicts >= minGoodput, "%s: the goodput of predictions is %.2f of the highest", name, predicts)
 		tr.check(rejection < 50*time.Millisecond, "%s: rejections took %v (p99)", name, rejection)
 	}
 	tr.check(failed == 0, "%s: %d calls failed: %s", name, failed, firstFailure)

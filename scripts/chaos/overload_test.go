@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// loadOf returns a run of one second with 100 answers in each bucket.
+// loadOf returns a run of one second with 100 answers in each bucket. Unless failure is empty, one call failed
+// with this text.
 func loadOf(failure string) *loadRun {
 	l := &loadRun{connections: 8, length: time.Second, buckets: make([]int, 11), firstFailure: failure}
 	l.predicts.good = 1000
@@ -20,8 +21,8 @@ func loadOf(failure string) *loadRun {
 	return l
 }
 
-func TestAFailureAfterTheOverloadIsNamed(t *testing.T) {
-	k := &comparison{atPeak: []*loadRun{loadOf(""), loadOf("cut off"), loadOf("refused")}, abovePeak: []*loadRun{loadOf(""), loadOf("")}}
+func TestFailuresAfterTheOverloadAreCountedAndTheFirstIsNamed(t *testing.T) {
+	k := &comparison{atBest: []*loadRun{loadOf(""), loadOf("cut off"), loadOf("refused")}, aboveBest: []*loadRun{loadOf(""), loadOf("")}}
 	assert.Equal(t, 200, k.total().buckets[3], "the sum of both runs")
 	var tr trialRun
 	k.check(&tr, "storm")

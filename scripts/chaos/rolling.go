@@ -16,7 +16,8 @@ import (
 
 // trialRolling upgrades all replicas to a newer version, one by one, under load, and downgrades
 // them again. The newer version has one migration more. Its first replica applies that migration
-// to the tables in use.
+// to the tables in use. The long form does this with three newer versions, each with one migration
+// more than the one before.
 func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {
@@ -36,7 +37,7 @@ func trialRolling(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	balancer := newBalancer(ctx, cluster.Replicas)
 	load := tr.newTraffic(cluster, tasks, "roll")
-	load.retriesNoAnswer, load.pick = false, balancer.pick
+	load.expectsNoAnswer, load.pick = false, balancer.pick
 	load.start(ctx, 8)
 	oldBinary, replaced := cluster.Replicas[0].Binary, 0
 	for n := 1; n <= versions; n++ {
@@ -97,7 +98,8 @@ func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer
 	return b
 }
 
-// pick returns the address of the nth replica if it is ready, or of the next one that is.
+// pick returns the address of the nth replica if it is ready, or of the next one that is. If none is ready, it
+// returns the address of the nth replica.
 func (b *balancer) pick(n int) string {
 	for i := range b.replicas {
 		if at := (n + i) % len(b.replicas); b.ready[at].Load() {

@@ -30,8 +30,8 @@ var shortages = []shortage{
 	{"no memory", limitSessionMemory, unlimitSessionMemory},
 }
 
-// trialScarcity withholds writes, disk space, the data folder and memory from PostgreSQL, one
-// after the other. The data is on a small tmpfs.
+// trialScarcity withholds the permission to write, disk space, write access to the data folder, and memory from
+// PostgreSQL, one after the other. The data is on a small tmpfs.
 func trialScarcity(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: mounting a small disk needs root", errSkip)
@@ -82,7 +82,7 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 			unhealthy++
 		}
 	}
-	lastAck := load.counts().lastAck
+	sinceAck := time.Since(load.counts().lastAck)
 	if err := sh.end(ctx, cluster); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 		return err
 	}
 	counts := load.stop()
-	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end: %d, observe %s; recovered within %v; last ack %v before the end",
-		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, recovered.Round(time.Millisecond), time.Since(lastAck).Round(time.Second))
+	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end of the shortage: %d, observe %s; recovered within %v; last ack %v before the end of the shortage",
+		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, recovered.Round(time.Millisecond), sinceAck.Round(time.Second))
 	prober.check(tr, "during the shortage "+sh.name)
 	tr.check(counts.Rejected > 0, "%s: no report was rejected: there was no shortage", sh.name)
 	tr.check(last.Observe == "unavailable", "%s: /readyz reports observe: %s", sh.name, last.Observe)
@@ -106,7 +106,8 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 	return nil
 }
 
-// setReadOnlyTransactions makes every transaction read-only, as on a standby, or not.
+// setReadOnlyTransactions returns a function that makes every transaction read-only, as on a standby ("on"), or
+// writable again ("off").
 func setReadOnlyTransactions(readOnly string) func(context.Context, *testcluster.Cluster) error {
 	return func(ctx context.Context, cluster *testcluster.Cluster) error {
 		return execute(ctx, cluster, "ALTER SYSTEM SET default_transaction_read_only = "+readOnly, "SELECT pg_reload_conf()")

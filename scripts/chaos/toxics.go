@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// toxicCase is one toxic of toxiproxy with attributes from weak to strong. The units are those
-// of toxiproxy: milliseconds (the delay of the slicer: microseconds), KB/s and bytes.
+// toxicCase is one toxic, a network fault that toxiproxy injects, with attributes from weak to strong. The units
+// are those of toxiproxy: milliseconds (the delay of the slicer: microseconds), KB/s and bytes.
 type toxicCase struct {
 	kind      string
 	strengths [3]map[string]int
@@ -53,13 +53,13 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	var slowest time.Duration
 	count := 0
-	for _, p := range toxicCases {
-		for strength := range p.strengths {
-			if !tr.long && strength == 0 || !tr.long && strength == 1 && p.kind != "slicer" {
+	for _, toxic := range toxicCases {
+		for strength := range toxic.strengths {
+			if !tr.long && strength == 0 || !tr.long && strength == 1 && toxic.kind != "slicer" {
 				continue // the short form runs only the strongest attributes, and two for the slicer
 			}
 			for _, stream := range []string{"upstream", "downstream"} {
-				recovered, err := tr.runToxic(ctx, cluster, tasks, proxy, &p, strength, stream)
+				recovered, err := tr.runToxic(ctx, cluster, tasks, proxy, &toxic, strength, stream)
 				if err != nil {
 					return err
 				}
@@ -74,21 +74,21 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 
 // runToxic applies one toxic for a while under load, removes it, and returns the time until
 // reports are accepted again.
-func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, p *toxicCase, strength int, stream string) (time.Duration, error) {
-	name := fmt.Sprintf("%s %v %s", p.kind, p.strengths[strength], stream)
-	toxic, err := json.Marshal(map[string]any{"name": "fault", "type": p.kind, "stream": stream, "attributes": p.strengths[strength]})
+func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, toxic *toxicCase, strength int, stream string) (time.Duration, error) {
+	name := fmt.Sprintf("%s %v %s", toxic.kind, toxic.strengths[strength], stream)
+	encoded, err := json.Marshal(map[string]any{"name": "fault", "type": toxic.kind, "stream": stream, "attributes": toxic.strengths[strength]})
 	if err != nil {
 		return 0, err
 	}
-	load, prober := tr.newTraffic(cluster, tasks, fmt.Sprintf("%s%d%s", p.kind, strength, stream[:1])), tr.newProber(cluster, tasks)
+	load, prober := tr.newTraffic(cluster, tasks, fmt.Sprintf("%s%d%s", toxic.kind, strength, stream[:1])), tr.newProber(cluster, tasks)
 	load.start(ctx, 6)
 	time.Sleep(200 * time.Millisecond)
-	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
+	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(encoded))); err != nil {
 		return 0, err
 	}
 	length := time.Duration(tr.repetitions(600, 2500)) * time.Millisecond
-	if p.isSilence(strength) && (tr.long || stream == "upstream") {
-		length = 12 * time.Second
+	if toxic.isSilence(strength) && (tr.long || stream == "upstream") {
+		length = 12 * time.Second // longer than the deadline of every call
 	}
 	for until := time.Now().Add(length); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		prober.probe(ctx)

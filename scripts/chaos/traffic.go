@@ -33,7 +33,7 @@ type traffic struct {
 	label           string           // prefix of the run ids; must be unique within a cluster
 	pause           time.Duration    // between the calls of one caller
 	pick            func(int) string // returns the address for a replica number, which may exceed the number of replicas; urls in turn if nil
-	retriesNoAnswer bool             // a call without an answer is expected, and not noted as a failure
+	expectsNoAnswer bool             // a call without an answer is expected, and not noted as a failure
 
 	client  *http.Client
 	mu      sync.Mutex
@@ -202,7 +202,7 @@ func (t *traffic) call(ctx context.Context, replica int, path string, body []byt
 		if isPredict {
 			c.PredictRejected++
 		}
-		if !t.retriesNoAnswer {
+		if !t.expectsNoAnswer {
 			c.noteFailure("%s: %s", url, answer)
 		}
 	case status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
@@ -228,7 +228,7 @@ func (t *traffic) address(n int) string {
 	return t.urls[n%len(t.urls)]
 }
 
-// noteFailure keeps the description of the first failure.
+// noteFailure stores the description if it is the first failure.
 func (t *callCounts) noteFailure(format string, args ...any) {
 	if t.FirstFailure == "" {
 		t.FirstFailure = fmt.Sprintf(format, args...)
@@ -254,8 +254,8 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 	return response.StatusCode, response.Header.Get("Retry-After"), string(text)
 }
 
-// checkTraffic checks what every trial must show: deadlines met, a Retry-After in each rejection,
-// no failed call, and a report log that equals the stored reports.
+// checkTraffic checks what every trial with traffic must show: answered calls, deadlines met, a Retry-After in each
+// rejection, no failed call, no report without acknowledgement, and a report log that equals the stored reports.
 func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCounts, cluster *testcluster.Cluster) {
 	tr.printf("%s: %v", name, &counts)
 	tr.check(counts.Predicted > 0 && counts.Observed > 0, "%s: no call was answered", name)

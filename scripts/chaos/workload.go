@@ -101,8 +101,8 @@ func (w *workload) end(ctx context.Context, o testcluster.Observation, granted i
 // isRolledBack reports whether the audit log contains a rollback by the watchdog.
 func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	code, text, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
-	if code != http.StatusOK || err != nil {
-		return false, fmt.Errorf("audit: status %d %s: %w", code, text, err)
+	if err := callError("audit", code, text, err); err != nil {
+		return false, err
 	}
 	var page struct {
 		Entries []struct{ Who, Action string }

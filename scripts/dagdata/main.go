@@ -1,7 +1,7 @@
 // Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware
 // import`. The column upstream contains the upstream tasks, separated by semicolons. With --rate the command
-// instead forecasts the newest 30 % of the runs, each from the runs before it, and rates the forecasts. The same
-// flags give the same output.
+// instead forecasts the newest 30 % of the runs, each from the runs before it, and prints the errors of the
+// forecasts. The same flags give the same output.
 //
 //	go run ./scripts/dagdata --seed 1 > runs.csv
 //	go run ./scripts/dagdata --rate --workflows 40
@@ -22,7 +22,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "seed of the first workflow")
 	workflows := flag.Uint64("workflows", 8, "number of workflows")
 	runs := flag.Int("runs", 60, "number of runs of each workflow")
-	rate := flag.Bool("rate", false, "rate the forecasts instead of writing the runs")
+	rate := flag.Bool("rate", false, "print the errors of forecasts instead of the runs")
 	flag.Parse()
 	out := bufio.NewWriter(os.Stdout)
 	err := generate(out, *seed, *workflows, *runs, *rate)
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// generate writes the runs of the workflows, or the rating of their forecasts.
+// generate writes the runs of the workflows or, if rate is true, the errors of their forecasts.
 func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) error {
 	var outcomes []forecasttest.Outcome
 	if !rate {
@@ -63,7 +63,7 @@ func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) er
 	return nil
 }
 
-// write writes the runs of one workflow, one run an hour.
+// write writes the runs of one workflow, one run per hour.
 func write(out *bufio.Writer, seed uint64, w *forecasttest.Workflow, runs []forecasttest.Run) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range runs {

@@ -29,14 +29,14 @@ def deployment(python: str) -> Iterator[dict]:
 
 
 def check_try(page: Page | Frame | FrameLocator) -> None:
-    """Check that a page shows the lifted try, and leads to the killed one."""
+    """Check that a page shows the lifted try and, among all tries of the run, a killed one."""
     expect(page.get_by_role("heading", name=re.compile("^first, try [2-9]"))).to_be_visible()
     expect(page.get_by_role("heading", name="All tries of this run")).to_be_visible()
     expect(page.locator(".state.oom_killed").first).to_be_visible()
 
 
 def look_at_the_tab(page: Page, urls: dict, take: object) -> None:
-    """Airflow 3 shows the try in a tab of the task instance, and the overview in its navigation."""
+    """Check the try in a tab of the task instance, and the overview in the navigation of Airflow 3."""
     page.goto(f"{urls['airflow']}/{RUN}/tasks/work")
     page.get_by_role("link", name="Memory").click()
     frame = page.frame_locator("iframe")
@@ -50,7 +50,7 @@ def look_at_the_tab(page: Page, urls: dict, take: object) -> None:
 
 
 def look_at_the_link(page: Page, urls: dict, take: object) -> None:
-    """Airflow 2 shows a link beside the details of the task instance, which opens the try."""
+    """Check the link beside the details of the task instance in Airflow 2, which opens the try."""
     page.goto(f"{urls['airflow']}/dags/sized/grid?dag_run_id=first&task_id=work")
     link = page.get_by_role("link", name="loadaware receipt")
     expect(link).to_be_visible()
@@ -64,7 +64,7 @@ def main(chromium: str, python: str, folder: str = "") -> None:
     with deployment(python) as urls, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(60_000)  # a busy machine
+        page.set_default_timeout(60_000)  # enough on a busy machine
         expect.set_options(timeout=60_000)
 
         def take(name: str) -> None:

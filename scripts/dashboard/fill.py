@@ -1,4 +1,4 @@
-"""Add predictions, reports and OOM kills to the demo history through the API, as Airflow would. A seed determines them.
+"""Add predictions, reports and OOM kills to the demo history through the API, as Airflow would. Fixed seeds determine them.
 
 python3 fill.py URL [TOKEN]
 """
@@ -16,8 +16,8 @@ DEMO = pathlib.Path(__file__).parents[2] / "testdata/demo/pricing.csv.gz"
 LATER = datetime.timedelta(days=98)  # about the length of the demo history
 RUNS = 40  # of each of the six tasks
 MAX_TRIES = 4
-LONG_TASK = "predict_demand"  # its runs have two phases
-STEP = 15  # seconds of a detailed series
+LONG_TASK = "predict_demand"  # its runs of ten minutes or more have two phases
+STEP = 15  # seconds between two samples of a detailed series
 
 
 STRUCTURE = {
@@ -57,7 +57,7 @@ def fill(base: str, token: str = "") -> list[dict]:
     call("/campaigns/1/runs", {"runs": archived})
     with gzip.open(DEMO, "rt") as demo:
         rows = list(csv.DictReader(demo))[-6 * RUNS :]
-    noise, shapes, killed = random.Random(7), random.Random(8), []
+    noise, phase_noise, killed = random.Random(7), random.Random(8), []
     for row in rows:
         ended = datetime.datetime.fromisoformat(row["started_at"].replace("Z", "+00:00")) + LATER
         seconds, peak = float(row["duration_s"]), float(row["memory_max_bytes"]) * noise.lognormvariate(0.1, 0.15)
@@ -77,7 +77,7 @@ def fill(base: str, token: str = "") -> list[dict]:
                 usage = {"step_seconds": seconds / 20, "memory_bytes": shape}
                 series = {"usage_series": usage}
                 if row["task_id"] == LONG_TASK and seconds >= 600:
-                    series["detailed_series"] = in_phases(peak, seconds, shapes)
+                    series["detailed_series"] = in_phases(peak, seconds, phase_noise)
                 call("/observe", report | series | {"outcome": "success", "memory_max_bytes": int(peak)})
                 break
             call("/observe", report | {"outcome": "oom_killed"})

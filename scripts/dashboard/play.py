@@ -47,8 +47,9 @@ class BrowserUser:
         """Open a page in a new browser context, without cookies of other pages."""
         context = self.browser.new_context(**options)
         page = context.new_page()
-        page.set_default_timeout(60_000)  # a busy machine
+        page.set_default_timeout(60_000)  # enough on a busy machine
         page.on("request", lambda r: self.check(r.url.startswith((self.base, "data:")), f"request to {r.url}"))
+        # Chromium logs an answer with a status of 4xx as an error; the scenarios expect some of them.
         page.on("console", lambda m: self.check(m.type != "error" or "status of 4" in m.text, m.text))
         if signed_in:
             self.sign_in(page)
@@ -230,7 +231,7 @@ def makes_pictures(user: BrowserUser, folder: str, killed: dict) -> None:
 def main(base: str, token: str, chromium: str, axe: str, mode_or_folder: str = "") -> None:
     killed = [key for key in fill(base, token) if key["task_id"] == "predict_demand"]
     assert killed, "no try of predict_demand was killed"
-    expect.set_options(timeout=60_000)  # a busy machine
+    expect.set_options(timeout=60_000)  # enough on a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         user = BrowserUser(browser, base, token, is_short=mode_or_folder == "short")

@@ -4,7 +4,7 @@
 
 The server and its private PostgreSQL keep their data in a temporary folder. The script restarts the server, visits the
 overview at once, waits until the server has read the lists of all tasks and the sums by day, and visits the pages. Then it
-compares predictions with and without a visitor who opens pages. It exits with 1 if a page is larger than 200 kB.
+compares the latency of predictions with and without a visitor who opens pages. It exits with 1 if a page is larger than 200 kB.
 """
 
 import csv
@@ -28,7 +28,7 @@ from urllib.parse import urlencode
 PROGRAM = pathlib.Path(__file__).parents[2] / "bin/loadaware"
 START = datetime.datetime(2025, 1, 1, tzinfo=datetime.timezone.utc)
 GIB = 2**30
-PREDICTED = 10  # additional runs of each of the first tasks, which are predicted before they are reported
+PREDICTED = 10  # additional runs of each of the first 100 tasks, which are predicted before they are reported
 MAX_BYTES = 200_000
 SAMPLE = 40  # tasks whose pages are visited
 
@@ -93,7 +93,7 @@ class Server:
 
 
 def predict(server: Server, tasks: int, runs: int) -> None:
-    """Predict and then report further runs of the first tasks."""
+    """Request predictions for further runs of the first tasks, and report these runs."""
     noise = random.Random(2)
     for task in range(tasks):
         for run in range(runs, runs + PREDICTED):
@@ -141,7 +141,7 @@ def wait_for_lists(server: Server) -> None:
 
 
 def p95(values: list[float]) -> float:
-    """Return the 95th percentile: the smallest value that is not exceeded by 95 % of the values."""
+    """Return the 95th percentile: the smallest of the values such that at least 95 % of them are not larger."""
     return sorted(values)[max(0, -(-95 * len(values) // 100) - 1)]
 
 
@@ -155,7 +155,7 @@ def open_pages(url: str, paths: list[str], until: float) -> None:
 
 
 def predictions(server: Server, tasks: int, seconds: float) -> list[float]:
-    """Predict one run after another, and return the times in milliseconds."""
+    """Request predictions one after another, and return their latencies in milliseconds."""
     connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
     times, end = [], time.monotonic() + seconds
     for run in itertools.count():
@@ -173,7 +173,7 @@ def predictions(server: Server, tasks: int, seconds: float) -> list[float]:
 
 
 def compare_predictions(server: Server, tasks: int, runs: int, rounds: int = 4, seconds: float = 20) -> None:
-    """Print the times of predictions with and without a visitor, in turn."""
+    """Print the latencies of predictions with and without a visitor, in turn."""
     pages = list(itertools.chain(*itertools.zip_longest(*pages_of(tasks, runs).values())))
     paths = [path for path in pages if path]
     predictions(server, tasks, 5)  # decodes the models

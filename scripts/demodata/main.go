@@ -1,5 +1,5 @@
 // Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks.
-// The runs differ in region, number of products and sale period. A seed determines the rows. The command
+// The runs differ in region, numbers of products and stores, and sale period. A seed determines the rows. The command
 // writes a gzip-compressed CSV to standard output:
 //
 //	go run ./scripts/demodata > testdata/demo/pricing.csv.gz
@@ -47,16 +47,20 @@ func write(w io.Writer, observations []sizing.Observation) error {
 //
 //	(base + slope · volume) · noise
 //
-// in GB (1e9 bytes). The duration grows with the same volume.
+// in GB (1e9 bytes), but at most 98 % of the requested memory. The duration is
+//
+//	(20 + seconds · volume / 1000) · noise
+//
+// in seconds.
 type stage struct {
 	task      string
-	requested sizing.Resources // static, and large enough for the largest run
+	requested sizing.Resources // static request
 	base      float64          // GB
 	slope     float64          // GB per product, for a sale of 30 days in a region of weight 1
 	stretch   float64          // exponent of the days of the sale
 	noise     float64          // standard deviation of the logarithm of the peak
-	cores     float64          // median of the largest CPU usage
-	seconds   float64          // per thousand products, likewise
+	cores     float64          // median of the largest CPU usage of a run
+	seconds   float64          // seconds per thousand products, for such a sale and region
 }
 
 // pipeline has light, moderate and heavy stages. Two of them cause nearly all waste.
@@ -111,8 +115,8 @@ func draw(random *rand.Rand, run int) scenario {
 	}
 }
 
-// run generates the observation of the stage in a run. The stage starts at at.
-func (g stage) run(random *rand.Rand, s scenario, run int, at time.Time) sizing.Observation {
+// run generates the observation of the stage in a run.
+func (g stage) run(random *rand.Rand, s scenario, run int, start time.Time) sizing.Observation {
 	days := s.saleEnd.Sub(s.saleStart).Hours() / 24
 	volume := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
 	jitter := func(deviation float64) float64 { return math.Exp(deviation * random.NormFloat64()) }
@@ -125,7 +129,7 @@ func (g stage) run(random *rand.Rand, s scenario, run int, at time.Time) sizing.
 			MapIndex: sizing.NoMap, Number: 1,
 		},
 		Outcome:   sizing.Success,
-		StartedAt: at,
+		StartedAt: start,
 		Duration:  time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond,
 		Requested: g.requested,
 		// Rounded to 100 kB, so that floating-point differences between machines do not change it.

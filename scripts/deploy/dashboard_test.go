@@ -1,5 +1,5 @@
 // Package deploy tests the dashboard and the alerts of the Helm chart: every query uses metrics of a
-// running server, and every alert has a runbook.
+// running server, and every alert has a runbook and a test.
 package deploy
 
 import (
@@ -109,7 +109,7 @@ func TestEveryQueryUsesExportedMetrics(t *testing.T) {
 	assert.False(t, names["loadaware_stale_second"], "the test finds a misspelled name")
 }
 
-func TestEveryAlertHasARunbook(t *testing.T) {
+func TestEveryAlertHasARunbookAndATest(t *testing.T) {
 	rules, doc := read(t, "chart/files/alerts.yaml"), read(t, "../../docs/operations.md")
 	anchors := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(doc, -1) {
@@ -146,7 +146,7 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
-	// This panel shows data that is older than one day, which a new server does not have.
+	// This panel shows tries whose prediction is older than one day. A new server has none.
 	emptyPanels := map[string]bool{"Unreported tries": true}
 	missing := map[string]bool{}
 	all := queries(t)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 # Licences that allow distribution in a work under Apache-2.0 together with the text of the licence. MPL-2.0 is
-# compatible because we do not change the files under it (section 3.2 of MPL-2.0).
+# compatible because loadaware does not change the files under it (section 3.2 of MPL-2.0).
 COMPATIBLE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PostgreSQL", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib",
 }
@@ -28,7 +28,7 @@ SPDX = {
 }
 # Modules whose licences are incompatible although a tool may name a compatible one, and what to do instead.
 INCOMPATIBLE = {"github.com/rocketlaunchr/dataframe-go": "its licence forbids military use; keep its replacement in go.mod"}
-OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}
+OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}  # components that are no dependencies
 
 HEAD = """# Licences of dependencies
 

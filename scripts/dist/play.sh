@@ -3,7 +3,7 @@
 #
 #   programs   the archive of this machine serves the demo and gives the answers of the README
 #   package    the wheel is installed beside Airflow 2.11 and 3, and their registries list it; a real Airflow runs a DAG
-#              on a fake Kubernetes: the task is predicted, OOM-killed, lifted and succeeds
+#              on a fake Kubernetes: the task gets a prediction, is OOM-killed, gets a lift and succeeds
 #   chart      the chart passes lint, and all its containers run the digest of the image
 #   image      the root of the image passes `make check-image` (Linux, as root)
 #

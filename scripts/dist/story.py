@@ -19,7 +19,7 @@ from typing import Any
 SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
 VARYING = {"prediction_id"}  # fields that differ in every run
 TRAINING_SECONDS = 120  # longest wait for the training after the success
-AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"
+AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"  # the prediction after the success
 
 
 def blocks(readme: str) -> list[tuple[str, dict[str, Any]]]:

@@ -63,7 +63,7 @@ const modelTasks = 4
 const secret = "fuzz"
 
 func main() {
-	form := flag.String("form", "short", "short: five minutes; long: a million requests")
+	form := flag.String("form", "short", "short: about five minutes; long: 1.1 million requests and longer trials")
 	seed := flag.Uint64("seed", 1, "seed of all random numbers")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
 	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")
@@ -74,6 +74,12 @@ func main() {
 	if !ok {
 		fmt.Fprintf(os.Stderr, "fuzz: -form %q: must be short or long\n", *form)
 		os.Exit(2)
+	}
+	for name := range strings.SplitSeq(*only, ",") {
+		if *only != "" && !slices.ContainsFunc(trials, func(t trial) bool { return t.name == name }) {
+			fmt.Fprintf(os.Stderr, "fuzz: -only: unknown trial %q; use requests, slow, schema or native\n", name)
+			os.Exit(2)
+		}
 	}
 	p.seed, p.first, p.callers = *seed, *first, *callers
 	if *n > 0 {

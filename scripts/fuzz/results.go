@@ -18,7 +18,7 @@ type results struct {
 	rejectionTimes []time.Duration   // latencies of 4xx answers to requests with a body, below 64 KiB
 	faults         int
 	kinds          map[string]int // faults by operation and first words of the description
-	examples       []string       // the first fault of each kind, with its request
+	examples       []string       // the first fault of each of the first 20 kinds, with its request
 }
 
 // add records one answer and its fault, which may be nil.

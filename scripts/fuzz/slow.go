@@ -44,8 +44,12 @@ func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options
 	go func() { all.Wait(); close(done) }()
 	others := 0
 	for waiting := true; waiting; others++ {
-		if status, answer, err := server.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
-			return fmt.Errorf("call GET /readyz meanwhile: status %d %s: %w", status, answer, err)
+		status, answer, err := server.Call(ctx, http.MethodGet, "/readyz", nil)
+		if err != nil {
+			return fmt.Errorf("call GET /readyz meanwhile: %w", err)
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("call GET /readyz meanwhile: status %d %s", status, answer)
 		}
 		select {
 		case <-done:

@@ -15,7 +15,7 @@ import (
 // Goals of a service with 10,000 tasks on two cores.
 const (
 	maxReady           = time.Second
-	maxReadyRegistered = 3 * time.Second // with the tasks of -registered
+	maxReadyRegistered = 3 * time.Second // with as many tasks as -registered says
 	maxDecodedP99      = 50 * time.Millisecond
 	maxInMemoryP99     = 20 * time.Millisecond
 	maxGrownResident   = 1.2e9 / (1 << 20) // MiB
@@ -64,9 +64,10 @@ func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...a
 	return err
 }
 
-// measureGrowth copies the trained tasks under m.copies names, restarts the replica, and requests one
-// prediction for each task in random order. If m.length is set, it soaks the replica. Then it requests
-// predictions for activeTasks, whose models stay in memory. Finally it restarts the replica with m.registered tasks.
+// measureGrowth copies the trained tasks until there are m.copies tasks, restarts the replica, and requests one
+// prediction for each task in random order. If m.length is above 0, it then runs the soak of soak.go. Then it
+// requests m.questions predictions for activeTasks tasks, whose models stay in memory. Finally it registers tasks
+// until there are m.registered, and restarts the replica.
 func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	if err != nil {

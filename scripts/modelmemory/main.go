@@ -9,8 +9,9 @@
 //	go run ./scripts/modelmemory -tasks 100 -copies 10000 -memory 512MiB -for 30m           # soak: see soak.go
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
-// model was in memory and whose model had to be decoded. The exit code is 1 if a replica's resident memory or
-// the share of answers from the static request exceeds the goal.
+// model was in memory and whose model had to be decoded. The exit code is 1 after an error or a missed goal.
+// Without -copies, the goals are -max-resident and -max-requested. With -copies, the goals are the constants in
+// growth.go and, with -for, maxSoakGrowth in soak.go.
 package main
 
 import (
@@ -38,7 +39,7 @@ type options struct {
 	features     int // per run
 	questions    int
 	copies       int           // number of tasks after the models were copied; 0: no growth is measured
-	registered   int           // number of tasks in the last start
+	registered   int           // number of tasks at the final restart of the replica, which measureGrowth times
 	length       time.Duration // of the soak (soak.go); 0: no soak
 	replicas     int
 	route        string  // how the proxy before several replicas distributes questions
@@ -49,65 +50,65 @@ type options struct {
 }
 
 func main() {
-	var p options
-	flag.IntVar(&p.tasks, "tasks", 500, "number of tasks with models")
-	flag.IntVar(&p.runs, "runs", 200, "runs per task")
-	flag.IntVar(&p.features, "features", 15, "features per run, at least 12")
-	flag.IntVar(&p.questions, "questions", 3000, "number of questions")
-	flag.IntVar(&p.copies, "copies", 0, "copy the trained models under this number of names, and measure starts and predictions")
-	flag.IntVar(&p.registered, "registered", 100_000, "number of tasks of the last start, with -copies")
-	flag.DurationVar(&p.length, "for", 0, "with -copies, ask about all copies in random order for so long, and check that the resident memory does not grow")
-	flag.IntVar(&p.replicas, "replicas", 1, "number of replicas; nginx balances several")
-	flag.StringVar(&p.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
-	flag.StringVar(&p.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
-	flag.Float64Var(&p.maxResident, "max-resident", 256, "goal: resident memory of a replica in MiB")
-	flag.Float64Var(&p.maxRequested, "max-requested", 2, "goal: percent of the answers from the static request")
-	flag.Uint64Var(&p.seed, "seed", 1, "seed of the runs and of the order of the questions")
+	var o options
+	flag.IntVar(&o.tasks, "tasks", 500, "number of tasks whose runs are reported and trained")
+	flag.IntVar(&o.runs, "runs", 200, "runs per task")
+	flag.IntVar(&o.features, "features", 15, "features per run, at least 12")
+	flag.IntVar(&o.questions, "questions", 3000, "number of questions")
+	flag.IntVar(&o.copies, "copies", 0, "add copies of the trained tasks until there are so many tasks, and measure starts and predictions (goals: growth.go); 0: no copies")
+	flag.IntVar(&o.registered, "registered", 100_000, "with -copies, number of tasks in the database when the replica is restarted at the end, to measure that start")
+	flag.DurationVar(&o.length, "for", 0, "with -copies, ask about all tasks in random order for so long, and check that the resident memory does not grow; 0: skip this")
+	flag.IntVar(&o.replicas, "replicas", 1, "number of replicas; nginx balances several")
+	flag.StringVar(&o.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
+	flag.StringVar(&o.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
+	flag.Float64Var(&o.maxResident, "max-resident", 256, "goal: largest resident memory of a replica in MiB, without -copies")
+	flag.Float64Var(&o.maxRequested, "max-requested", 2, "goal: largest share of the answers that come from the static request, in percent, without -copies")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the runs and of the order of the questions")
 	flag.Parse()
-	if p.route != roundRobin && p.route != byTask {
-		fmt.Fprintf(os.Stderr, "modelmemory: -route %q: must be %s or %s\n", p.route, roundRobin, byTask)
+	if o.route != roundRobin && o.route != byTask {
+		fmt.Fprintf(os.Stderr, "modelmemory: -route %q: must be %s or %s\n", o.route, roundRobin, byTask)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, p); err != nil {
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "modelmemory:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, p options) (err error) {
-	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: p.replicas, Env: []string{
-		"LOADAWARE_MODEL_MEMORY=" + p.memory, "LOADAWARE_SEARCH_EVERY=0", "LOADAWARE_LOG_LEVEL=warn",
+func run(ctx context.Context, o options) (err error) {
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: o.replicas, Env: []string{
+		"LOADAWARE_MODEL_MEMORY=" + o.memory, "LOADAWARE_SEARCH_EVERY=0", "LOADAWARE_LOG_LEVEL=warn",
 	}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	m := measurement{options: p, replicas: cluster.Replicas, url: cluster.Replicas[0].URL, random: rand.New(rand.NewPCG(p.seed, 1))}
+	m := measurement{options: o, replicas: cluster.Replicas, url: cluster.Replicas[0].URL, random: rand.New(rand.NewPCG(o.seed, 1))}
 	start := time.Now()
-	for task := range p.tasks {
+	for task := range o.tasks {
 		if err := m.fill(ctx, task); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%d tasks of %d runs × %d features reported and trained in %.0f s; models in at most %s\n", p.tasks, p.runs, p.features, time.Since(start).Seconds(), p.memory)
+	fmt.Printf("%d tasks of %d runs × %d features reported and trained in %.0f s; models in at most %s\n", o.tasks, o.runs, o.features, time.Since(start).Seconds(), o.memory)
 	if err := m.print("after the trainings"); err != nil {
 		return err
 	}
-	if p.copies > 0 {
+	if o.copies > 0 {
 		return m.measureGrowth(ctx, cluster)
 	}
 	if len(m.replicas) > 1 {
-		front, err := startProxy(ctx, m.replicas, p.route)
+		front, err := startProxy(ctx, m.replicas, o.route)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, front.close()) }()
 		m.url = front.url
-		fmt.Printf("%d replicas with nginx, %s\n", len(m.replicas), p.route)
+		fmt.Printf("%d replicas with nginx, %s\n", len(m.replicas), o.route)
 	}
-	for range p.questions {
+	for range o.questions {
 		if err := m.ask(ctx, m.random.IntN(m.tasks)); err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ type measurement struct {
 	sources      map[string]int
 	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
 	laterHits    int             // hits in the second half of the questions
-	decoded      float64         // misses so far, as the replicas count them
+	decoded      float64         // misses so far, as the replicas count them since their start
 	peak         float64         // largest resident memory of a replica seen, in MiB
 }
 
@@ -150,13 +151,19 @@ func (m *measurement) fill(ctx context.Context, task int) error {
 		batch[i] = m.drawRun(task, fmt.Sprintf("past-%05d", i))
 	}
 	status, answer, err := m.replicas[0].Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
+	if err != nil {
+		return fmt.Errorf("report runs of task %d: %w", task, err)
+	}
 	if status != http.StatusOK {
-		return fmt.Errorf("report runs of task %d: status %d %.200s: %w", task, status, answer, err)
+		return fmt.Errorf("report runs of task %d: status %d %.200s", task, status, answer)
 	}
 	key := taskOf(task)
 	status, answer, err = m.replicas[0].Call(ctx, http.MethodPost, "/tasks/"+key.DAG+"/"+key.Task+"/train", nil)
+	if err != nil {
+		return fmt.Errorf("train task %d: %w", task, err)
+	}
 	if status != http.StatusOK {
-		return fmt.Errorf("train task %d: status %d %.200s: %w", task, status, answer, err)
+		return fmt.Errorf("train task %d: status %d %.200s", task, status, answer)
 	}
 	return nil
 }
@@ -180,9 +187,12 @@ func (m *measurement) ask(ctx context.Context, task int) error {
 		return err
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("predict: status %d", response.StatusCode)
+	}
 	var answer struct{ Source string }
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode != http.StatusOK {
-		return fmt.Errorf("predict: status %d: %w", response.StatusCode, err)
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("predict: decode the answer: %w", err)
 	}
 	took := time.Since(start)
 	return m.count(answer.Source, took)

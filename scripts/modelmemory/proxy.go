@@ -41,7 +41,7 @@ type proxy struct {
 func startProxy(ctx context.Context, replicas []*testcluster.Replica, route string) (*proxy, error) {
 	program, err := exec.LookPath("nginx")
 	if err != nil {
-		return nil, fmt.Errorf("several replicas need a proxy: install nginx: %w", err)
+		return nil, fmt.Errorf("start a proxy for several replicas: %w; install nginx", err)
 	}
 	port, err := testcluster.FreePort()
 	if err != nil {

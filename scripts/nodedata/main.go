@@ -1,6 +1,6 @@
 // Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware
-// import`. With --rate it instead rates the run times that the model expects on machine types on which a
-// task has never run. The same flags give the same output.
+// import`. With --rate it instead prints the errors of the run times that the model expects on machine types on
+// which a task has never run. The same flags give the same output.
 //
 //	go run ./scripts/nodedata --seed 1 > runs.csv
 //	go run ./scripts/nodedata --rate --seeds 10
@@ -20,7 +20,7 @@ import (
 func main() {
 	seed := flag.Uint64("seed", 0, "seed of the generator")
 	workflows := flag.Int("workflows", 5, "number of workflows")
-	rate := flag.Bool("rate", false, "rate the expectations instead of writing the runs")
+	rate := flag.Bool("rate", false, "print the errors of the expected run times instead of the runs")
 	seeds := flag.Uint64("seeds", 1, "with --rate: number of seeds, from --seed on")
 	flag.Parse()
 	if *rate {
@@ -46,7 +46,8 @@ func write(out *bufio.Writer, p *placementtest.Plan) {
 	}
 }
 
-// rateSeeds prints how often the expected direction is right, and the error of the expected factor.
+// rateSeeds prints how often the model knows whether a task runs faster or slower on another machine type, and the
+// error of the factor by which it expects the run time to change.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64
 	directed, right, near := 0, 0, 0

@@ -103,7 +103,8 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows the ratio of allocation to peak of one task whose peaks all increase in the middle.
+// driftFigure shows the ratio of allocation to peak of one task. The peaks of its second half are multiplied by
+// driftFactor.
 func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}

@@ -32,10 +32,12 @@ func (h *history) foldsOfTasks(seed uint64) []int {
 	return fold
 }
 
-// accuracy contains the share of the runs whose profile is predicted right, for each rule.
+// accuracy contains the share of the runs whose profile each rule predicts right.
 type accuracy struct {
-	majority, nearest, predicted float64
-	inProfiles                   float64 // like predicted, among the runs that are no outliers
+	majority   float64 // the most frequent profile of all runs
+	nearest    float64 // the profile of the most similar task
+	predicted  float64 // predictor.predict
+	inProfiles float64 // like predicted, among the runs that are no outliers
 }
 
 // evaluate predicts the runs of each part from the runs of the other parts.

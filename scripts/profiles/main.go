@@ -58,6 +58,7 @@ type history struct {
 	labels []int // id of the profile of each run, 0 for an outlier
 }
 
+// read reads the runs of a file and finds their profiles.
 func read(path string) (*history, error) {
 	in, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
@@ -78,7 +79,7 @@ func read(path string) (*history, error) {
 	return newHistory(stored)
 }
 
-// contextRow converts a report to a stored try.
+// contextRow converts a report to a stored try with its context: features, metadata and usage over time.
 func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

@@ -45,7 +45,8 @@ func (q *questions) amount() int64 {
 	return int64(float64(64*sizing.MiB) * math.Exp2(12*q.random.Float64()))
 }
 
-// ask asks one question about a run that has not been reported.
+// ask asks one question about one of the next 50 runs after the reported ones; at the end of the trace, about the
+// last run.
 func (q *questions) ask(reported int) error {
 	q.total++
 	later := min(len(q.trace)-1, reported+q.random.IntN(50))

@@ -1,6 +1,6 @@
-// Command questions asks random questions about the runs of traces, and checks each explanation: the
-// base times all factors equals the granted bytes within 1e-9, the last term ends at the granted bytes,
-// and they equal the limit of /predict.
+// Command questions asks random questions (requests for predictions) about the runs of traces, and checks the
+// explanation of each answer: the base times all factors equals the granted bytes within 1e-9, the last term ends
+// at the granted bytes, and the granted bytes equal the limit of the answer.
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
 //
@@ -36,7 +36,7 @@ import (
 
 func main() {
 	n := flag.Int("n", 10_000, "number of questions, divided among the traces")
-	rows := flag.Int("rows", 1500, "first rows of each trace that are reported")
+	rows := flag.Int("rows", 1500, "number of rows of each trace, in order of start, that are reported")
 	seed := flag.Uint64("seed", 1, "seed of the questions")
 	http := flag.Bool("http", false, "ask a server, which this command starts")
 	flag.Parse()

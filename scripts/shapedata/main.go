@@ -1,5 +1,5 @@
-// Command shapedata rates the classifier of the shapes of run times on synthetic tasks. The same flags
-// give the same output.
+// Command shapedata measures on synthetic tasks how well the classifier predicts the shapes of run times. A shape
+// is a distribution of the ratio of run time to prediction. The same flags give the same output.
 //
 //	go run ./scripts/shapedata --seeds 5
 //	go run ./scripts/shapedata --seeds 20 --blind
@@ -22,7 +22,7 @@ func main() {
 	for s := *seed; s < *seed+*seeds; s++ {
 		r, err := shapetest.Evaluate(shapetest.Config{Seed: s, Tasks: *tasks, Blind: *blind})
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "shapedata: rate seed %d: %v\n", s, err)
+			fmt.Fprintf(os.Stderr, "shapedata: measure seed %d: %v\n", s, err)
 			os.Exit(1)
 		}
 		write(s, r)

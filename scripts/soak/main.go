@@ -6,7 +6,7 @@
 //	go run ./scripts/soak -for 90s       # the short form
 //	go run ./scripts/soak -rate 60       # at a given rate
 //
-// Each task starts with as many runs as a training may read, so that all trainings cost the same. Six
+// Each task starts with as many runs as a training may read, so that all trainings cost the same. About six
 // searches for better parameters run meanwhile. The gauges come from /metrics of each replica. The
 // first third of the time is warm-up. The exit code is 1 if a gauge grew or a call failed.
 package main

@@ -106,10 +106,10 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 type callCounts struct {
 	mu     sync.Mutex
 	calls  map[string]map[int]int // by path and status; 0 is no answer
-	faults []string               // descriptions of the first faults
+	faults []string               // descriptions of the first ten faults
 }
 
-// count counts one call, and keeps the description of a fault.
+// count counts one call, and stores the description if it is one of the first ten faults.
 func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,8 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
 // the rows of each heavy task. It learns the task from all other rows, from a share of them that suggest
-// chooses, and from a random share of the same size, and compares the u scores and the wasted memory time
-// on the held-out rows, without learning from these. The choice sees only the features of the other rows.
+// chooses, and from a random share of the same size. It compares the three on the held-out rows, from which it does
+// not learn, by the wasted memory time and the u score: over-estimates plus ten times the under-estimates per 100
+// rows. The choice sees only the features of the other rows.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main
@@ -79,8 +80,8 @@ type heavyTask struct {
 	bin     []int     // index of each row's bin
 }
 
-// heavyTasks returns the tasks that use at least 1 % of the memory time, as in the experiments, or the
-// tasks with the given ids.
+// heavyTasks returns the tasks that use at least 1 % of the memory time, as in the experiments, and have at least
+// minRows rows. If only contains task ids, it returns these tasks instead.
 func heavyTasks(a *suggest.Archive, only string) []*heavyTask {
 	byTask := map[string][]sizing.Observation{}
 	use, total := map[string]float64{}, 0.0

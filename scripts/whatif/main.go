@@ -1,5 +1,5 @@
-// Command whatif compares the what-if of a stored history with the backtest of the same history, at
-// the current settings and at eight others.
+// Command whatif compares what-ifs with the backtest, at the current settings of the policies and at eight others.
+// A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
 //
 //	go run ./scripts/whatif [-within 0.3] [-settings 8] [-rows 0] TRACE.csv.gz
 //
@@ -34,7 +34,7 @@ import (
 
 func main() {
 	within := flag.Float64("within", 0.3, "largest difference of a utilisation or a share of killed runs, in percentage points")
-	count := flag.Int("settings", len(settings), "number of settings besides the current ones")
+	count := flag.Int("settings", len(settings), "number of settings to compare besides the current ones, at most eight")
 	limit := flag.Int("rows", 0, "first rows to replay, in order of start; all if 0")
 	binary := flag.String("binary", "", "path of the loadaware binary; bin/loadaware if empty")
 	flag.Parse()

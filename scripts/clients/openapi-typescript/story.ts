@@ -10,7 +10,7 @@ const env = (name: string): string => process.env[name] ?? assert.fail(`${name} 
 const dag_id = "clients";
 const task_id = env("STORY_TASK"); // a task that only this client uses
 const task = { params: { path: { dag_id, task_id } } };
-const learned = { params: { path: { dag_id: "pricing", task_id: "predict_demand" } } };
+const trainedTask = { params: { path: { dag_id: "pricing", task_id: "predict_demand" } } };
 const features = { product_count: 1253, discount: 0.25, region: "emea", promo: true, sale_end: "2020-02-05" };
 
 const client = createClient<paths>({
@@ -56,7 +56,7 @@ const steps = {
 
   async predictWithAModel() {
     const inputs = { product_count: 1253, store_count: 12, region: "emea", execution_date: "2020-02-01" };
-    const answer = await value(client.POST("/predict", { body: { ...learned.params.path, features: inputs } }));
+    const answer = await value(client.POST("/predict", { body: { ...trainedTask.params.path, features: inputs } }));
     assert.equal(answer.source, "model");
     assert.ok(answer.model && answer.bins && answer.duration && answer.memory && answer.ladder_bytes);
     assert.ok(answer.model.version >= 1 && !Number.isNaN(Date.parse(answer.model.trained_at)));
@@ -101,7 +101,7 @@ const steps = {
     assert.deepEqual([known.observations, known.kills, known.largest_peak_bytes], [2, 1, 5 * GIB]);
     const kinds: Record<string, Schemas["FeatureField"]["kind"]> = Object.fromEntries(known.features.map((f) => [f.name, f.kind]));
     assert.deepEqual(kinds, { product_count: "number", discount: "number", region: "category", promo: "bool", sale_end: "date" });
-    const demo = await value(client.GET("/tasks/{dag_id}/{task_id}", learned));
+    const demo = await value(client.GET("/tasks/{dag_id}/{task_id}", trainedTask));
     assert.ok(demo.champion && demo.champion.version >= 1 && demo.exam && demo.memory_bytes);
     assert.ok(demo.memory_bytes.p50 <= demo.memory_bytes.max);
     const { tasks } = await value(client.GET("/tasks", { params: { query: { namespace: "default" } } }));

@@ -212,8 +212,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		"an unknown level":           "log.level=verbose",
 		"a gRPC endpoint":            "tracing.endpoint=collector:4317",
 		"receipts deleted too early": "keep.receipts=167h",
-		"an age in days":             "keep.receipts=90d",
-		"a setting without a name":   "env[0].value=x",
+		"a retention in days":        "keep.receipts=90d",
+		"a variable without a name":  "env[0].value=x",
 	} {
 		_, err := template(value)
 		assert.Error(t, err, name)

@@ -149,13 +149,13 @@ func TestServerReadsEveryVariable(t *testing.T) {
 
 func TestRetentionFollowsTheValues(t *testing.T) {
 	retention := func(values ...string) map[string]string {
-		ages := map[string]string{}
+		hours := map[string]string{}
 		for _, e := range render(t, values...).container().Env {
 			if kind, ok := strings.CutPrefix(e.Name, "LOADAWARE_KEEP_"); ok {
-				ages[kind] = e.Value
+				hours[kind] = e.Value
 			}
 		}
-		return ages
+		return hours
 	}
 	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention(), "the defaults of the server")
 	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, retention("keep.receipts=168h", "keep.observations=0"))
