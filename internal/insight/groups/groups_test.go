@@ -106,12 +106,12 @@ func TestNamespacesAreClusteredSeparately(t *testing.T) {
 
 func TestTasksWithoutClustersUseThresholds(t *testing.T) {
 	few := pipeline("default")[:groups.MinTasks-1]
-	assert.Empty(t, groups.Cluster(few))
+	assert.Empty(t, groups.Cluster(few), "too few tasks")
 	equal := make([]sizing.Usage, 10)
 	for i := range equal {
 		equal[i] = sizing.Usage{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint(i)}, Runs: 5, MeanPeak: 1e9}
 	}
-	assert.Empty(t, groups.Cluster(equal))
+	assert.Empty(t, groups.Cluster(equal), "tasks with equal usage")
 	large := sizing.Quantiles{P50: 20 * float64(sizing.GiB), P99: 20 * float64(sizing.GiB)}
 	assert.Equal(t, sizing.Heavy, groups.Cluster(equal).Of(equal[0].Task, large))
 }

@@ -25,7 +25,7 @@ func key(task int) sizing.TaskKey {
 func TestEffectsOfNodeTypesWithoutRuns(t *testing.T) {
 	var runs []placement.Run
 	rng := rand.New(rand.NewPCG(1, 1))
-	speed := map[string]float64{"slow": 1.5, "middle": 1, "fast": .6}
+	factor := map[string]float64{"slow": 1.5, "middle": 1, "fast": .6} // on the run time
 	for task := range 12 {
 		for i := range 40 {
 			node := []string{"slow", "middle", "fast"}[i%3]
@@ -35,7 +35,7 @@ func TestEffectsOfNodeTypesWithoutRuns(t *testing.T) {
 			size := math.Exp(rng.NormFloat64())
 			runs = append(runs, placement.Run{
 				Task: key(task), Features: sizing.Features{"size": sizing.NumberValue(1e6 * size)}, Placement: sizing.Placement{NodeType: node},
-				Seconds: 100 * size * speed[node] * math.Exp(.1*rng.NormFloat64()),
+				Seconds: 100 * size * factor[node] * math.Exp(.1*rng.NormFloat64()),
 			})
 		}
 	}
@@ -49,8 +49,8 @@ func TestEffectsOfNodeTypesWithoutRuns(t *testing.T) {
 	assert.False(t, e.HasLoad())
 }
 
-// Large inputs run on the fast nodes. The estimate does not take the inputs for the nodes.
-func TestInputsAreNotTakenForNodes(t *testing.T) {
+// Large inputs mostly run on the fast nodes. The estimated effect of the nodes must not contain that of the inputs.
+func TestTheEffectOfInputsIsNotAttributedToNodes(t *testing.T) {
 	var runs []placement.Run
 	rng := rand.New(rand.NewPCG(2, 1))
 	for task := range 10 {
@@ -87,7 +87,7 @@ func TestEffectOfTheLoad(t *testing.T) {
 	assert.Zero(t, placement.Fit(nil).Effect(key(0), sizing.Placement{NodeType: "x", ClusterLoad: &full}))
 }
 
-// The estimation does not see the runs of each generated task on one of the seven machine types.
+// For each generated task, the runs on one of the seven machine types are hidden from the estimation.
 func TestExpectationsOnOtherMachines(t *testing.T) {
 	right, directed := 0, 0
 	var errors []float64
@@ -105,8 +105,8 @@ func TestExpectationsOnOtherMachines(t *testing.T) {
 	require.Greater(t, directed, 300)
 	slices.Sort(errors)
 	t.Logf("direction right in %d of %d, median error %.3f", right, directed, errors[len(errors)/2])
-	assert.GreaterOrEqual(t, float64(right)/float64(directed), .9)
-	assert.LessOrEqual(t, errors[len(errors)/2], .2)
+	assert.GreaterOrEqual(t, float64(right)/float64(directed), .9, "share of right directions")
+	assert.LessOrEqual(t, errors[len(errors)/2], .2, "median error")
 }
 
 func TestExpectReplacesFeatures(t *testing.T) {
@@ -131,7 +131,7 @@ func TestExpectReplacesFeatures(t *testing.T) {
 	assert.InEpsilon(t, 300, x.After.Median, .15)
 	assert.Less(t, x.After.P75-x.After.P25, x.Before.P75-x.Before.P25, "all runs have the same input")
 	same, _ := e.Expect(m, runs, &placement.Change{})
-	assert.Equal(t, same.Before, same.After)
+	assert.Equal(t, same.Before, same.After, "an empty change")
 	_, ok = e.Expect(taskmodel.New(), runs, &placement.Change{})
-	assert.False(t, ok)
+	assert.False(t, ok, "a model that has learned nothing")
 }

@@ -11,7 +11,7 @@ import (
 
 var prior = Prior{Deviation: 0.3, Rows: 4, Slope: 0.7, Spread: 0.25}
 
-// trained returns an average of n rows whose peak is a power of the first input.
+// trained returns an average of n rows with two inputs, and its random numbers. The log peak is linear in the first input.
 func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 	rng, a := rand.New(rand.NewPCG(seed, 1)), new(Average)
 	for i := range n {
@@ -29,7 +29,8 @@ func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 }
 
 func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
-	for slope, want := range map[float64]int{0: 0, 0.8: constants} {
+	const constant, firstLine = 0, constants // components of the mixture
+	for slope, want := range map[float64]int{0: constant, 0.8: firstLine} {
 		a, _ := trained(1, 20, slope, prior.Deviation)
 		var mix Mixture
 		a.Predict([]float64{21, 0}, nil, &prior, &mix)

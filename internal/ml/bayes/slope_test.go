@@ -41,7 +41,7 @@ func TestTasksWithoutALineGiveNoSlopeEvidence(t *testing.T) {
 	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil))
 	a.Learn(nil, nil, 20, nil)
 	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil), "no input")
-	assert.Zero(t, evidenceOf(learned(2, 0.4, 0)), "two rows fit any line")
+	assert.Zero(t, evidenceOf(learned(2, 0.4, 0)), "a line fits any two rows")
 	assert.Less(t, evidenceOf(learned(40, 0, 0.05)).Tasks, 0.1, "a constant explains the rows")
 }
 

@@ -58,7 +58,7 @@ func TestSearchRejectsInvalidHistories(t *testing.T) {
 	assert.ErrorIs(t, err, binning.ErrEdges)
 }
 
-// random returns a seeded history with clusters, ties, zeros and peaks above the top.
+// random returns a random history of n peaks with ties and zeros. Half of the histories have weights.
 func random(rng *rand.Rand, n int) binning.History {
 	h := binning.History{Peaks: make([]float64, n)}
 	for i := range h.Peaks {
@@ -73,7 +73,7 @@ func random(rng *rand.Rand, n int) binning.History {
 	return h
 }
 
-// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges below the top.
+// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from pool, with the top as last edge.
 func cheapest(h binning.History, pool []float64, bins int, top float64) float64 {
 	best := h.Cost([]float64{top})
 	var try func(edges []float64, from int)

@@ -89,8 +89,8 @@ func TestResolutionKeepsNeighboursOfDuplicatesTypical(t *testing.T) {
 		}
 		return most
 	}
-	assert.InDelta(t, 1, worst(0), 1e-9)
-	assert.Zero(t, worst(0.05))
+	assert.InDelta(t, 1, worst(0), 1e-9, "without a resolution, a point beside duplicates is an outlier")
+	assert.Zero(t, worst(0.05), "no point is farther from its neighbours than the resolution")
 }
 
 func TestPointsThatCannotBeClustered(t *testing.T) {

@@ -26,7 +26,7 @@ func pointAt(peak, spread, seconds float64) Point {
 	return p
 }
 
-// stream generates rows of a task: predictions that are correct except for noise, and peaks.
+// stream generates rows of a task: predictions that are correct except for noise (in log units), and peaks.
 type stream struct {
 	rng   *rand.Rand
 	noise func(*rand.Rand) float64
@@ -198,8 +198,9 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 	}
 }
 
-// At most 12 % of the risk of the first rung remains at the second rung: after a risk of 0.1, the second
-// rung has the first of risks that is at most 0.012. It is at least 1.3 times the first rung.
+// The second rung has at most 12 % of the risk of the first rung, as far as risks has such a risk: after a
+// risk of 0.1 it has 0.01, the largest of risks that is at most 0.012. It is at least 1.3 times the first
+// rung.
 func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
 	config.RungRiskShare, config.MinStep = 0.12, 1.3
@@ -218,8 +219,21 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	}
 	assert.Equal(t, 1/0.01, x.secondRung(index(0.1), &steep))
 	assert.Equal(t, 1/0.002, x.secondRung(index(0.018), &steep))
-	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "beyond the last risk")
-	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01)
+	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "no smaller risk: the least step")
+	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "a smaller risk needs little more: the least step")
+}
+
+// A peak passes through a logarithm, which changes its last digits.
+func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
+	for factor, killed := range map[float64]bool{1 + 1e-12: false, 1.01: true} {
+		x, s, _ := trained(smallConfig(), 1, 300, normal(0.3))
+		p, _ := s.next()
+		p.MinAmount = 20 * gb // more than any expert grants, so that it is the answer
+		require.InEpsilon(t, p.MinAmount, x.Answer(&p, target, new(Scratch)).Amount, 1e-13)
+		x.AdaptiveTarget.Alpha = target
+		x.LearnDeferred(&p, factor*p.MinAmount, 60)
+		assert.Equal(t, killed, x.AdaptiveTarget.Alpha < target, "a peak of %v times the amount", factor)
+	}
 }
 
 // An expensive kill is avoided by a larger allocation, and a cheap one is risked where it
@@ -332,7 +346,7 @@ func TestAllocationsStayWithinReachOfObservedPeaks(t *testing.T) {
 	}
 }
 
-func TestExceedanceDecreasesWithTheAmount(t *testing.T) {
+func TestExceedanceNeverIncreasesWithTheAmount(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 20, 60, 300} {
 		x, s, _ := trained(smallConfig(), uint64(n), n, normal(0.3))
 		var scratch Scratch
@@ -344,12 +358,12 @@ func TestExceedanceDecreasesWithTheAmount(t *testing.T) {
 				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v after %v (%d rows)", amount, risk, last, n)
 				last = risk
 			}
-			require.Less(t, last, 0.02)
+			require.Less(t, last, 0.02, "at fifty times the peak")
 		}
 	}
 }
 
-func TestAHigherTargetIsCheaperOnAverage(t *testing.T) {
+func TestAHigherTargetDoesNotGrantMoreOnAverage(t *testing.T) {
 	for _, n := range []int{5, 300} {
 		x, s, _ := trained(smallConfig(), 21, n, normal(0.4))
 		var scratch Scratch

@@ -38,7 +38,7 @@ func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	for claim, release := range map[string]func(g *Guard, run uint64){
 		"killed again and not retried": func(g *Guard, run uint64) { g.Kill(run, 2) },
 		"ended for another reason":     func(g *Guard, run uint64) { g.End(run, 2) },
-		"succeeded or voided":          (*Guard).Forget,
+		"succeeded":                    (*Guard).Forget,
 	} {
 		var g Guard
 		killRuns(&g, 0, 30)
@@ -50,7 +50,7 @@ func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	}
 	var g Guard
 	killRuns(&g, 0, 30)
-	assert.Equal(t, 1.0, g.Factor(noon.Add(GuardFor+time.Second)), "an unreported run expires")
+	assert.Equal(t, 1.0, g.Factor(noon.Add(GuardFor+time.Second)), "an old run does not count")
 	killRuns(&g, 100, 30)
 	for run := range uint64(GuardRuns) {
 		g.Grant(1000+run, 0, noon)

@@ -10,7 +10,7 @@ import (
 )
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
-// amount i, given that the peak is above amount i. Each rung counts in full. A ladder has at
+// amount i, given that the peak is above amount i. Each rung costs its whole amount. A ladder has at
 // most lifts rungs, and the last one is the ceiling.
 func cheapestLadder(g *grid, i, lifts int) float64 {
 	top := len(g.amount) - 1
@@ -78,13 +78,13 @@ func TestMoreLiftsNeverCostMore(t *testing.T) {
 		for lifts := 1; lifts <= 4; lifts++ {
 			cost := costOf(x, &p, peak/2, x.Ladder(&p, peak/2, 40*gb, lifts, &scratch, nil), &scratch)
 			require.LessOrEqual(t, cost, last*(1+1e-9))
-			if cost < last*0.9 {
+			if lifts > 1 && cost < last*0.9 {
 				improved++
 			}
 			last = cost
 		}
 	}
-	assert.Greater(t, improved, 30, "a second lift saves")
+	assert.GreaterOrEqual(t, improved, 30, "number of additional lifts, of 90, that save more than a tenth")
 }
 
 // requireLadder checks the contract of Ladder.

@@ -35,7 +35,7 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 		for i, at := range l.order {
 			require.Equal(t, newest[i].level, l.level(entries, l.byResidual[at]))
 		}
-		// A query between two levels takes five rows from each side, except for ties.
+		// A query between two levels takes five rows from each side, or more from one side if the other has fewer.
 		q := float64(rng.IntN(20)) + 0.5
 		below := 0
 		for below < len(newest) && newest[below].level < q {

@@ -9,8 +9,8 @@ import (
 )
 
 // At two deviations and an allowance of one, every row adds one to the sum: the 41st row after
-// the change exceeds the bound of 40.
-func TestAShiftIsDetectedWithItsFirstRow(t *testing.T) {
+// the change exceeds the bound of 40. The result is the number of rows since the change.
+func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {

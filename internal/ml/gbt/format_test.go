@@ -71,7 +71,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 		"missing trees":         func(b []byte) []byte { b[19] = 0xf0; return b },
 		"an unknown column":     func(b []byte) []byte { b[firstTree+1] = 2; return b },
 		"an unknown tag":        func(b []byte) []byte { b[firstTree] = 3; return b },
-		"a threshold of NaN":    func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
+		"a cut of NaN":          func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
 		"an infinite intercept": func(b []byte) []byte { copy(b[headerSize:], appendFloat(nil, math.Inf(1))); return b },
 		"trailing bytes":        func(b []byte) []byte { return append(b, 0) },
 		"a truncated tree":      func(b []byte) []byte { return b[:len(b)-1] },
@@ -83,7 +83,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 	}
 }
 
-// The depth of a chain of splits with one leaf each is its length.
+// A tree in which every split has a leaf on the right is as deep as it has splits.
 func TestATooDeepTreeIsRejected(t *testing.T) {
 	_, data := encodedClassifier(t)
 	chain := func(splits int) []byte {

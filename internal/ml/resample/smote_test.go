@@ -52,7 +52,7 @@ func synthetic(t *testing.T, tab *table.Table, kinds []resample.Kind, neighbours
 }
 
 func TestASyntheticRowIsBetweenItsParents(t *testing.T) {
-	rows := synthetic(t, minority(200, []float64{10, 100}, []float64{20, 300}), nil, 0, 1)
+	rows := synthetic(t, minority(200, []float64{10, 100}, []float64{20, 300}), nil, 0, 1) // column 1 is 20 · column 0 − 100
 	require.Len(t, rows, 200)
 	low, high := 20.0, 10.0
 	for _, row := range rows {
