@@ -1,5 +1,6 @@
 """The six branches of a campaign: each claims the runs in one state, does a step, and reports their next state.
 
+A campaign reproduces archived runs of a DAG in a sandbox; each of its runs reproduces one of them.
 Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
 again. Only `Runs` depends on Airflow.
 
@@ -68,7 +69,7 @@ class NotDeployedError(Exception):
 
 
 def read_time(text: str) -> datetime:
-    """Parse a time of the server, which omits trailing zeros; Python 3.10 needs six digits below a second."""
+    """Parse a time of the server, which may have any number of decimals; Python 3.10 needs three or six of them."""
     return datetime.fromisoformat(re.sub(r"\.(\d+)", lambda m: f".{m[1]:0<6.6}", text.replace("Z", "+00:00")))
 
 

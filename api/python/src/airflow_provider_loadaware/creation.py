@@ -25,7 +25,7 @@ REJECTED = (403, 422)  # status codes of a rejection by a quota, an admission ho
 
 
 class Creation:
-    """Sizes and creates the pod of one try."""
+    """Sizes and creates the pod of one try. `request` is the pod that Airflow asks Kubernetes to create."""
 
     def __init__(self, operator: Any, sizing: Sizing, request: Any) -> None:
         self._operator = operator
@@ -78,14 +78,14 @@ class Creation:
             operator.log.warning("loadaware: plan: keeping the static grant: %s", problem)
             return
         if not operator.deferrable and not settings.synchronous_limits():
-            # Nothing resizes the pod of a lost worker until the next try, so that its limit must suffice.
+            # If the worker is lost, nothing resizes the pod until the next try. The limit must therefore suffice.
             plan = replace(plan, keeps_limit=True)
         pods.start_with(self._request, operator.base_container_name, plan)
         operator.log.info("loadaware: plan (%s): %s", plan.mode, plan.summary)
 
     @contextmanager
     def _report_ended_pods(self) -> Iterator[None]:
-        """Report the pods that Airflow deletes in the meantime; during creation, these are ended pods."""
+        """Report the pods that Airflow deletes inside this context; creating a pod, it deletes only ended pods."""
         operator = self._operator
         delete = operator.process_pod_deletion
 

@@ -18,8 +18,8 @@ Scalar: TypeAlias = str | int | float | bool
 Source: TypeAlias = Mapping[str, Any] | Callable[[Any], Any] | str | None
 
 MAX_FEATURES = 100  # the server accepts 200
-MAX_NAME = 100
-MAX_TEXT = 500
+MAX_NAME = 100  # characters
+MAX_TEXT = 500  # characters
 _SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 

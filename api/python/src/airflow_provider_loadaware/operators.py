@@ -42,7 +42,7 @@ class SizerMixin:
     :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
     :param loadaware_conn_id: the connection; the default is `loadaware_default`.
     :param loadaware_namespace: distinguishes Airflow deployments.
-    :param sizing: False does not size this task.
+    :param sizing: False turns sizing and reporting off for this task.
     """
 
     template_fields: Sequence[str] = ("features",)

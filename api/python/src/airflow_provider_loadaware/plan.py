@@ -46,8 +46,8 @@ class Plan:
     start_cpu: int | None = None
     static_cpu: int | None = None
     cpu_limit: int | None = None
-    maximum: int | None = None
-    keeps_limit: bool = False  # the limit stays at the static grant, and only the memory request follows the plan
+    maximum: int | None = None  # upper bound of the memory limit
+    keeps_limit: bool = False  # the limit never is below the static grant; below it, only the request follows the plan
 
     @classmethod
     def of_prediction(cls, answer: Prediction, grant: Grant, static: Static, maximum: int | None) -> Plan | None:

@@ -1,4 +1,7 @@
-"""Sizing for KubernetesPodOperators without SizerMixin: the policy appends this class to their callbacks."""
+"""Sizing for KubernetesPodOperators without SizerMixin.
+
+Airflow's cluster policy (policy.py) appends SizingCallback to their callbacks.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ _TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 
 
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
-    """Return the end of a try, with its current pod, or with `pod` if Kubernetes does not answer."""
+    """Stop resizing the pod of a try, and return the end of the try.
+
+    The end has the current pod, `pod` if Kubernetes does not answer, or None if the pod is gone.
+    """
     return End(
         pod=reread(operator, pod),
         last=pod,
@@ -33,7 +36,7 @@ def is_pod_lost(error: BaseException | None) -> bool:
 
 
 def reread(operator: Any, pod: Any | None) -> Any | None:
-    """Return the current pod, or None if it is gone."""
+    """Return the current state of a pod: `pod` if Kubernetes does not answer, None if the pod is gone."""
     if pod is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Sizing without changing a DAG: hooks of Airflow's entry point `airflow.policy`.
+"""Sizing without changing a DAG: hooks of Airflow's cluster policy (entry point `airflow.policy`).
 
 `task_policy` runs while Airflow parses DAGs. It opens no connection: it only appends callbacks to the
 KubernetesPodOperators that the settings allow. `pod_mutation_hook` sizes pods whose launch triggers no callback:
@@ -115,7 +115,7 @@ def _set(task: Any, name: str, value: Any) -> None:
 
 @contextmanager
 def _fail_open(operation: str) -> Iterator[None]:
-    """Turn any error into a warning, because a policy that raises breaks the DAG."""
+    """Turn any error into a warning, because a hook of the cluster policy that raises breaks the DAG."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - see above

@@ -14,7 +14,7 @@ from airflow_provider_loadaware.outcome import Outcome
 from airflow_provider_loadaware.resize_requests import Execution
 from airflow_provider_loadaware.tries import Try
 
-_reported: set[str] = set()
+_reported: set[str] = set()  # Try.key of each try that this process has reported
 
 
 def mark_reported(key: Try) -> bool:

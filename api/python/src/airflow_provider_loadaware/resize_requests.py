@@ -71,7 +71,7 @@ class Execution:
     static_grant_error: str | None = None  # why the static grant could not be set from here
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Record a resize."""
+        """Record a resize, if fewer than MAX_RESIZES are recorded."""
         self.resizes = [*self.resizes, entry][:MAX_RESIZES]
 
     def to_dict(self) -> dict[str, Any]:

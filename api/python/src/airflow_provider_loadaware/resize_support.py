@@ -52,7 +52,10 @@ def _is_guaranteed(request: Any) -> bool:
 
 
 def _problem_of_operator(operator: Any) -> str | None:
-    """A deferred task resizes in a trigger of its own, which replaces only the trigger of KubernetesPodOperator."""
+    """Return why a plan cannot be executed for an operator, or None if it can.
+
+    A deferrable task resizes its pod in ResizingPodTrigger, which replaces only the trigger of KubernetesPodOperator.
+    """
     if not operator.deferrable:
         return None
     if not hasattr(operator, "loadaware_resume_static"):

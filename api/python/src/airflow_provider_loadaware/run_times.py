@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Advice:
-    """A suggested execution timeout, and the share of healthy runs that the current timeout stops; None if unknown."""
+    """A suggested execution timeout for runs that work normally (healthy runs)."""
 
     suggested: timedelta
-    stopped: float | None = None
+    stopped: float | None = None  # share of the healthy runs that the current timeout stops; None if unknown
 
 
 def advice_for(

@@ -7,8 +7,8 @@
     send_metadata ... whether to send the operator, image, owner and so on of a task; default true
     max_memory ...... upper bound of all grants, such as "384Gi"; default none
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
-    policy_allow .... globs of dag_id.task_id that the policy sizes; default none
-    policy_deny ..... globs that the policy does not size; default none
+    policy_allow .... globs of dag_id.task_id that Airflow's cluster policy sizes; default none
+    policy_deny ..... globs that the cluster policy does not size; default none
     timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
     campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
     synchronous_limits ... whether the memory limit of a synchronous task follows its plan; default false: only the
@@ -43,14 +43,14 @@ def names(key: str) -> list[str]:
 
 
 def campaign_pools() -> bool:
-    """Return whether the policy sets the pool of reproduced runs."""
+    """Return whether Airflow's cluster policy moves the tasks of reproduced runs to the pool of their campaign."""
     return get("campaign_pools").lower() in ("1", "true", "yes", "on")
 
 
 def synchronous_limits() -> bool:
     """Return whether the memory limit of a synchronous task follows its plan.
 
-    No process replaces a lost worker until the next try, so the limit of its pod then no longer grows.
+    If the worker is lost, no process replaces it until the next try. A limit that follows the plan then stops growing.
     """
     return get("synchronous_limits").lower() in ("1", "true", "yes", "on")
 

@@ -3,7 +3,7 @@
     launch: pod ──▶ static request ──▶ /predict ──▶ bounds ──▶ pod          one line in the task's log
     finish: pod ──▶ outcome, peak ──▶ /observe ──(OOM)──▶ /retry-lift       one line in the task's log
 
-No method raises: an error becomes one warning, and the static request stays in force.
+launch, suggest_timeout and finish do not raise: an error becomes one warning, and the static request stays in force.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ from airflow_provider_loadaware.resize_requests import (
 )
 from airflow_provider_loadaware.resizer import KUBERNETES_SECONDS, METRICS_API, ask
 
-NEEDS_WORKER = "loadaware_help"  # status of the event of a trigger that cannot set the static grant; the worker does it
+# Status of the event of a trigger that cannot set the static grant; the worker then sets it.
+NEEDS_WORKER = "loadaware_help"
 EXECUTION = "loadaware_execution"  # field of an event: the field `executed_plan` of a report
 
 

@@ -33,6 +33,6 @@ def kubeconfig(cluster: Cluster) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def environment() -> Iterator[Environment]:
-    """A complete deployment in which the first run of every DAG has started."""
+    """A complete deployment in which the runs of FIRST_RUNS have started."""
     with build() as built:
         yield built

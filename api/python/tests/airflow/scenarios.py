@@ -45,13 +45,13 @@ def training_runs() -> list[tuple[dict[str, Any], int]]:
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def script_env(need: str | int = "{{ params.need }}", *, gated: bool = False, **more: str) -> dict[str, str]:
+def script_env(need: str | int = "{{ params.need }}", *, waits: bool = False, **more: str) -> dict[str, str]:
     """Return the environment variable with a pod's script; values may be Jinja.
 
-    A gated pod runs until the scheduler has processed its task's deferral.
+    If `waits` is true, the pod runs until the scheduler has processed its task's deferral.
     """
     fields = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "gated": {str(gated).lower()}{fields}}}'}
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "waits": {str(waits).lower()}{fields}}}'}
 
 
 @dataclass(frozen=True)
@@ -60,24 +60,24 @@ class FailureCase:
 
     failure: Failure
     outcome: str  # the reported outcome of the first try
-    lifted: bool  # whether the second try gets more memory
+    lifted: bool  # whether the second try gets more memory than the first
     tries: int = 2
     need: int = GIB // 2  # bytes
     message: str = ""  # the termination message of a killed try that contains its peak; "" if there is none
 
     @property
     def exceeds_static_request(self) -> bool:
-        """Whether the task fails with too little memory and succeeds with enough."""
+        """Whether the pod needs more than the static request, so that it fails until it gets more."""
         return self.need > STATIC_SMALL
 
-    def script_env(self, *, gated: bool) -> dict[str, str]:
+    def script_env(self, *, waits: bool) -> dict[str, str]:
         if self.exceeds_static_request:
-            return script_env(self.need, gated=gated, fails_when_short=f'"{self.failure.value}"')
+            return script_env(self.need, waits=waits, fails_when_short=f'"{self.failure.value}"')
         on_first_try = f"{{{{ '{self.failure.value}' if ti.try_number == 1 else '' }}}}"
         more = {"fails": f'"{on_first_try}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return script_env(self.need, gated=gated, **more)
+        return script_env(self.need, waits=waits, **more)
 
 
 SHORT = STATIC_SMALL + 64 * MIB  # a peak above the static request
@@ -104,7 +104,7 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
     "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),
 }
 
-# Here the trigger sees the end of the pod; the other cases look the same to it.
+# Cases for deferrable tasks, whose trigger sees the end of the pod. The other cases look the same to the trigger.
 FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
 # The pipeline of a campaign, and the DAGs that reproduce its runs.
@@ -169,7 +169,7 @@ class PhasedCase:
         script = Script(
             need=PHASED_START // 2,
             seconds=0.5,
-            gated=self.deferrable,
+            waits=self.deferrable,
             grows_to=self.grows_to,
             deferrals=self.deferrals,
             capacity=self.capacity,
@@ -194,7 +194,7 @@ PHASED_CASES: Mapping[str, PhasedCase] = {
     # The first two refusals are those of the CPU request and of the limit.
     "memory_refused": PhasedCase(PHASED_STATIC, refusals=2, fallback="403"),
     "memory_unsupported": PhasedCase(PHASED_STATIC, refusals=2, status=405, fallback="405"),
-    # Here also the trigger's return to the static grant is refused, so that a worker does it.
+    # Here Kubernetes also refuses the trigger's return to the static grant, so a worker sets it.
     "memory_refused_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, refusals=3, fallback="403", deferrals=2),
     "memory_outage": PhasedCase(PHASED_STATIC, outage=True, fallback="/phase"),
     "memory_outage_deferrable": PhasedCase(PHASED_STATIC, deferrable=True, outage=True, fallback="/phase"),

@@ -1,4 +1,7 @@
-"""Test of a short campaign with one run at a time: each run becomes profiled, the failed run after a reset."""
+"""Test of a short campaign with one run at a time: each run becomes profiled, the failed run after a reset.
+
+A run is profiled once the peak of each of its pod tasks is known.
+"""
 
 from __future__ import annotations
 

@@ -129,10 +129,10 @@ def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
     assert [event.reason for event in events] == ["FailedScheduling"]
 
 
-def test_a_gated_pod_without_a_node_is_read_after_its_release(api: Any, cluster: Cluster) -> None:
+def test_a_waiting_pod_without_a_node_is_read_after_its_release(api: Any, cluster: Cluster) -> None:
     checks: list[bool] = []
     cluster.is_released = lambda pod: len(checks) > 2 or checks.append(False) is not None
-    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE, gated=True)))
+    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE, waits=True)))
     assert api.read_namespaced_pod("p", NS).status.phase == "Pending"
     assert len(checks) == 3
 
@@ -148,7 +148,7 @@ def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, scrip
 def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
     released = False
     cluster.is_released = lambda pod: released
-    script = short(need=200 * MIB, gated=True, fails_when_short=Failure.BAD_ALLOC, log=("one",))
+    script = short(need=200 * MIB, waits=True, fails_when_short=Failure.BAD_ALLOC, log=("one",))
     api.create_namespaced_pod(NS, manifest(script))
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     partial = log(api, container="base")
@@ -159,10 +159,10 @@ def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
     assert "std::bad_alloc" in log(api, tail_lines=1)
 
 
-def test_a_gated_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> None:
+def test_a_waiting_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> None:
     released = False
     cluster.is_released = lambda pod: released
-    api.create_namespaced_pod(NS, manifest(short(need=MIB, gated=True)))
+    api.create_namespaced_pod(NS, manifest(short(need=MIB, waits=True)))
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     cluster.clock = lambda: time.monotonic() + 3600
     assert api.read_namespaced_pod("p", NS).status.phase == "Running"

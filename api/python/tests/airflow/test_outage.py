@@ -133,7 +133,7 @@ def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) ->
 
 
 def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
-    running = script_env(need_of(500), gated=True)
+    running = script_env(need_of(500), waits=True)
     (result,) = outage.launcher.run(
         Launch("existing", outage.server.url, "existing", running, existing="5Gi", long_timeouts=BOTH)
     )
@@ -156,7 +156,7 @@ def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
     assert outage.server.has_report("oom_killed", allocated={"memory_bytes": 2 * GIB}, **key)
 
 
-def test_the_kill_switch_turns_everything_off(outage: Outage) -> None:
+def test_loadaware_disabled_turns_everything_off(outage: Outage) -> None:
     before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     off = Launch("off", outage.server.url, "off", POD, env={"LOADAWARE_DISABLED": "1"})
     (result,) = outage.launcher.run(off)

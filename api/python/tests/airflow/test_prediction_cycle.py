@@ -94,7 +94,7 @@ def test_other_resources_do_not_change(environment: Environment) -> None:
 
 
 @pytest.mark.parametrize("task_id", ["denied", "opted_out"])
-def test_the_policy_skips_excluded_tasks(environment: Environment, task_id: str) -> None:
+def test_the_cluster_policy_skips_excluded_tasks(environment: Environment, task_id: str) -> None:
     environment.airflow.wait("policy", "first")
     pods = environment.pods("policy", task_id, "first")
     assert {pod.memory_limit for pod in pods} == {STATIC}
@@ -102,7 +102,7 @@ def test_the_policy_skips_excluded_tasks(environment: Environment, task_id: str)
     assert environment.loadaware.get(f"/tasks/policy/{task_id}")["observations"] == len(training_runs())
 
 
-def test_the_policy_sizes_mapped_tasks(environment: Environment) -> None:
+def test_the_cluster_policy_sizes_mapped_tasks(environment: Environment) -> None:
     done = environment.airflow.wait("policy", "first")
     for index in (0, 1):
         limits = environment.limits("policy", "mapped", "first", index)

@@ -1,3 +1,5 @@
+"""Tests of the parser for times of the server."""
+
 from __future__ import annotations
 
 from datetime import datetime, timezone

@@ -1,3 +1,5 @@
+"""Tests of the schedule of a campaign's scheduler DAG: which of its runs (one per tick) does a pass."""
+
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone

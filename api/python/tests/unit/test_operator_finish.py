@@ -38,7 +38,7 @@ def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer
     assert operator.container_resources.limits["memory"] == "7Gi"
 
 
-def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, log_lines: LogLines) -> None:
+def test_a_kill_and_its_lift_are_one_log_line(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/retry-lift"] = (200, lift(60 * GIB))
@@ -132,7 +132,7 @@ def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(s
     assert len(server.of("/observe")) < 6, "the circuit breaker opened"
 
 
-def test_a_delivered_report_ends_the_local_lift(server: ScriptedServer) -> None:
+def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (503, {})
     operator, kubernetes = make()

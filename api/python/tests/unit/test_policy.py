@@ -1,4 +1,4 @@
-"""Tests of the policy: which tasks it enables, and that parsing opens no connection."""
+"""Tests of the hooks of Airflow's cluster policy: which tasks they enable, and that parsing opens no connection."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_mapped_task_gets_the_callbacks_for_all_map_indexes(monkeypatch: pytes
         ("*", "", "invalid", True),
     ],
 )
-def test_lists_and_annotations_decide(
+def test_globs_and_annotations_decide_which_tasks_are_sized(
     monkeypatch: pytest.MonkeyPatch, allow: str, deny: str, annotation: str | None, sized: bool
 ) -> None:
     monkeypatch.setenv(ALLOW, allow)
@@ -101,7 +101,7 @@ def test_lists_and_annotations_decide(
     assert (task.callbacks == [SizingCallback]) is sized
 
 
-def test_the_kill_switch_disables_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loadaware_disabled_turns_the_cluster_policy_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     monkeypatch.setenv("LOADAWARE_DISABLED", "yes")
     task = pod_task()
@@ -119,7 +119,7 @@ def test_tasks_without_pods_or_with_the_mixin_do_not_change(monkeypatch: pytest.
     assert own.callbacks == []
 
 
-def test_an_operator_without_callbacks_is_marked_for_the_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_without_a_launch_callback_is_marked_for_pod_mutation_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
     policy.task_policy(task)
@@ -163,6 +163,6 @@ def test_a_deferrable_task_is_marked_if_its_provider_calls_no_callback(
     assert (task.annotations == {policy.ENABLED: policy.BY_HOOK}) is deferrable
 
 
-def test_a_policy_never_breaks_a_dag() -> None:
+def test_the_cluster_policy_never_breaks_a_dag() -> None:
     policy.task_policy(object())
     policy.pod_mutation_hook(object())

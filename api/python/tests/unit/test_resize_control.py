@@ -93,7 +93,7 @@ def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None
     run = Simulation(ramp, lambda body: {**follow(body), "by_seconds": 250.0})
     run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, "Deferred") if run.now < 12 else None
 
-    def admit(now: float) -> int:  # the node looks again
+    def admit(now: float) -> int:  # from 12 s on, the node has capacity and accepts the pending resize
         if now >= 12 and run.wanted != run.in_force and not run._due:
             run._due.append((now, run.wanted))
         return ramp(now)
@@ -116,7 +116,7 @@ def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
     assert done.to_dict()["resizes"][0]["result"] == "refused"
 
 
-def test_a_trigger_that_may_not_resize_hands_over() -> None:
+def test_a_trigger_that_may_not_resize_leaves_the_static_grant_to_a_worker() -> None:
     run = Simulation(ramp, follow, refuse=lambda wanted, now: FORBIDDEN, can_hand_over=True)
     done = run.run(LOG)
     assert done.static_grant_error == "403: Forbidden"
@@ -252,7 +252,7 @@ def test_an_observed_plan_changes_nothing(caplog: pytest.LogCaptureFixture) -> N
     assert failed.patches == [] and failed.now < 10
 
 
-def test_phase_is_called_at_the_named_time_when_usage_grows_and_at_steps() -> None:
+def test_phase_is_called_at_the_start_at_steps_and_when_usage_grows() -> None:
     plan = dataclasses.replace(PLAN, ask_by_seconds=(40.0,))
     run = Simulation(
         lambda now: 100 * MIB if now < 70 else 120 * MIB, lambda body: phase_answer(200 * MIB, 0, 100.0), plan
@@ -291,7 +291,7 @@ def test_a_pending_resize_falls_back_before_its_deadline_if_the_usage_is_near_th
 
 
 def request_only(**more: Any) -> Simulation:
-    """A pod whose limit stays static, and whose request follows the plan."""
+    """Return a simulation of a pod whose memory limit is the static grant, and whose request follows the plan."""
     run = Simulation(ramp, follow, dataclasses.replace(PLAN, keeps_limit=True), **more)
     start = Resources(STATIC, PLAN.start_bytes, PLAN.start_cpu)
     run.wanted = run.in_force = start
@@ -316,7 +316,7 @@ def test_a_lost_worker_does_not_harm_a_pod_that_keeps_its_limit() -> None:
     assert not run.killed
 
 
-def test_a_plan_that_keeps_the_limit_still_outgrows_the_static_grant() -> None:
+def test_a_plan_that_keeps_the_limit_raises_it_above_the_static_grant_if_the_usage_needs_that() -> None:
     run = request_only(ends_at=400)
     run.run(LOG)
     assert not run.killed

@@ -183,7 +183,7 @@ def test_a_pod_that_would_restart_gets_the_static_grant(fake: Fake, planned: Scr
     assert limits(fake.pod) == (STATIC, STATIC)
 
 
-def test_a_deferrable_task_of_the_policy_gets_the_static_grant(fake: Fake) -> None:
+def test_a_deferrable_task_without_sizer_mixin_cannot_follow_a_plan(fake: Fake) -> None:
     operator = fake.operator(KubernetesPodOperator, deferrable=True)
     request = operator.build_pod_request_obj(task_context(task=operator))
     plan = plans.Plan.from_dict({**resize_plan().to_dict()})

@@ -101,7 +101,7 @@ def test_the_documented_timeouts() -> None:
 
 @pytest.mark.usefixtures("product_timeouts")
 @pytest.mark.parametrize("handler", [hanging, dripping, endless, resetting, not_http])
-def test_a_broken_server_times_out(raw: Any, handler: Callable[[socket.socket], None]) -> None:
+def test_a_broken_server_ends_in_time_as_not_answered(raw: Any, handler: Callable[[socket.socket], None]) -> None:
     with pytest.raises(NotAnsweredError):
         Service(raw(handler)).predict(PREDICT, Deadline())
 
@@ -208,7 +208,7 @@ def test_a_header_names_the_task_for_proxies(server: ScriptedServer) -> None:
     assert server.tasks == ["t%C3%A4glich/a%2Fb", "d/t", None]
 
 
-def test_processes_share_the_circuit_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
+def test_processes_share_the_circuit_breakers_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (503, {})
     server.answers["/predict"] = (200, prediction(10 << 30))
     for _ in range(3):

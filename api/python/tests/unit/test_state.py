@@ -70,7 +70,7 @@ def test_corrupt_reports_are_dropped(tmp_path: Path, garbage: bytes) -> None:
     assert spool.pending(10) == {TRY.key: {"outcome": "success"}}
 
 
-def test_the_spool_holds_one_report_per_try_and_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spool_stores_one_report_per_try_and_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spool = Spool(tmp_path)
     assert spool.add(TRY, {"n": 1}) and spool.add(TRY, {"n": 2})
     assert spool.pending(10) == {TRY.key: {"n": 2}}
@@ -92,9 +92,9 @@ def test_only_later_tries_of_the_run_find_a_kill(tmp_path: Path) -> None:
     Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
     third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
     assert Kills(tmp_path).find(third, {}) == Kill(100, 2, 200)
-    waiting = Kill(100, 2, unreported=True, static_bytes=900)
-    Kills(tmp_path).record(TRY, waiting, {})
-    assert Kills(tmp_path).find(third, {}) == waiting
+    unreported = Kill(100, 2, unreported=True, static_bytes=900)
+    Kills(tmp_path).record(TRY, unreported, {})
+    assert Kills(tmp_path).find(third, {}) == unreported
     Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
     assert Kills(tmp_path).find(TRY, {}) is None, "the killed try does not find its own kill"
     assert Kills(tmp_path).find(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None

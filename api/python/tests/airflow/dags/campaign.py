@@ -1,4 +1,4 @@
-"""A pipeline whose archived runs a campaign reproduces, and the DAGs that do so."""
+"""A pipeline whose archived runs a campaign reproduces, and the two DAGs that reproduce them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with DAG(
             **{**FAST_POLLING, "retries": 2},
         )
 
-# The test unpauses them, because their passes slow the other tests down.
+# These DAGs are paused until test_campaign needs them, because their passes slow the other tests down.
 scheduler, maintainer = loadaware_campaign_dags(
     scheduler_dag_id=CAMPAIGN_SCHEDULER,
     maintainer_dag_id=CAMPAIGN_MAINTAINER,

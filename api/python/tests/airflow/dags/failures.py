@@ -29,7 +29,7 @@ for dag_id, deferrable, task_ids in (
             SizedKubernetesPodOperator(
                 task_id=task_id,
                 container_resources=k8s.V1ResourceRequirements(requests={"memory": "1Gi"}, limits={"memory": "1Gi"}),
-                env_vars=FAILURE_CASES[task_id].script_env(gated=deferrable),
+                env_vars=FAILURE_CASES[task_id].script_env(waits=deferrable),
                 full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
                 init_containers=[k8s.V1Container(name="fetch", image="none")] if task_id == "init_oom" else None,
                 startup_timeout_seconds=UNSCHEDULABLE_SECONDS if task_id == "unschedulable" else 600,

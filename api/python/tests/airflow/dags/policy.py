@@ -23,7 +23,7 @@ with DAG(
         KubernetesPodOperator(
             task_id=task_id,
             container_resources=RESOURCES,
-            env_vars=script_env(gated=task_id == "deferrable"),
+            env_vars=script_env(waits=task_id == "deferrable"),
             deferrable=task_id == "deferrable",
             **FAST_POLLING,
         )

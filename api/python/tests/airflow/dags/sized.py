@@ -41,7 +41,7 @@ with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARG
     CustomOperator(
         task_id="work",
         container_resources=RESOURCES,
-        env_vars=script_env(gated=True),
+        env_vars=script_env(waits=True),
         feature_keys=["rows"],
         deferrable=True,
         **FAST_POLLING,

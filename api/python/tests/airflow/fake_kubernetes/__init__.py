@@ -1,7 +1,7 @@
 """A fake Kubernetes API on localhost whose pods only simulate running.
 
 It does not depend on Airflow or loadaware. A pod's environment contains its script (see script), and its status
-is a function of its age (see lifecycle). So nothing runs in the background, and two reads at the same age agree.
+is a function of its age (see lifecycle). Nothing runs in the background, and two reads at the same age agree.
 """
 
 from fake_kubernetes.cluster import Cluster, Pod

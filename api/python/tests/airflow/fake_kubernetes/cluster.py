@@ -35,8 +35,8 @@ class Pod:
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
-    released_at: float | None = None  # release of a gated pod, on the same clock
-    reads: int = 0  # number of reads of this pod alone, without lists
+    released_at: float | None = None  # on the same clock, when a waiting pod (Script.waits) was released; None before
+    reads: int = 0  # number of reads of this pod by its name; lists of pods do not count
     resizes: list[Json] = field(default_factory=list)  # bodies of the patches of `resize`, also rejected ones
     resizing: Resizing = field(init=False)
 
@@ -80,7 +80,8 @@ class Pod:
 class Cluster:
     """Pods by namespace and name. Thread-safe; tests may replace the clock.
 
-    `is_released` decides whether a gated pod may continue; reads of the pod call it.
+    A waiting pod (Script.waits) runs until the cluster releases it. Each read of such a pod calls `is_released`, which
+    returns whether to release the pod.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -89,7 +90,7 @@ class Cluster:
     has_metrics: bool = True
     is_released: Callable[[Pod], bool] = field(default=lambda pod: True)
     history: list[Pod] = field(default_factory=list)  # all created pods, in order
-    rejections: list[RejectedError] = field(default_factory=list)  # rejected creations, in order
+    rejections: list[RejectedError] = field(default_factory=list)  # of creations, in order
     _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -147,23 +148,23 @@ class Cluster:
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        """Return the age of a pod in seconds. The age of a gated pod stops at its first process."""
+        """Return the age of a pod in seconds. The age of a waiting pod stays at STARTUP until its release."""
         age = self.clock() - pod.created_at
-        if not pod.lifecycle.script.gated or age < STARTUP:
+        if not pod.lifecycle.script.waits or age < STARTUP:
             return age
-        return STARTUP if self.is_gated(pod) else STARTUP + self.clock() - (pod.released_at or 0)
+        return STARTUP if self.is_waiting(pod) else STARTUP + self.clock() - (pod.released_at or 0)
 
     def seconds_of(self, pod: Pod, age: float) -> float:
-        """Return the seconds between the creation and an age, which include the time until the release."""
-        if not pod.lifecycle.script.gated or age <= STARTUP or pod.released_at is None:
+        """Return the seconds from the creation of a pod to an age; they include the time that the pod waited."""
+        if not pod.lifecycle.script.waits or age <= STARTUP or pod.released_at is None:
             return age
         return age - STARTUP + pod.released_at - pod.created_at
 
-    def is_gated(self, pod: Pod) -> bool:
+    def is_waiting(self, pod: Pod) -> bool:
         """Return whether a pod waits for its release."""
-        if pod.lifecycle.script.gated and pod.released_at is None and self.is_released(pod):
+        if pod.lifecycle.script.waits and pod.released_at is None and self.is_released(pod):
             pod.released_at = self.clock()
-        return pod.lifecycle.script.gated and pod.released_at is None
+        return pod.lifecycle.script.waits and pod.released_at is None
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""
@@ -232,14 +233,14 @@ class Cluster:
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
     def _grown_at(self, pod: Pod) -> float | None:
-        """Return the age at which the limit of a pod was `grows_to`, or None if it was not yet."""
+        """Return the age at which the limit of a pod reached `grows_to`, or None if it has not reached it yet."""
         goal, now = pod.lifecycle.script.grows_to, self.clock() - pod.created_at
         if goal is None:
             return STARTUP
         for seconds in pod.resizing.times():
             if seconds <= now and (pod.limit_in_force(seconds) or 0) >= goal:
-                gated = (pod.released_at or 0) - pod.created_at - STARTUP if pod.lifecycle.script.gated else 0.0
-                return max(STARTUP, seconds - gated)
+                waited = (pod.released_at or 0) - pod.created_at - STARTUP if pod.lifecycle.script.waits else 0.0
+                return max(STARTUP, seconds - waited)
         return None
 
     def _admit(self, pod: Pod) -> None:

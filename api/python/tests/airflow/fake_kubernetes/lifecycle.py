@@ -43,7 +43,7 @@ class Lifecycle:
     script: Script
     created_at: datetime
     limit_at: Callable[[float], int | None] | None = None  # memory limit in force at an age; the spec's if omitted
-    grown_at: Callable[[], float | None] = lambda: STARTUP  # age at which the limit is `grows_to`
+    grown_at: Callable[[], float | None] = lambda: STARTUP  # age at which the limit reached `grows_to`; None before
 
     def limit(self) -> int | None:
         """Return the memory limit of the base container in bytes, or None."""
@@ -70,7 +70,7 @@ class Lifecycle:
         return None
 
     def failure_at(self, age: float) -> Failure | None:
-        """Return how the pod failed until an age."""
+        """Return how the pod fails, as known at an age: OOM_KILLED once its changing memory has exceeded the limit."""
         return self.failure() if self.killed_at(age) is None else Failure.OOM_KILLED
 
     def has_ended(self, age: float) -> bool:

@@ -17,8 +17,8 @@ from fake_kubernetes.script import NodeCapacity, Script
 
 Json = dict[str, Any]
 
-FIRST_VERSION = (1, 33)  # that has the subresource by default
-FIRST_SHRINKING = (1, 34)  # that lowers memory limits
+FIRST_VERSION = (1, 33)  # the first version of Kubernetes that has the subresource by default
+FIRST_SHRINKING = (1, 34)  # the first version that lowers memory limits
 _RESIZABLE = ("cpu", "memory")
 
 
@@ -85,7 +85,7 @@ class Resizing:
         return [resources for since, resources in self._changes if since <= now][-1]
 
     def times(self) -> list[float]:
-        """Return the times from which on resources are in force, in order."""
+        """Return the times at which resources came or come into force, in order."""
         return [since for since, _ in self._changes]
 
     def conditions(self, now: float) -> list[Json]:

@@ -58,7 +58,7 @@ class Script:
 
     need: int = 2**30  # bytes; more than the memory limit fails
     seconds: float = 1.0  # of run time
-    gated: bool = False  # whether the run time starts only when the cluster releases the pod
+    waits: bool = False  # whether the run time starts only when the cluster releases the pod
     fails: Failure | None = None  # independent of memory
     fails_when_short: Failure = Failure.OOM_KILLED  # if need exceeds the limit
     log: tuple[str, ...] = field(default=("hello", "working"))
@@ -67,7 +67,7 @@ class Script:
     admission: int | None = None  # bytes; a smaller limit is rejected with 422
     memory: tuple[tuple[float, int], ...] = ()  # bytes in use from a second of the run time on; replaces `need`
     grows_to: int | None = None  # bytes; runs until this limit is in force, and is OOM-killed after GROWTH_SECONDS
-    deferrals: int = 1  # deferrals of its task before a gated pod is released
+    deferrals: int = 1  # how often its task is deferred before the tests release a waiting pod
     cores: float = 0.5  # in use
     measured: bool = True  # whether the metrics API shows the pod
     capacity: NodeCapacity = NodeCapacity.ENOUGH
@@ -100,7 +100,7 @@ class Script:
             {
                 "need": self.need,
                 "seconds": self.seconds,
-                "gated": self.gated,
+                "waits": self.waits,
                 "fails": self.fails.value if self.fails else "",
                 "fails_when_short": self.fails_when_short.value,
                 "log": list(self.log),

@@ -105,8 +105,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
-        # A gated pod without a node cannot end. Its reader waits here: its launch timeout starts at the release.
-        while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_gated(pod):
+        # A waiting pod without a node cannot end. This read lasts until the release, so that the launch timeout of the
+        # caller cannot pass before it.
+        while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_waiting(pod):
             time.sleep(_TICK)
         self._answer(self.pods.render(pod))
 

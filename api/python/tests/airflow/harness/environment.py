@@ -21,6 +21,7 @@ from harness.loadaware import Loadaware
 from harness.planner import Planner, serve_plans
 from scenarios import GIB, PHASED_CASES, training_runs
 
+# The conf of the run `first` of each DAG.
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     # Three times the memory of the training runs, so that the first grant leads to an OOM kill.
     "sized": {"need": 3 * GIB},
@@ -134,7 +135,7 @@ def trained_server(path: Path) -> Iterator[Loadaware]:
 
 @contextmanager
 def environment() -> Iterator[Environment]:
-    """Start everything, including the first run of every DAG."""
+    """Start everything, including the runs of FIRST_RUNS."""
     with ExitStack() as stack:
         path = stack.enter_context(folder())
         server = stack.enter_context(trained_server(path))

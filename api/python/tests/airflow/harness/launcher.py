@@ -106,8 +106,8 @@ def start_launcher(folder: Path) -> Iterator[Launcher]:
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-    # The operator finds an existing pod in a list and reads it afterwards, so a gated pod (Script.gated) runs
-    # until the operator has reattached to it.
+    # The operator finds an existing pod in a list and reads it by name afterwards, so a waiting pod (Script.waits)
+    # runs until the operator has reattached to it.
     cluster = Cluster(is_released=lambda pod: pod.reads > 0)
     with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
         env = {

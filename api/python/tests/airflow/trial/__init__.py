@@ -1,1 +1,1 @@
-"""A trial of a campaign at full size: python -m trial --runs 380 --kills 20."""
+"""A trial of a campaign with hundreds of runs and with killed processes: python -m trial --runs 380 --kills 20."""

@@ -1,8 +1,8 @@
 """Reproduces the runs of a campaign with a real Airflow while its parts are killed: python -m trial --help.
 
-It fails unless every run becomes profiled, no DAG run is repeated, the parallelism is never exceeded, changed
-Variables are obeyed, and each failed state is repaired by a reset. With --minutes it may end before all runs are
-profiled, and checks what has happened until then.
+It checks that every run becomes profiled (the peak of each of its tasks is known), that no DAG run is repeated, that
+the parallelism is never exceeded, that changed Variables are obeyed, and that a reset repairs each failed state. With
+--minutes it may end before all runs are profiled, and checks what has happened until then.
 """
 
 from __future__ import annotations

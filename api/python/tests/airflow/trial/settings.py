@@ -11,8 +11,9 @@ RUNS = "loadaware_campaign_runs"
 INTERVAL = "loadaware_campaign_interval_seconds"
 SLOW = 3  # the slow interval in ticks
 
-# Values, and the share of the campaign's pods from which on each applies. The parallelism 0 starts no run; it stays
-# for PAUSE_TICKS. A tick is the time between two passes of the scheduler DAG. The unit of INTERVALS is ticks.
+# Each pair is a share of the campaign's pods, and the value that applies from this share on. The parallelism 0 starts
+# no run; it stays for PAUSE_TICKS. A tick is the time between two passes of the scheduler DAG. The values of INTERVALS
+# are in ticks.
 PARALLELISM = ((0.0, 2), (0.03, 6), (0.45, 0), (0.45, 1), (0.47, 8), (0.9, 5))
 INTERVALS = ((0.0, 1), (0.6, SLOW), (0.7, 1))
 PAUSE_TICKS = 4
@@ -58,5 +59,5 @@ class Settings:
 
     def _is_pausing(self, name: str) -> bool:
         newest = self.changes[name][-1:]
-        age = (datetime.now(timezone.utc) - newest[0].at).total_seconds() if newest else 0
-        return bool(newest) and newest[0].value == 0 and age < PAUSE_TICKS * self.tick
+        paused_for = (datetime.now(timezone.utc) - newest[0].at).total_seconds() if newest else 0
+        return bool(newest) and newest[0].value == 0 and paused_for < PAUSE_TICKS * self.tick
