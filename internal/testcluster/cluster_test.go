@@ -79,7 +79,7 @@ func TestFillReportsTheStatusOfARejectedCall(t *testing.T) {
 	assert.EqualError(t, err, "report runs of task_00000: status 404: 404 page not found\n")
 	server.Close()
 	_, err = cluster.Fill(t.Context(), History{Runs: 1})
-	assert.ErrorContains(t, err, "connection refused")
+	assert.ErrorContains(t, err, "report runs of task_00000: Post ")
 }
 
 func TestCallToStoppedReplicaFails(t *testing.T) {
