@@ -10,7 +10,7 @@ import (
 type Ablation struct {
 	Config  func(*experts.Config)    // changes constants of the experts
 	Exclude func(expert string) bool // reports whether an expert, by its experts.Name, never answers
-	Adjust  func(*experts.Point)     // changes every prediction of the models
+	Adjust  func(*experts.Point)     // changes the predictions of the models
 
 	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
 	NoShifts     bool // no detection of changes

@@ -50,7 +50,7 @@ func championBlob(b *testing.B, k *task) []byte {
 	return blob
 }
 
-// BenchmarkRefit trains a champion on 1,460 rows, of which 25 are new.
+// BenchmarkRefit trains a challenger on 1,460 rows, of which the champion lacks 25.
 func BenchmarkRefit(b *testing.B) {
 	k := wideHistory()
 	blob := championBlob(b, k)
@@ -92,8 +92,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkSizeNew answers questions whose features were never seen: the numbers of the rows, moved
-// within their range.
+// BenchmarkSizeNew answers questions with the features of rows, whose numbers are replaced by new ones
+// within the range.
 func BenchmarkSizeNew(b *testing.B) {
 	k, rng := wideHistory(), newRand(43)
 	m, err := taskmodel.Open(championBlob(b, k))

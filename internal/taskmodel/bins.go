@@ -25,7 +25,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 }
 
 // binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
-// The last bin includes everything above its edge, so the probabilities sum to 1.
+// The last bin includes everything above its upper edge, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0
@@ -63,7 +63,7 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	return bins, nil
 }
 
-// binsOf returns the bins of some rows, as logarithms and as bytes.
+// binsOf returns the edges of searchBins for some rows, as logarithms and as bytes.
 func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {

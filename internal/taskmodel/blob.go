@@ -166,8 +166,8 @@ func (m *Model) Family() string {
 const maxVerifiedRows = 3
 
 // VerifiedBlob encodes the model and decodes it again. Both models must give the same answers for the
-// task's newest rows and for a question without features; otherwise VerifiedBlob returns an error. A model
-// with an error must not be published, because no replica could answer with it.
+// task's newest rows and for a question without features; otherwise VerifiedBlob returns an error, and the
+// model must not be published.
 func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 	blob, err := m.Blob()
 	if err != nil {
@@ -196,11 +196,20 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 // that of other.
 func (s *Answer) compare(other *Answer) error {
 	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
-		return fmt.Errorf("answer of %d bytes with promised risk %v is invalid", s.Limit, s.Promised)
+		return fmt.Errorf("the answer is invalid: %s", s.describe())
 	}
 	samePromise := s.Promised == other.Promised || s.Promised != nil && other.Promised != nil && *s.Promised == *other.Promised
 	if !samePromise || s.Limit != other.Limit || s.Source != other.Source || s.CPU != other.CPU || !slices.Equal(s.Ladder, other.Ladder) {
-		return fmt.Errorf("the decoded model answers %v, the trained model %v", other.Ladder, s.Ladder)
+		return fmt.Errorf("the answer of the decoded model has %s; that of the trained model has %s", other.describe(), s.describe())
 	}
 	return nil
+}
+
+// describe formats the values that compare uses.
+func (s *Answer) describe() string {
+	promise := "none"
+	if s.Promised != nil {
+		promise = fmt.Sprint(*s.Promised)
+	}
+	return fmt.Sprintf("limit %d, promise %s, source %s, CPU %v, ladder %d", s.Limit, promise, s.Source, float64(s.CPU), s.Ladder)
 }

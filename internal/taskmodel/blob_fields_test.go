@@ -15,7 +15,7 @@ import (
 
 // storedFields lists the names under which CBOR stores the fields of a type, one per line. A
 // struct that is stored as an array has positions instead of names. parents holds the structs that
-// contain the type, so that a recursive type ends.
+// contain the type, so that the recursion ends.
 func storedFields(path string, t reflect.Type, parents map[reflect.Type]bool, out *strings.Builder) {
 	if t == reflect.TypeFor[donorTable]() {
 		t = reflect.TypeFor[[][]sizing.Value]() // see donorTable.MarshalCBOR
@@ -60,7 +60,8 @@ func storedFields(path string, t reflect.Type, parents map[reflect.Type]bool, ou
 	}
 }
 
-// A renamed field must keep its stored name through a tag, so that old blobs open:
+// A renamed field must keep its stored name through a tag, so that old blobs open. This command adds a new field to
+// the list:
 //
 //	go test ./internal/taskmodel -run TestStoredFieldNames -update
 func TestStoredFieldNames(t *testing.T) {

@@ -23,7 +23,7 @@ func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	return b
 }
 
-// reopen decodes a model.
+// reopen decodes the model of a blob.
 func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 	t.Helper()
 	m, err := taskmodel.Open(blob)

@@ -26,7 +26,7 @@ const (
 var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger request was unschedulable within the last hour",
-	"four times the policy's floor", "raised after a kill, to at most 16 times the request or the largest peak",
+	"four times the policy's floor", "four times the OOM-killed allocation, at most four times the cap without kills",
 	"four times the largest of the OOM-killed allocations, the minimum grant and the policy's floor, as no request and no peak is known",
 }
 
@@ -192,7 +192,8 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether b is enough for all measured peaks and above all killed allocations.
+// hasSufficed reports whether b is enough for all measured peaks, of which there is at least one, and above all
+// killed allocations.
 func (m *Model) hasSufficed(b sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && m.Largest <= b && m.Bound < b
 }

@@ -168,8 +168,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	m.shareSlopes()
 }
 
-// learnColdStartKill adds a killed try. The kill influences the predictions for other runs until its
-// run succeeds.
+// learnColdStartKill adds a killed try. The kill influences the predictions for other runs until
+// resolveColdStartKill removes it or the cold start ends.
 func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
 		return

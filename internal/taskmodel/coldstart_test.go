@@ -52,8 +52,8 @@ func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 	assert.Less(t, float64(flat), 0.9*float64(other), "the peaks of other tasks hardly grow with the rows")
 }
 
-// A DAG starts many runs of a task before the first one ends. The kills show at once that the peak grows
-// with the input, although the only measured run was small.
+// Three runs are killed and have not been retried yet. The kills show that the peak grows with the input, although
+// the only measured run was small.
 func TestKillsRaiseTheGrantsOfOtherRunsBeforeAnyRetryEnds(t *testing.T) {
 	rows := func(v float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(v)} }
 	k := newTask(t)

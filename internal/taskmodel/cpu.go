@@ -157,7 +157,7 @@ func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	return m.cpuRequest(q, &levels)
 }
 
-// cpuRequest returns the CPU request from the rules' predictions, bounded by the static request.
+// cpuRequest returns the CPU request from the rules' predictions, limited by boundByRequest.
 func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
 	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

@@ -10,7 +10,8 @@ import (
 
 // A CPU measurement in the wrong unit (millicores, percent) would lead to a request that no node
 // can satisfy. Therefore a measurement far above the task's history, request and allocation waits
-// in quarantine, like an implausible peak, until a second measurement confirms it. In the table, the
+// in quarantine, like an implausible peak, until a second measurement confirms it. If the quarantine is full,
+// the oldest measurement is learned. In the table, the
 // given CPU is the largest of the try's request and allocation and the task's last request.
 //
 //	measured before   quarantined if above
@@ -95,7 +96,7 @@ func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImp
 			own = coresImplausibility{predicted, "the prediction from its features"}
 		}
 	}
-	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the larger of request and allocation"}
+	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the largest request or allocation"}
 	unknown := coresImplausibility{maxUnknownCPU, "a large node"}
 	switch {
 	case used <= cpuAlwaysPlausible:
@@ -151,8 +152,8 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request or, if measurements repeatedly exceed the
-// request, to a multiple of the request or minCPUCeiling. A request of zero is unknown and sets no limit.
+// boundByRequest limits a CPU answer to the static request or, if cpuRepeated measurements exceed the request,
+// to the larger of cpuCeilingFactor times the request and minCPUCeiling. A request of zero is unknown and sets no limit.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

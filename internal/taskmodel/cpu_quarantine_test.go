@@ -27,13 +27,13 @@ func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 }
 
 // One CPU report of the history is in the wrong unit. No answer exceeds four cores: neither at once, nor after a
-// training, nor after storing the model. The test tries several places of this report.
+// training, nor after storing the model. The test tries several positions of this report in the history.
 func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
 	} {
 		for _, at := range []int{0, 4, 20, 59} {
-			about := fmt.Sprintf("%v cores of %v as report %d", c.wrong, c.requested, at)
+			about := fmt.Sprintf("%v cores at a request of %v in report %d", c.wrong, c.requested, at)
 			k, rng := newTask(t), rand.New(rand.NewPCG(uint64(at), 3))
 			for i := range 60 {
 				used := sizing.Cores(0.8 + 1.1*rng.Float64())

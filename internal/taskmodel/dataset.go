@@ -143,7 +143,7 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 
 // Probabilities writes to p the probability that the peak of a row of the Dataset is in each bin. edges
 // are the ascending upper edges of the bins in bytes, and len(p) = len(edges). The last bin includes
-// everything above its edge.
+// everything above its upper edge.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// newDataset returns n runs of a generator; every tenth is killed before it succeeds.
+// newDataset returns the dataset of n measured runs of a generator; an OOM kill precedes each tenth run.
 func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
@@ -42,7 +42,7 @@ func TestDatasetKeepsTheMeasuredRows(t *testing.T) {
 	assert.InDelta(t, 120, d.Seconds(7), 1e-9)
 }
 
-// An encoding must not depend on the holdout.
+// A row of the holdout has as many columns as a training row.
 func TestEncodingIsFrozenOnItsRows(t *testing.T) {
 	d := newDataset(t, kinds, 40)
 	e := d.Encode(numbered(0, 20))

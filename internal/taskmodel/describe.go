@@ -101,8 +101,8 @@ func (e *encoder) columnNames() (line, tree []string) {
 }
 
 const (
-	minAmbiguousRows   = 20  // rows in groups of at least three runs with identical features
-	minAmbiguousSpread = 0.7 // standard deviation within these groups, in log units: a factor of two
+	minAmbiguousRows   = 20  // smallest number of rows in groups of at least three runs with identical features
+	minAmbiguousSpread = 0.7 // smallest standard deviation within these groups, in log units: a factor of two
 )
 
 // ambiguity returns a warning if the peaks of runs with identical features differ by a factor of about two or more

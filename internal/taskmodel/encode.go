@@ -15,7 +15,7 @@ const (
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees. A feature gets some of these columns, which its column selects:
+// (the ridge regression) and one for the trees. The column struct of a feature selects among these columns:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw

@@ -106,7 +106,7 @@ func TestDatePairsAreEncoded(t *testing.T) {
 
 // Of thirty levels, twenty-eight occur once and two often. Only the two get a column; the
 // statistic distinguishes the others.
-func TestRareLevelsShareAStatistic(t *testing.T) {
+func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {
 	var rows [][]sizing.Value
 	var y []float64
 	for i := range 28 {

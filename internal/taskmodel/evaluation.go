@@ -28,14 +28,14 @@ type Evaluation struct {
 // Result is the replay of the holdout with one candidate.
 type Result struct {
 	Name   string  `json:"name"`           // the candidate, such as "challenger", "champion", "constant" or the name of a classifier
-	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; the whole allocation of a killed attempt is waste
+	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; the whole allocation of a killed try is waste
 	Killed float64 `json:"killed"`         // share of first tries that are killed, 0 to 1
 }
 
 // JSON encodes the evaluation for the store.
 func (e Evaluation) JSON() []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // only NaN fails
+	if err != nil { // only NaN and infinities fail
 		return []byte(`{"reason":"the evaluation contains a number that is not finite"}`)
 	}
 	return b

@@ -31,7 +31,7 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 }
 
 // ExplainReceipt splits a recorded answer with its receipt alone. The base is the peak that the
-// model of the answering expert expected, or for the cold-start rule the amount before guard and
+// model of the answering expert expected or, if no expert answered, the amount before guard and
 // bounds; the effects of the features are unknown. ok is false if the receipt records no amount, for
 // example for a static request.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
@@ -102,8 +102,8 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 		slices.Equal(g.Params[guardLevels+len(p.Level):n-1], p.Scale[:])
 }
 
-// explainPoint returns a chain that ends at the level of p, averaged over the models. Its terms are the
-// features, and the corrections for missing features and for inputs outside the range. cells is the row
+// explainPoint returns a chain that ends at the level of p, averaged over the models. Its terms include the
+// features and the corrections for missing features and for inputs outside the range. cells is the row
 // without implausible inputs; target is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
@@ -161,7 +161,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	return c
 }
 
-// describeIdentical describes the number of runs with the same features.
+// describeIdentical describes the number of runs with the same features; it counts at most groupMemory.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
@@ -186,7 +186,7 @@ func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 }
 
 // explainAmount adds the terms between the level and the experts' amount a: the margin, the pool,
-// the headroom above identical runs, and the bound that Model.answer applies last.
+// the headroom above identical runs, and a bound that Model.answer applies.
 func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
 	if p.Imputed && b.noFeatures {
 		c.moveTo(TermMargin, "no feature is known: sized by the peaks of all runs", a.Amount)
@@ -300,7 +300,7 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Expla
 }
 
 // WithTerm returns e with one more term, so that the product becomes granted. It returns e unchanged if
-// granted is the product already, or if one of the two is not positive.
+// granted equals e.Granted, or if one of these two is not positive.
 func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
 	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
 		return e

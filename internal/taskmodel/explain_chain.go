@@ -13,12 +13,12 @@ type TermKind string
 const (
 	TermFeature  TermKind = "feature"  // the effect of a feature of this run on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
-	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's other tasks
+	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
 	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap
 	TermGuard    TermKind = "guard"    // the guard's factor, while more open tries are killed than promised
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
-	TermLift     TermKind = "lift"     // the next rung above an OOM kill
+	TermLift     TermKind = "lift"     // a larger amount because of OOM kills
 	TermFloor    TermKind = "floor"    // the policy's floor or the minimum grant
 	TermCap      TermKind = "cap"      // the cap
 	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins

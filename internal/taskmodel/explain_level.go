@@ -185,9 +185,9 @@ func (m *models) explainPlain(x []float64, players []int, phi []float64) (expect
 }
 
 // subsetShapley returns the Shapley values of the players by their definition. The worth of a subset of
-// players is value(sum of their sums).
-func subsetShapley(sums []float64, value func(sum float64) float64) []float64 {
-	n := len(sums)
+// players is value(the sum of their contributions).
+func subsetShapley(contributions []float64, value func(sum float64) float64) []float64 {
+	n := len(contributions)
 	phi := make([]float64, n)
 	if n == 0 {
 		return phi
@@ -205,10 +205,10 @@ func subsetShapley(sums []float64, value func(sum float64) float64) []float64 {
 		for lowest>>i > 1 {
 			i++
 		}
-		total[set], size[set] = total[set^lowest]+sums[i], size[set^lowest]+1
+		total[set], size[set] = total[set^lowest]+contributions[i], size[set^lowest]+1
 		values[set] = value(total[set])
 	}
-	for i := range sums {
+	for i := range contributions {
 		for set := range values {
 			if set>>i&1 == 0 {
 				phi[i] += weight[size[set]] * (values[set|1<<i] - values[set])

@@ -117,7 +117,7 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 	}
 }
 
-// The driver of a task has the largest factor, and an unrelated number almost none.
+// The driver of a task has the largest factor, and the factor of an unrelated number is about 1.
 func TestTheDriverHasTheLargestFactor(t *testing.T) {
 	rng, k := rand.New(rand.NewPCG(5, 1)), newTask(t)
 	draw := func() (sizing.Features, float64) {

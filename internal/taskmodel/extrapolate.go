@@ -20,7 +20,7 @@ type extrapolation struct {
 	implausible   bool    // an input is so far outside that it counts as missing
 	aboveRange    int     // number of relevant inputs above their range, far or with a slope of their own
 	jointMargin   float64 // log margin for several inputs above their range at once
-	jointDistance float64 // sum of the distances of the inputs above their range, in log units
+	jointDistance float64 // sum of the distances of these inputs from their ranges, in log units
 }
 
 // extrapolate corrects p, the prediction from the raw inputs, if inputs are outside their range. If the

@@ -77,7 +77,7 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 		k := newTask(t)
 		for range int(runs) + 1 {
 			peak := math.Exp(2 * rng.NormFloat64())
-			k.row(draw(), measuredRun(max(0.1, min(32, peak)))) // a thousandth of the request, or more than the allocation, would be quarantined
+			k.row(draw(), measuredRun(max(0.1, min(32, peak)))) // neither far below nor above the allocation, so that the first row is not quarantined
 		}
 		model, outcome, err := taskmodel.Fit(&k.history, nil)
 		require.NoError(t, err)

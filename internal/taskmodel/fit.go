@@ -49,7 +49,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
-		champion = nil // the margins learned from a voided report or with outdated factors cannot be unlearned
+		champion = nil // the margins learned from a voided report or with outdated sampling factors cannot be unlearned
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
@@ -113,7 +113,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) error {
 	return nil
 }
 
-// evaluateAndFit runs the evaluation that is due, and fits on the whole history unless the last
+// evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the last
 // fit was on the same rows.
 func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
@@ -149,7 +149,7 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, o
 		return true, nil
 	}
 	if !evaluation.Passed {
-		out.Reason += "; published nevertheless because there is no champion"
+		out.Reason += "; published nevertheless because there is no valid champion"
 	}
 	return false, nil
 }
@@ -195,8 +195,8 @@ const (
 	neverThinned    = 4000 // newest rows that a thinned history contains completely: at most store.HistoryLimits.Recent
 )
 
-// learnRange learns an old row of a long history. It records no residual of the peak, and updates only
-// the range of peaks and what countTry counts.
+// learnRange learns an old row of a long history. It records no residual of the peak. It updates the range and
+// number of the peaks, the quarantine, and what countTry counts.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {

@@ -97,8 +97,8 @@ func TestBulkTrainingMatchesSingleReports(t *testing.T) {
 	assert.InEpsilon(t, grantedOneByOne, grantedInBulk, 0.1)
 }
 
-// The thinned history contains the newest 99 runs and all large runs. Of the older small runs it contains every tenth,
-// with weight 10.
+// The thinned history contains the newest 99 runs and all large runs. Of the older small runs it contains about every
+// tenth, with weight 10.
 func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
 	for i := range 600 {
@@ -166,7 +166,7 @@ func TestFitAddsAFeatureToEarlyRows(t *testing.T) {
 	assert.Equal(t, 5, k.model.Experts.LearnedRows)
 }
 
-// The first row was killed and has only the feature "z", so that "z" comes before "a" in the schema. The models must
+// The first try was killed and has only the feature "z", so that "z" comes before "a" in the schema. The models must
 // not confuse the columns of the two features, whatever their order is.
 func TestColumnsAreIdentifiedByName(t *testing.T) {
 	k, rng := newTask(t), newRand(36)

@@ -42,7 +42,7 @@ type FitCache struct {
 	order []fitHash // keys of fits, oldest first
 }
 
-// NewFitCache returns a cache of the newest fits; with capacity 0 it only uses the workers.
+// NewFitCache returns a cache of the newest capacity fits; with capacity 0 it only uses the workers.
 func NewFitCache(workers *semaphore.Weighted, capacity int) *FitCache {
 	return &FitCache{workers: workers, capacity: capacity, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, fits: map[fitHash]*cachedFit{}}
 }
@@ -165,7 +165,7 @@ func (in *ensembleInput) hash(f *FitCache) fitHash {
 	return f.hash(in.config, in.table.X, in.table.Y, in.table.W, in.base, in.spreads, rows)
 }
 
-// fit fits three ensembles: trees alone, trees on the line's residuals, and the spread.
+// fit fits the trees alone, the trees on the line's residuals and, unless in.known is empty, the spread.
 func (in *ensembleInput) fit(f *FitCache) (e ensembles, err error) {
 	binned, err := gbt.NewBinned(in.table, in.config.MaxBins)
 	if err != nil {

@@ -12,13 +12,13 @@ type group struct {
 	Mean     float64              // mean log peak
 	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
 	Rows     float64              // number of rows, at most groupMemory
-	Squares  float64              // sum of the squared deviations from Mean
+	Squares  float64              // sum of the squared deviations from Mean; older ones lose weight from groupMemory rows on
 	Seconds  float64              // mean log1p of the seconds
 	Cores    float64              // mean log cores of the rows with a measurement
 	CoreRows float64              // number of these rows, at most groupMemory
 	Seen     int                  // Clock of the newest row
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
-	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of the rows before them, newest first; 0: none
+	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of rows before them, newest first; 0: none
 }
 
 // groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers,

@@ -73,7 +73,7 @@ func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	s := newScreen(1, y)
 	total, known, between := 0.0, 0.0, 0.0
-	groups := map[string]*categoryLevel{}
+	levels := map[string]*categoryLevel{}
 	for i, cells := range rows {
 		deviation := y[i] - s.mean
 		total += deviation * deviation
@@ -84,25 +84,25 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 		known++
 		s.add([]float64{c.scaled(v)}, y[i])
 		if v.Kind == sizing.Category {
-			if groups[v.Text] == nil {
-				groups[v.Text] = &categoryLevel{}
+			if levels[v.Text] == nil {
+				levels[v.Text] = &categoryLevel{}
 			}
-			groups[v.Text].Rows++
-			groups[v.Text].Sum += deviation
+			levels[v.Text].Rows++
+			levels[v.Text].Sum += deviation
 		}
 	}
 	c.PresentShare = known / float64(len(rows))
 	c.Scale = math.Sqrt(max(0, s.xx[0]-s.x[0]*s.x[0]/max(known, 1)) / max(known, 1))
 	parameters := 1.0
 	if between = s.score(0); c.Kind == sizing.Category {
-		between, parameters = 0, float64(len(groups)-1)
-		names := make([]string, 0, len(groups))
-		for name := range groups {
+		between, parameters = 0, float64(len(levels)-1)
+		names := make([]string, 0, len(levels))
+		for name := range levels {
 			names = append(names, name)
 		}
 		slices.Sort(names) // the sum must not depend on the order of a map
 		for _, name := range names {
-			between += groups[name].Sum * groups[name].Sum / groups[name].Rows
+			between += levels[name].Sum * levels[name].Sum / levels[name].Rows
 		}
 	}
 	if degrees := known - parameters - 1; degrees > 0 && total > 0 { // degrees of freedom

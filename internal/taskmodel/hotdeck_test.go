@@ -95,7 +95,7 @@ func TestFrequentAbsenceIsLearned(t *testing.T) {
 	assert.Less(t, learned.Limit, cautious.Limit/4)
 }
 
-func TestImputedRowsDoNotMoveTheModels(t *testing.T) {
+func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 	k, rng := trainedTask(t, sale, 55, 200)
 	f, gibs := sale(rng)
 	before := k.model.Size(question(f)).Limit

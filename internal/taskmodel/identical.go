@@ -45,8 +45,8 @@ func (m *models) addToGroups(r *row, outlier bool) {
 	m.addToRecurring(r, m.Clock, outlier)
 }
 
-// add adds a row to the group of a key. seen is the Clock of the row. The peak of a low outlier does not
-// enter the older peaks: many outliers in sequence must not lower the grants of other runs.
+// add adds a row to the group of a key. seen is the Clock of the row. A low outlier
+// does not displace older peaks: many outliers in sequence must not lower the grants of later runs.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))
@@ -76,9 +76,9 @@ func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	gs.set(key, g)
 }
 
-// minGrant returns the smallest amount in bytes to grant to a run with the group's features: the largest
+// minAmount returns the smallest amount in bytes to grant to a run with the group's features: the largest
 // of the newest peaks plus Headroom; zero for a nil group.
-func (g *group) minGrant() float64 {
+func (g *group) minAmount() float64 {
 	if g == nil {
 		return 0
 	}
@@ -92,7 +92,7 @@ func (g *group) largestPeak() float64 {
 
 const (
 	olderPeaks  = 5 // number of stored peaks of a group before the newest ones
-	newestPeaks = 3 // number of newest peaks of a group, which determine minGrant; few, so that minGrant soon follows a change
+	newestPeaks = 3 // number of newest peaks of a group, which determine minAmount; few, so that minAmount soon follows a change
 
 	// Headroom is the share of the largest peak of identical runs that is granted above this peak: even
 	// after equal peaks, the next one may be slightly larger.

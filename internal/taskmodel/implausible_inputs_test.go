@@ -19,7 +19,7 @@ func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	return f
 }
 
-// A sentinel value gives the same grant as a missing value.
+// A value far outside the range gives the same grant as a missing value.
 func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, rng := trainedTask(t, salesForecast, 400, runs)

@@ -69,7 +69,7 @@ func TestMissingFeatureRaisesTheGrantByItsRelevance(t *testing.T) {
 					killsWhole++
 				}
 			}
-			about := fmt.Sprintf("%d runs, without %v: %.2f of the memory, %v of %d killed, %v with all features, %.1f promised",
+			about := fmt.Sprintf("%d runs, without %v: %.2f times the grants with all features, %v of %d killed, %v killed with all features, %.1f promised",
 				runs, c.lost, incomplete/whole, kills, seeds*questions, killsWhole, promised)
 			assert.LessOrEqual(t, incomplete/whole, c.atMost, about)
 			assert.LessOrEqual(t, kills, max(promised, killsWhole)+3*math.Sqrt(promised), about)
@@ -125,7 +125,7 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 	}
 }
 
-// The most relevant feature was present in all 120 runs and is missing in all later ones. The later
+// The most relevant feature was present in the first 120 runs and is missing in all later ones. The later
 // runs are reported when they end, and the task is trained regularly.
 func TestMissingTheMostRelevantFeatureIsCalibrated(t *testing.T) {
 	const seeds, questions = 8, 80

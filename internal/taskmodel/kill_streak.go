@@ -63,6 +63,6 @@ func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
 
 // describeStreak describes the streak for a reason.
 func (u *unresolvedKills) describeStreak() string {
-	return fmt.Sprintf("raised because %d runs with different features were OOM-killed, up to %s, and none has succeeded since",
+	return fmt.Sprintf("raised because %d runs with different features were OOM-killed, up to %s, and no run has succeeded since",
 		u.Streak, sizing.Bytes(u.StreakBound).Approx())
 }

@@ -125,7 +125,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
 	g := m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
 	b.group, b.groupOf = g, cells
-	p.MinAmount, p.Repeats = g.minGrant(), m.repeats(cells, g, b)
+	p.MinAmount, p.Repeats = g.minAmount(), m.repeats(cells, g, b)
 	if g == nil {
 		return
 	}
