@@ -131,8 +131,8 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume rebuilds the line from its stored sums. A stored solution is older than the sums. If there is
-// one, resume uses it instead of a new solution, because storing a model must not change its answers.
+// resume rebuilds the line (the ridge regression) from its stored sums. A stored solution is older than the sums.
+// If there is one, resume uses it instead of a new solution, because storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {

@@ -78,8 +78,8 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 	groups[group].add(v)
 }
 
-// date appends the columns of a date. The line gets a weekend flag and the cosine of the month. The
-// trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
+// date appends the columns of a date. The line (the ridge regression) gets a weekend flag and the cosine of the
+// month. The trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
 // (1 … 31) and the hour if chooseCycles chose these.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	weekday, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0

@@ -187,8 +187,8 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: the inputs of the line, then the inputs of the trees. The
-// returned function encodes a further row.
+// tableOf encodes rows for the classifiers: the inputs of the line (the ridge regression), then
+// the inputs of the trees. The returned function encodes a further row.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {

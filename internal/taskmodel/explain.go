@@ -123,7 +123,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 		m.Models.predictInRange(atEdge, &edge, scratch)
 	}
 	a := m.explainLevel(atEdge, &edge, &weights, scratch)
-	lines := 0.0 // contribution of the cold-start lines to the level
+	lines := 0.0 // contribution of the cold-start structures other than point models to the level
 	withoutLines := a.base
 	for _, v := range a.phi {
 		withoutLines += v

@@ -14,8 +14,8 @@ import (
 )
 
 // attribution splits the level of an answer into a base and the Shapley values of the features. The
-// level is the mean of the models' predicted log peaks. The weight of a model is that of its experts in
-// the answer. The values of each model are:
+// level is the weighted mean of the models' predicted log peaks. The weight of a model is that of its experts in
+// the answer. The line is a ridge regression of the log peak. The values of each model are:
 //
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
 //	line              exact; the column of an unknown player has its mean; see explainLine
@@ -218,8 +218,8 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 	return phi
 }
 
-// explainMixture adds to a the effects of the lines in the cold-start mixture. weight is the weight of
-// the mixture in the level.
+// explainMixture adds to a the part of the cold-start mixture that is not from point models: the effects of its lines
+// to the features, and the rest to the base. weight is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {

@@ -8,10 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The line follows an input outside its range only if the slope of the log run time over the log input
-// has a small standard error. One of the two bounds suffices: a small absolute error limits the harm of
-// a wrong slope, and a small relative error shows that the run time depends on the input. The bound for
-// the peak (maxSlopeError) is stricter, because an excessive grant costs more than a wrong run time.
+// The ridge regression of the log run time follows an input outside its range only if the slope of the log
+// run time over the log input has a small standard error. One of the two bounds suffices: a small absolute
+// error limits the harm of a wrong slope, and a small relative error shows that the run time depends on the
+// input. The bound for the peak (maxSlopeError) is stricter, because an excessive grant costs more than a
+// wrong run time.
 const (
 	maxRunTimeSlopeError         = 0.3
 	maxRunTimeSlopeRelativeError = 0.4
@@ -44,7 +45,7 @@ func (t *trend) runTimeInputs(rows []row) []int {
 }
 
 // extrapolateRunTime returns the point prediction of the log run time for a row outside the range. It
-// follows the line in the inputs with a reliable slope. Each other input counts as if it were at the
+// follows the ridge regression in the inputs with a reliable slope. Each other input counts as if it were at the
 // edge of its range.
 func (m *models) extrapolateRunTime(cells []sizing.Value, b *buffers) float64 {
 	b.atEdge = m.clampToRange(cells, m.RunTimeInputs, b.atEdge[:0])

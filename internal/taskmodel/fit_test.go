@@ -72,7 +72,7 @@ func TestBulkResidualsAreOutOfSample(t *testing.T) {
 	assert.LessOrEqual(t, kills, 15, "in-sample residuals would be too small: one run in ten would be killed")
 }
 
-// fittedRows returns the weight of the rows that the line was fitted on.
+// fittedRows returns the weight of the rows that the ridge regression was fitted on.
 func fittedRows(t *testing.T, k *task) float64 {
 	t.Helper()
 	return reopen(t, blobOf(t, k.model)).Models.Rows()

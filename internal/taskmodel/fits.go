@@ -150,7 +150,7 @@ type ensembles struct {
 // ensembleInput is the whole input of the trees of a fit.
 type ensembleInput struct {
 	table   *table.Table // with the log peaks and the weights
-	base    []float64    // the line's predictions
+	base    []float64    // predictions of the line, the ridge regression of the log peak
 	spreads []float64    // targets of the spread
 	known   []int        // indices of the rows with such a target; none: no spread is fitted
 	config  gbt.Config

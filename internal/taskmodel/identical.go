@@ -38,14 +38,14 @@ func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	return h
 }
 
-// addToGroups adds a row to its groups. outlier marks a low outlier.
+// addToGroups adds a row to its groups. outlier marks a low outlier, whose peak is far below its prediction.
 func (m *models) addToGroups(r *row, outlier bool) {
 	m.Clock++
 	m.Groups.add(groupKey(m.Enc.Columns, r.Cells, nil), r, m.Clock, outlier)
 	m.addToRecurring(r, m.Clock, outlier)
 }
 
-// add adds a row to the group of a key. seen is the Clock of the row. A low outlier
+// add adds a row to the group of a key. seen is models.Clock at this row. A low outlier
 // does not displace older peaks: many outliers in sequence must not lower the grants of later runs.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
