@@ -26,8 +26,8 @@ func retried(run string, gibs float64) sizing.HistoryRow {
 	return r
 }
 
-// variants returns the live model and others whose answers must pass the same checks: decoded from its blob, trained
-// from scratch, and trained, unless the challenger of this training lost its evaluation.
+// variants returns models whose answers must pass the same checks: the live model, the model decoded from its blob, a
+// model trained from scratch, and the challenger of the live model, unless it lost its evaluation.
 func (k *task) variants() map[string]*taskmodel.Model {
 	k.t.Helper()
 	blob, err := k.model.Blob()
@@ -72,7 +72,7 @@ func TestIdenticalRunsAreGrantedMoreThanTheKill(t *testing.T) {
 			return s.Limit > bytes(kill) && s.Ladder[0] == s.Limit && *s.Promised > 0 && *s.Promised <= 1
 		})
 		if n > 3 {
-			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
+			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "the grant for other features does not double")
 		}
 		k.reportSuccess(other, 0.1)
 		k.requireForAll(f, "a success with other features does not contradict the kill", func(s taskmodel.Answer) bool { return s.Limit > bytes(kill) })

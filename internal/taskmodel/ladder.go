@@ -7,9 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the largest number of lifts for which one call of Experts.Ladder computes the whole ladder, which is
-// the list of the allocations after further kills (its rungs). For more lifts, longLadder calls it again at each rung,
-// so that the ladder equals the grants of repeated calls of sizeLift.
+// maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder. For
+// more lifts, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of the ladder for the remaining lifts. All rungs are above
@@ -77,8 +76,8 @@ func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// roundToGrid rounds an amount up to the bins of the question, or to whole MiB. The result is at
-// least one byte, because zero means "no answer".
+// roundToGrid rounds an amount up to the bins of the question, or to whole MiB. The result is positive,
+// because a limit of zero means that there is none.
 func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }

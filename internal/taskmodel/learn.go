@@ -108,8 +108,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether it was
-// killed.
+// comparePromise records, in the task's share of the pool, the promised risk of a first try, without the pool's
+// correction, and whether the try was killed. A try with an outcome other than a kill or a success does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -237,7 +237,8 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// compareRequest records, in the task's share of the pool, whether a try exceeded its static request.
+// compareRequest records, in the task's share of the pool, whether a try exceeded its static request. A kill below the
+// request does not show this, so it does not count.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -13,14 +13,14 @@ import (
 // differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of
 // a pair do not correlate. A kill deletes all pairs.
 type limitFollower struct {
-	Pairs      int     // number of compared pairs; starts at −minFollowed after a kill, which needs more evidence
+	Pairs      int     // number of compared pairs; starts at −minFollowed after a kill, so that more pairs are needed
 	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
 
-	Features  uint64       // of the last success
+	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation of the successes with these features
-	Proven    int          // number of successes with about this allocation; see provenTolerance
+	Least     sizing.Bytes // smallest allocation of the successes since the features last changed
+	Proven    int          // number of these successes with about the allocation Least; see provenTolerance
 }
 
 const (

@@ -61,7 +61,7 @@ func TestAGrowingPeakIsGranted(t *testing.T) {
 	assert.Less(t, k.model.Kills, 6, "few runs are killed")
 }
 
-// First the peak follows the limit. Then it is constant and above the smallest limit.
+// First the peak follows the limit. Then it is about 20 GiB, which is more than the smallest limit so far.
 func TestAfterAKillThePeaksNoLongerFollowTheLimit(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 35))
 	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })

@@ -34,8 +34,8 @@ var states atomic.Uint64
 
 var memoSeed = maphash.MakeSeed()
 
-// Size returns m.Size(q). The answer shares its slices with other callers, who must not modify
-// them.
+// Size returns m.Size(q). The answer shares its slices and pointers with other callers, so the caller must not
+// modify what they refer to.
 func (c *Memo) Size(m *Model, q Question) Answer {
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)

@@ -75,8 +75,8 @@ func (m *models) bytes() int64 {
 func (e *encoder) bytes() int64 {
 	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.DonorRows.bytes()
 	for i := range e.Columns {
-		for text := range e.Columns[i].Levels {
-			size += int64(len(text)) + 16 + 8 + perEntry + int64(unsafe.Sizeof(categoryLevel{}))
+		for text, level := range e.Columns[i].Levels {
+			size += int64(len(text)) + perEntry + int64(unsafe.Sizeof(text)+unsafe.Sizeof(level)+unsafe.Sizeof(*level))
 		}
 	}
 	return size

@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row that lacks features gets a conservative amount: the mean prediction over donor rows (similar rows, whose values
-// replace the missing ones) plus a margin for the differences between these predictions. Its probabilities are a mixture
-// over the donor rows: the mean of the experts' probabilities with the values of each donor row.
+// A row that lacks rarely missing features gets a conservative amount: the mean prediction over donor rows (similar
+// rows, whose values replace the missing ones) plus a margin for the differences between these predictions. Its
+// probabilities are a mixture over donor rows: the mean of the experts' probabilities with the values of each donor row.
 
 const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture
 
@@ -23,8 +23,8 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// shiftDonorRows shifts the levels predicted for each donor row by the same amounts by which an
-// extrapolation has changed their mean to p.
+// shiftDonorRows adds the change of the mean levels by an extrapolation to the levels predicted with the values of
+// each donor row. p has the mean levels after the extrapolation.
 func (b *buffers) shiftDonorRows(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
@@ -33,8 +33,8 @@ func (b *buffers) shiftDonorRows(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount) from the mixture over donor rows if features are missing,
-// and from the peaks of all runs if all features are missing.
+// mixtureExceedance returns P(peak > amount): from the mixture over donor rows if features were imputed, from the
+// newest peaks if the row has no feature, and otherwise from the experts.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Imputed && b.noFeatures:
@@ -72,8 +72,8 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of all recent
-// peaks that is exceeded with probability target, unless this is above the amount of a.
+// answerWithoutFeatures changes a to the answer for a row without any feature. It lowers the amount to the quantile of
+// the newest peaks that is exceeded with probability target, but not below p.MinAmount.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
 		a.Amount = max(all, p.MinAmount)

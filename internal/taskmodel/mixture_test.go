@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without any feature, the answer comes from the distribution of the task's peaks: bins, promise and
-// the risk of the request are shares of the runs.
+// Without any feature, the answer comes from the distribution of the task's peaks: the probabilities
+// of the bins and the risk of the request are about the shares of the runs.
 func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, _ := trainedTask(t, salesForecast, 500, runs)

@@ -2,9 +2,9 @@
 // the task's history, evaluates a challenger against the champion, and turns predictions into
 // allocations, ladders and reasons.
 //
-//	history ─▶ rows ─▶ encoder ─▶ models ─▶ Point ─▶ experts ─▶ Answer
-//	                   (frozen)                                    │
-//	Allocation ◀── floor, cap, MiB, bins, reason ◀─────────────────┘
+//	history ─▶ rows ─▶ encoder ─▶ models ─▶ experts.Point ─▶ experts ─▶ experts.Answer
+//	                                                                         │
+//	Answer ◀── reason, ladder ◀── cap, floor, known kills, MiB or bins ◀─────┘
 //
 // It uses neither HTTP nor SQL nor a clock. It is deterministic: the same history gives the same
 // bytes.
@@ -18,14 +18,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TrainingRow is one ended try as a Model learns it. A zero field means unknown.
+// TrainingRow is one ended try as a Model learns it. A zero amount or duration is unknown.
 type TrainingRow struct {
 	Seq        int64 // order of arrival, unique in a store
 	At         int64 `cbor:",omitzero"` // the end of the try in Unix seconds, see sizing.HistoryRow
 	Features   sizing.Features
 	Outcome    sizing.Outcome
 	Peak       sizing.Bytes     // see Censoring
-	Censoring  sizing.Censoring // whether the true peak is equal to Peak, above or below
+	Censoring  sizing.Censoring // whether Peak is the true peak, a bound of it, a sample of it, or unknown
 	CPUMax     sizing.Cores     // largest use of CPU
 	Duration   time.Duration
 	Requested  sizing.Resources
@@ -162,8 +162,8 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 // request. The contribution of one task is also a Pool.
 type Pool = experts.Pool
 
-// Guard counts the kills of the open tries of a task, which were predicted and not reported, and computes
-// Question.GuardFactor. The caller stores it, because a Model does not know open tries.
+// Guard compares the kills of the open runs of a task with their promises, and computes Question.GuardFactor. The
+// caller stores it, because a Model does not know open runs.
 type Guard = experts.Guard
 
 // OpenKills counts killed open runs; see Question.Open.

@@ -21,8 +21,8 @@ const (
 )
 
 // models are the point predictors of one task. The line is a ridge regression. A fit replaces the
-// encoding, the line and the trees. Every row updates the line, the groups, the stack and the smoothed
-// errors.
+// encoding, the line and the trees. Between fits, learn updates the line, the groups, the stack, the smoothed
+// errors and the statistics of the encoding.
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the line; only set while a blob is encoded or decoded, see line
@@ -31,13 +31,13 @@ type models struct {
 	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
 	Groups   *groups           // by groupKey
 	Recent   experts.Window    // newest log peaks
-	Stack    *linear.Corrector // corrects LineTrees by the other models and the recent errors
-	Base     float64           // mean of log |out-of-sample residual|; the spread if Spread is nil
+	Stack    *linear.Corrector // corrects LineTrees by other models and the recent errors
+	Base     float64           // mean of log |out-of-sample residual|, used if Spread is nil
 	Drift    float64           // error of LineTrees, smoothed exponentially at driftRate
 	Trend    float64           // the same error, smoothed at trendRate
 	Unit     float64           // mean peak of the fitted rows in bytes
-	Low      float64           // smallest log peak of the line's rows
-	High     float64           // largest log peak of the line's rows
+	Low      float64           // smallest log peak of the fitted rows and of those learned since
+	High     float64           // largest log peak of these rows
 	LogSec   float64           // mean log1p of the seconds of the fitted rows
 	LogCores float64           // mean log cores of the fitted rows with a measurement
 	CoreRows int               // number of these rows
@@ -68,21 +68,21 @@ type models struct {
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent
-	ridgeSlack    = 0.7  // log units by which the line may leave the range of its rows' peaks
+	ridgeSlack    = 0.7  // log units by which the line may leave the range from Low to High
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
 	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
 	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
 	groupMemory   = 20   // number of rows after which the oldest lose weight in the means of a group
-	maxGroups     = 4000 // largest number of groups after a fit
+	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models
 	stackReach    = 6.0  // largest distance of the stack from the median, in log units
 	driftRate     = 0.3  // weight of the newest error in Drift
 	trendRate     = 0.05 // weight of the newest error in Trend
 	signalCount   = 6    // inputs of the stack
 )
 
-// row is one row to learn from, with a measured or imputed peak.
+// row is one row to learn from. Its peak is measured, or imputed if it is censored; see impute.
 type row struct {
 	Cells    []sizing.Value
 	Peak     float64 // bytes
@@ -91,12 +91,12 @@ type row struct {
 	Weight   float64 // in a fit, in rows
 	Residual float64 // out-of-sample residual of LineTrees; NaN: unknown
 	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
-	Imputed  bool    // the peak is censored, and Peak is imputed
+	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number that is far from all others
 }
 
-// fitModels fits the point predictors on rows without isolated numbers, oldest first. It takes the parts
+// fitModels fits the point predictors on rows, oldest first. It takes the parts
 // that survive a fit, such as groups, stack and drift, from prev; nil means none. fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}

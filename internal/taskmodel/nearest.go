@@ -9,8 +9,11 @@ import (
 
 // Neighbour is a past try with its distance to a question.
 type Neighbour struct {
-	Row      *sizing.HistoryRow
-	Distance float64 // Gower's distance in the features of the question: 0 is identical, 1 is one standard deviation in every feature
+	Row *sizing.HistoryRow
+
+	// Distance is Gower's distance in the features of the question: a weighted mean of the differences in standard
+	// deviations. A category that differs counts as 1, and so does a feature that the try lacks.
+	Distance float64
 }
 
 // Nearest returns at most n tries of a history, the most similar to f first, among those with a measured peak or

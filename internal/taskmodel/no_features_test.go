@@ -8,7 +8,7 @@ import (
 )
 
 // Without features only the last peaks say how large the next one is. The peak depends on a level that
-// drifts, such as the size of a state.
+// drifts, such as the amount of stored data.
 func TestTaskWithoutFeaturesFollowsItsLastPeaks(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(2, 26))
 	level, granted, used, kills := 4.0, 0.0, 0.0, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// offsets returns the features of a run that reads n rows from the offset from on.
+// offsets returns the features of a run that reads n rows, beginning at the offset from.
 func offsets(from, n float64) sizing.Features {
 	return sizing.Features{"first": sizing.NumberValue(from), "next": sizing.NumberValue(from + n)}
 }

@@ -18,8 +18,8 @@ type pendingRow struct {
 	Peak, Seconds float64
 }
 
-// maxPending is the number of stored pending rows: with minNewRows rows a fit learns the effect of the
-// missing feature.
+// maxPending is the largest number of stored pending rows. More are not needed: with minNewRows rows without the
+// feature a fit learns the effect of its absence.
 const maxPending = minNewRows
 
 // addPending stores a row that was predicted by imputation, and drops the oldest of maxPending rows. center is

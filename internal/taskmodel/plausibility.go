@@ -24,7 +24,7 @@ func isKilledAtGrant(t *TrainingRow) bool {
 }
 
 // releaseGranted releases the quarantined kills at or below the grant of their receipt. The receipt may
-// have been stored after the model learned of the kill.
+// have been stored after the kill was quarantined.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -81,7 +81,7 @@ func (d implausibility) describe(peak sizing.Bytes) string {
 	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.reference, sizing.Bytes(d.expected).Approx())
 }
 
-// forecast is the models' prediction for a row before they learn it, in bytes.
+// forecast is the models' prediction of the peak of a row, in bytes.
 type forecast struct {
 	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
 	center    float64 // prediction of LineTrees, whose residuals are stored
@@ -171,7 +171,7 @@ func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 
 // hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction by at
 // least a ninth of the factor of this row. ratio is the row's peak divided by its prediction; the factor
-// is ratio, or 1/ratio if the ratio is below 1. Such rows are normal for the task.
+// is ratio, or 1/ratio if the ratio is below 1. If there is such a row, large deviations are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)

@@ -47,8 +47,8 @@ type buffers struct {
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
-// predict fills p with the models' predictions for a row. It imputes features that are rarely
-// missing, drops implausible inputs and extrapolates along the trend.
+// predict fills p with the models' predictions for a row. It imputes missing features that are rarely
+// missing, drops implausible inputs and extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
@@ -136,7 +136,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 
-// predictStack corrects LineTrees by the other models' predictions and by the smoothed errors of
+// predictStack corrects LineTrees by other models' predictions and by the smoothed errors of
 // LineTrees (stacking), within stackReach of the median.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]

@@ -8,8 +8,8 @@ import (
 
 // A report waits in quarantine if it is far above or far below everything that is known about the
 // task: most such reports are in the wrong unit or from the wrong container. A quarantined report
-// changes no allocation. A second similar report confirms it, so real growth and rare modes cost
-// one more report.
+// changes no predicted peak. It changes a grant only if it is a further kill of a run; see escalates. A
+// second similar report confirms it, so real growth and rare modes cost one more report.
 //
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated, or 100 × requested            1/900 of allocated or requested
@@ -48,7 +48,7 @@ const (
 	minRangeRows         = 8  // measured rows from which the largest peak is reliable
 	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined one
 	confirmFartherFactor = 10 // largest factor by which it may be farther; a report still farther is in another unit
-	maxQuarantined       = 64 // with more reports, such peaks are normal for the task, so it learns the oldest
+	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so it learns the oldest
 )
 
 // quarantinedReport is a report that waits until another one confirms it.
@@ -60,7 +60,7 @@ type quarantinedReport struct {
 // isLow reports whether the peak is below the expected peak.
 func (r *quarantinedReport) isLow() bool { return float64(r.Peak) < r.Expected }
 
-// QuarantineReason explains why Learn would quarantine t; "" if Learn would not.
+// QuarantineReason explains why Learn would quarantine t; "" if Learn would not, or if t confirms another report.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
@@ -99,7 +99,7 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 }
 
 // quarantineOld is quarantine for an old row of a long history. The models have learned few rows by
-// then, so their predictions do not suffice: the row must also be outside the range of peaks.
+// then, so their predictions do not suffice: the row must also be far outside the range of the learned peaks.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)

@@ -33,9 +33,9 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 	return all
 }
 
-// One report of a history is in the wrong unit. The reference is the same history without this report. The test tries
-// several places of this report.
-func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
+// One report of a history is in the wrong unit, at one of several positions. The reference is the same history without
+// this report. Later grants are at most four times those of the reference, and they hold for each run for which those hold.
+func TestReportInTheWrongUnitHardlyChangesLaterGrants(t *testing.T) {
 	const runs, after = 60, 12
 	for name, draw := range generators {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 						q := question(f)
 						q.Requested.Memory = 16 * gib
 						expected, got := without.model.Size(q), wrong.model.Size(q)
-						about := fmt.Sprintf("%g × as report %d, run %d, which needs %.2f GiB", factor, at, i, gibs)
+						about := fmt.Sprintf("report %d has %g times its peak; run %d needs %.2f GiB", at, factor, i, gibs)
 						require.LessOrEqual(t, got.Limit, 4*expected.Limit, about)
 						if expected.Limit >= bytes(gibs) {
 							require.GreaterOrEqual(t, got.Limit, bytes(gibs), about)
@@ -60,7 +60,7 @@ func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 						_, row := within16GiB(f, gibs)
 						row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*factor)))
 						wrong.report(f, row)
-						require.Len(t, wrong.model.Quarantined(), 1, "%g × as report %d", factor, at)
+						require.Len(t, wrong.model.Quarantined(), 1, "report %d has %g times its peak", at, factor)
 						continue
 					}
 					for _, k := range []*task{wrong, without} {
@@ -72,7 +72,7 @@ func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 				}
 				again, _, err := taskmodel.Fit(&wrong.history, nil)
 				require.NoError(t, err)
-				require.Equal(t, quarantinedAmounts(wrong.model), quarantinedAmounts(again), "fitted from the stored history: %g × as report %d", factor, at)
+				require.Equal(t, quarantinedAmounts(wrong.model), quarantinedAmounts(again), "fitted from the stored history: report %d has %g times its peak", at, factor)
 			}
 		})
 	}
@@ -144,8 +144,8 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 	}
 }
 
-// A success in quarantine explains no kill of its run, and does not remove the kill.
-func TestQuarantinedSuccessExplainsNoKill(t *testing.T) {
+// A quarantined success does not replace the kill of its run.
+func TestQuarantinedSuccessDoesNotReplaceTheKill(t *testing.T) {
 	k, rng := trainedTask(t, growing, 6, 60)
 	f, _ := growing(rng)
 	first, second := killed(8), measuredRun(8*(1<<10))

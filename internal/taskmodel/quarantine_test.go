@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// wrongGiB is a report in the wrong unit: the largest peaks are near 5 GiB.
+// wrongGiB is an implausible peak in GiB: the largest peaks of growing are near 5 GiB.
 const wrongGiB = 250
 
 func TestOneImplausibleReportMovesTheGrantByAtMostOneBin(t *testing.T) {
@@ -74,7 +74,7 @@ func TestQuarantinedReportIsNotFitted(t *testing.T) {
 	assert.Empty(t, k.model.Quarantine)
 }
 
-func TestPredictedPeaksAreNotQuarantined(t *testing.T) {
+func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	k, _ := trainedTask(t, growing, 5, 100)
 	k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
 	assert.Empty(t, k.model.Quarantine, "nearly four times the rows, and less than four times the largest peak")

@@ -10,10 +10,10 @@ import (
 
 const (
 	minRecurringRows  = 8   // rows from which recurring features are found
-	minRecurringShare = 0.5 // share of a recurring feature's newer values that are also among the older ones
+	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// findRecurring reports for each column whether its values recur: most values of the newer half of the
+// findRecurring reports for each column whether its values recur: at least half of the values in the newer half of the
 // rows are also in the older half. rows are oldest first. It returns nil if there are fewer than minRecurringRows, or if
 // all features recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
@@ -67,7 +67,7 @@ func distinct(v sizing.Value) sizing.Value {
 	return v
 }
 
-// fitRecurring finds the recurring features. It takes the groups from prev if these are still the same, and
+// fitRecurring finds the recurring features. It takes the groups from prev if these features are still the same, and
 // groups the rows otherwise.
 func (m *models) fitRecurring(prev *models, rows []row) {
 	m.RecurringColumns = findRecurring(m.Enc.Columns, rows)
@@ -106,7 +106,7 @@ func (m *models) addToRecurring(r *row, seen int, outlier bool) {
 }
 
 // repeats returns the earlier rows with the same features as a row. g is its group; nil: none. If there are
-// fewer than enoughRepeats, it returns the rows with the same recurring features.
+// fewer than enoughRepeats, it returns the rows with the same recurring features, if there are any.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

@@ -8,7 +8,7 @@ import (
 )
 
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
-// computes the difference between the two risks from the residuals. The residuals do not explain a
+// computes the difference between the risks of both amounts from the residuals. These do not explain a
 // part of the promise, such as a higher observed kill rate. This part is constant below a.Amount. Above a.Amount it
 // decreases with the square of a.Amount / granted. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
@@ -122,7 +122,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	return &risk
 }
 
-// risk returns P(peak > limit) of this try, limited to probabilities that a history can support.
+// risk returns P(peak > limit) of a try, limited to probabilities that a history can support.
 // The experts promise their own kill rate for their amount, and riskAt extends it to other amounts.
 // The kills without a later success count too, because no residual contains them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {

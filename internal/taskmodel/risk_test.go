@@ -112,7 +112,7 @@ func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
 		last = *s.Promised
 	}
 	k.reportSuccess(f, 0.9*float64(q.Cap)/float64(gib))
-	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap contradicts them")
+	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap contradicts the kills")
 }
 
 func TestMemoDistinguishesOpenKills(t *testing.T) {

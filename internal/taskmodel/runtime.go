@@ -21,7 +21,7 @@ import (
 //	log1p(seconds) − runTimeAt ─▶ Overrun ─┬─▶ membership in the shapes ─▶ prior
 //	                                       └─▶ ratioDistribution.below = (weight · prior + own) / (weight + runs)
 
-// durationLevels corrects the levels of the quantiles, and bounds the point predictions of the run time.
+// durationLevels corrects the levels of the quantiles, and bounds and averages the predictions of the run time.
 type durationLevels struct {
 	P95, P99  conformal.Adaptive // corrections of the levels 0.95 and 0.99
 	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
@@ -33,7 +33,7 @@ type durationLevels struct {
 const (
 	step95           = 0.01   // step of P95
 	step99           = 0.002  // step of P99
-	maxQuantileLevel = 0.9995 // largest level of a quantile, because 500 ratios support no higher one
+	maxQuantileLevel = 0.9995 // largest level of a quantile
 )
 
 // start initialises the corrections unless they are initialised.
@@ -76,7 +76,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
 	m.updateRunTimes()
 }
 
-// learnCensored learns the duration of a try that was killed or failed, which is a lower bound of its run time. It
+// learnCensored learns the duration of a try without success, which is a lower bound of its run time. It
 // adds no ratio: the try counts only as a miss of each quantile that the duration exceeds.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
@@ -125,7 +125,7 @@ func (m *Model) correctedLevel(level float64, a *conformal.Adaptive) float64 {
 	return max(.5, min(maxQuantileLevel, level))
 }
 
-// ratioDistribution is the distribution of the ratio of a run to its prediction, in log units.
+// ratioDistribution is the distribution of the ratio of a run time to its prediction, in log units.
 type ratioDistribution struct {
 	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs
@@ -188,7 +188,7 @@ func (d *ratioDistribution) quantile(level float64) float64 {
 	return high
 }
 
-// duration returns the predicted run time of the try of q; nil if no run time is known.
+// duration returns the predicted run time of the try of q; nil if no run has a ratio.
 func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
 	if len(m.Overrun.Ring) == 0 {
 		return nil
@@ -212,7 +212,7 @@ func durationAt(log float64) time.Duration {
 }
 
 // OwnRunTimes returns the number of runs with a known run time, and the mean of their log seconds. ok is
-// false if the model no longer stores all runs of the task, as it does while there are few.
+// false if the model does not store all measured runs of the task; it stores all of them only while they are few.
 func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 	for i := range m.EarlyRows {
 		if r := &m.EarlyRows[i]; !r.Untimed && r.Seconds > 0 {
@@ -226,10 +226,10 @@ func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 // RunTime is the predicted distribution of one run time. It stays the same when the model learns.
 type RunTime struct {
 	ratios *ratioDistribution
-	level  float64 // log1p of the point prediction in seconds
+	level  float64 // log1p of the predicted seconds; see runTimeAt
 }
 
-// RunTime predicts the run time of a try with features f; ok is false if no run time is known.
+// RunTime predicts the run time of a try with features f; ok is false if no run has a ratio (see Ratios).
 func (m *Model) RunTime(f sizing.Features) (r RunTime, ok bool) {
 	if all := m.RunTimes([]sizing.Features{f}); len(all) == 1 {
 		return all[0], true
@@ -237,8 +237,8 @@ func (m *Model) RunTime(f sizing.Features) (r RunTime, ok bool) {
 	return RunTime{}, false
 }
 
-// RunTimes predicts the run times of tries, in the order of their features; nil if no run time is
-// known.
+// RunTimes predicts the run times of tries with the given features, in their order; nil if no run has a
+// ratio.
 func (m *Model) RunTimes(tries []sizing.Features) RunTimes {
 	return m.RunTimesGiven(&shape.Given{}, tries)
 }
@@ -274,7 +274,7 @@ func secondsAt(log float64) float64 {
 // Above returns P(run time > seconds).
 func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log1p(seconds) - r.level) }
 
-// LogSeconds returns log1p of the point prediction in seconds.
+// LogSeconds returns log1p of the predicted seconds, to which the ratios refer.
 func (r RunTime) LogSeconds() float64 { return r.level }
 
 // table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1.

@@ -16,7 +16,7 @@ type ratioCache struct {
 	known    [givenSlots]atomic.Pointer[ratioAnswer] // for other prior probabilities; nil: none
 	shapes   *shape.Set                              // nil: none
 	evidence shape.Evidence                          // of the ratios about the shapes
-	counted  int                                     // number of ratios when evidence was computed
+	counted  int                                     // number of ratios when evidence was computed; −1: it must be computed again
 }
 
 // givenSlots is the number of ratioAnswers that a model keeps for given prior probabilities. Few are
@@ -76,7 +76,8 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 
 // posterior returns the membership of the task, given prior probabilities and the evidence of its runs.
 // The first runs were predicted without knowledge of the effect of the inputs, so their ratios vary more
-// than the shape of the task. The weight of the runs therefore grows slowly, to one half at shape.MinRuns.
+// than the shape of the task. If prior probabilities are given, the weight of the evidence
+// therefore grows slowly, to one half at shape.MinRuns.
 func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
 	if *given == (shape.Given{}) || !m.UsesGivenShape() {
 		return s.Posterior(&shape.Given{}, e)

@@ -106,7 +106,7 @@ type ShapeMember struct {
 const driftRuns = 20
 
 // RunTimeProfile returns the profile of the run times, given prior probabilities of the shapes of the
-// task; ok is false if no run time is known.
+// task; ok is false if no run has a ratio.
 func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 	ratios := m.Ratios()
 	if len(ratios) == 0 {

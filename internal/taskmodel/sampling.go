@@ -34,8 +34,8 @@ func durationClass(d time.Duration) int {
 	return class
 }
 
-// exceedance is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
-type exceedance struct{ log, weight float64 }
+// logRise is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
+type logRise struct{ log, weight float64 }
 
 // samplingOf estimates the factors of a task for each duration class. Each of its own pairs has weight 1 in every
 // class. Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. These have
@@ -43,14 +43,14 @@ type exceedance struct{ log, weight float64 }
 // them dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
-	var own, others []exceedance
-	var byClass [durationClasses][]exceedance
+	var own, others []logRise
+	var byClass [durationClasses][]logRise
 	for i := range pairs {
 		p := &pairs[i]
 		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
 			continue // a peak is unknown, or in a wrong unit: no spike between two samples is that high
 		}
-		e := exceedance{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
+		e := logRise{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
 		if p.Task == task {
 			own = append(own, e)
 			continue
@@ -68,9 +68,9 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	return s
 }
 
-// factors returns the factors at the quantiles of the weighted exceedances, smallest first; zeros if there
-// are no exceedances.
-func factors(own, others []exceedance) (f [drawCount]float64) {
+// factors returns the factors at the quantiles of the weighted pairs, smallest first; zeros if there are no
+// pairs.
+func factors(own, others []logRise) (f [drawCount]float64) {
 	all := slices.Concat(own, others)
 	total := 0.0
 	for i := range all {
@@ -79,7 +79,7 @@ func factors(own, others []exceedance) (f [drawCount]float64) {
 		}
 		total += all[i].weight
 	}
-	slices.SortFunc(all, func(a, b exceedance) int {
+	slices.SortFunc(all, func(a, b logRise) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.weight, b.weight))
 	})
 	below, draw := 0.0, 0

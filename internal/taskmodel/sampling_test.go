@@ -138,7 +138,7 @@ func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 
 // Twenty pairs of the task outweigh a hundred pairs of other tasks. Without pairs of its own, the
 // task uses the pairs of other tasks. The test compares medians of many draws.
-func TestTaskWithoutPairsUsesThoseOfOtherTasks(t *testing.T) {
+func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 	own, other := sizing.TaskKey{DAG: "a", Task: "b"}, sizing.TaskKey{DAG: "c", Task: "d"}
 	pairs := func(of sizing.TaskKey, n int, exact float64, took time.Duration) []sizing.PeakPair {
 		var all []sizing.PeakPair

@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The row counts at which a task is fitted depend only on its history. A training that starts late
-// fits at the counts that it missed, in order, so that its model equals the model of a training in time.
-// Residuals and margins therefore do not depend on the load of the machine.
+// The row counts at which a task is fitted depend only on its history, unless a backlog is long. A training that
+// starts late fits at the counts that it missed, in order, so that its model equals the model of a training on
+// time. Residuals and margins therefore do not depend on the load of the machine.
 
 const (
 	// Below fineFitRows measured rows, a fit is due after 1/fineFitGrowth more rows, at least

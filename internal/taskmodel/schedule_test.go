@@ -46,7 +46,7 @@ func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*ta
 	s.blob = blobOf(s.t, m)
 }
 
-// A training that starts late gives the same model as a training in time, byte for byte, so that
+// A training that starts late gives the same model as a training on time, byte for byte, so that
 // answers do not depend on the load of the machine.
 func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 	const rows = 230
@@ -84,10 +84,10 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 			}
 			return s.blob
 		}
-		inTime := run(every(2))
-		assert.Equal(t, inTime, run(every(17)), name)
-		assert.Equal(t, inTime, run(every(90)), name)
-		assert.Equal(t, inTime, run([]int{1, 2, 7, 33, 34, 35, 100, 111, 112, 189, rows}), name)
+		onTime := run(every(2))
+		assert.Equal(t, onTime, run(every(17)), name)
+		assert.Equal(t, onTime, run(every(90)), name)
+		assert.Equal(t, onTime, run([]int{1, 2, 7, 33, 34, 35, 100, 111, 112, 189, rows}), name)
 	}
 }
 

@@ -181,8 +181,8 @@ func (s *screen) add(values []float64, y float64) {
 	}
 }
 
-// score returns the sum of squares of the target that column k explains, which is proportional to their
-// squared correlation; a missing value counts as the mean of the column.
+// score returns the sum of squares of the target that column k explains, which is proportional to the
+// squared correlation of the two; a missing value counts as the mean of the column.
 func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0

@@ -68,7 +68,7 @@ type SearchResult struct {
 // Search looks for better tree parameters of a task by replaying its history in order,
 // with an out-of-sample prediction for each row:
 //
-//	learned │ compared: least error of 24 trials │ confirmed: found versus in use
+//	learned │ compared: least error of the trials │ confirmed: found versus in use
 //	oldest ─────────────────────────────── time ───────────────────────────────▶ newest
 //
 // It compares the trials by the root mean square of their out-of-sample log residuals, and not by the
@@ -161,7 +161,8 @@ func residualRMS(rows []row) float64 {
 }
 
 // replay learns the rows before index from with the parameters t. Then it predicts and learns each row
-// before index until, with regular fits on the rows so far. It returns the predicted rows.
+// before index until, with regular fits on the rows so far. It returns the predicted
+// rows that have a measured peak.
 func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t

@@ -15,7 +15,7 @@ import (
 
 // interaction draws runs whose peak depends on the combination of six of twelve switches: each of the 64
 // combinations has its own level. Few runs have the same twelve values. The default trees, which use half of the
-// columns in each round, do not learn the levels from 300 rows.
+// columns in each round, do not learn the levels from a few hundred rows.
 func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	f, setting := sizing.Features{}, uint64(0)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {

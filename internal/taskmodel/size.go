@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Question asks a Model to size one try. A zero field means unknown.
+// Question asks a Model to size one try. A zero field means unknown, unless its comment says otherwise.
 type Question struct {
 	Features    sizing.Features
 	Requested   sizing.Resources // static request
@@ -31,7 +31,7 @@ type Question struct {
 // Limit is the request within the bounds of the question, or zero without a request.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero or a lift is asked for and none is left
+	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, or after a kill if no larger lift is left
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
 	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
 	CPU      sizing.Cores      // request; zero: unknown

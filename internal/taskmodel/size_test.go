@@ -41,8 +41,8 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	assert.Equal(t, 0.5, *lifted.Promised, "there is no data")
 }
 
-// The runs need 10 GiB and request 350 GiB. The grants must stay above the peak, must hardly rise, and
-// must be slightly above the peak after thirty runs.
+// The runs need 10 GiB and request 350 GiB. The grants must stay above 10 GiB, must hardly rise, and
+// must be below 13 GiB after 31 runs.
 func TestColdStartMarginsShrink(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
@@ -258,7 +258,7 @@ func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
 	q.Cap = gib
 	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of the need")
 	q.Cap, q.Floor = 64*gib, 8*gib
-	assert.Less(t, *k.model.Size(q).Promised, 0.01, "the floor is four times as much")
+	assert.Less(t, *k.model.Size(q).Promised, 0.01, "the floor is four times the need")
 	q.Floor, q.Above = 0, 4*gib
 	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "one byte above the kill")
 }

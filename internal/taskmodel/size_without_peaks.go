@@ -59,7 +59,8 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 }
 
 // sizeAboveKills answers for a task without a success above its largest killed allocation: twice this
-// allocation, within the bounds of q. There are no data for the risk, so it promises one half.
+// allocation, within the bounds of q. There are no data for the risk, so it promises one half, or killedRisk if
+// the limit is not above the killed allocation.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)

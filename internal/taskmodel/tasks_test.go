@@ -73,7 +73,7 @@ type task struct {
 	history sizing.History
 	trained int           // number of rows at the last training
 	runs    int           // number of runs that were sized
-	between time.Duration // from the end of a run to the end of the next one
+	between time.Duration // from the end of a try to the end of the next one
 }
 
 // newTask returns a task without history.
@@ -137,9 +137,10 @@ func killed(gibs float64) sizing.HistoryRow {
 
 // runResult is the outcome of one run.
 type runResult struct {
-	granted, wasted float64 // GiB
-	promised        float64 // risk
-	killed          bool
+	granted  float64 // to the first try, in GiB
+	wasted   float64 // by all tries, in GiB
+	promised float64 // risk of the first try
+	killed   bool    // a try was killed
 }
 
 // launch sizes the first try of a run.
@@ -211,7 +212,7 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask returns a task that was trained on n runs of a generator, and the random number generator of the runs.
+// trainedTask returns a task that has learned n runs of a generator, and the random number generator of the runs.
 func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
@@ -226,10 +227,10 @@ func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand
 	return k, rng
 }
 
-// fork returns an independent copy of a task, which costs less than to train it again.
+// fork returns an independent copy of a task without its guard, which costs less than to train it again.
 func (k *task) fork() *task {
 	k.t.Helper()
-	f := &task{t: k.t, model: reopen(k.t, blobOf(k.t, k.model)), history: k.history, trained: k.trained, runs: k.runs}
+	f := &task{t: k.t, model: reopen(k.t, blobOf(k.t, k.model)), history: k.history, trained: k.trained, runs: k.runs, between: k.between}
 	f.history.Rows = slices.Clone(k.history.Rows)
 	f.history.Schema.Fields = slices.Clone(k.history.Schema.Fields)
 	for i := range f.history.Schema.Fields {

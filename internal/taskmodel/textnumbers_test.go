@@ -18,8 +18,8 @@ func TestNumbersOfATextAreRead(t *testing.T) {
 		"a1b2c3d4":                        {1, 2, 3, 4},
 		"no number":                       nil,
 		"a1b2c3d4e5":                      nil, // too many
-		"id 1234567890123456":             nil, // not exact as a float64
-		"load 2025-01-03T04:05:06 partly": nil,
+		"id 1234567890123456":             nil, // a number has too many digits
+		"load 2025-01-03T04:05:06 partly": nil, // too many
 	} {
 		n := textNumbers{Between: splitNumbers(text)}
 		assert.Equal(t, len(want), n.count(), text)

@@ -172,8 +172,8 @@ type candidate struct {
 	share float64 // share of the variance of y that it explains
 }
 
-// strongestInputs returns inputs that every row has and that vary, those with the highest correlation
-// with y first: at most maxTrendInputs, and one per four rows. It updates the Share of each range.
+// strongestInputs returns inputs that every row has and that vary, those whose logarithm correlates most with
+// y first: at most maxTrendInputs, and at most one per four rows. It updates the Share of each range.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
@@ -284,7 +284,7 @@ func sumOfSquares(y []float64) float64 {
 	return squares
 }
 
-// determination returns the squared correlation of x and y; NaN if x contains NaN.
+// determination returns the squared correlation of x and y; zero if one of them is constant, NaN if x contains NaN.
 func determination(x, y []float64) float64 {
 	mx, my := 0.0, 0.0
 	for i := range x {

@@ -134,9 +134,9 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			numbers = append(numbers, x)
 		}
 	}
-	group := map[int]int{} // union-find: the fields of each remaining pair are in one group
-	groupOf := func(field int) int {
-		for next, joined := group[field]; joined; next, joined = group[field] {
+	parent := map[int]int{} // union-find: the fields of each remaining pair have the same root
+	rootOf := func(field int) int {
+		for next, joined := parent[field]; joined; next, joined = parent[field] {
 			field = next
 		}
 		return field
@@ -146,12 +146,12 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	for _, c := range found {
 		if c.input < 0 {
 			pair := &t.Pairs[^c.input]
-			from, to := groupOf(pair.From), groupOf(pair.To)
+			from, to := rootOf(pair.From), rootOf(pair.To)
 			t.logInputs(c.input, rows, x)
 			if from == to || isDuplicate(x, numbers) {
 				continue
 			}
-			group[from] = to
+			parent[from] = to
 		}
 		distinct = append(distinct, c)
 	}

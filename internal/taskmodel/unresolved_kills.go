@@ -8,8 +8,8 @@ import (
 )
 
 // unresolvedKills holds the killed runs that have not succeeded yet: right-censored peaks without a
-// residual. A run that is killed up to its cap and not retried stays in the list and loses weight as
-// other tries end.
+// residual. A run that is killed up to its cap and not retried stays in the list and loses weight with
+// each first try that succeeds or is killed.
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
@@ -29,8 +29,8 @@ type censoredRun struct {
 const (
 	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
 	maxUnresolved    = 64         // number of stored runs
-	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Only older
-	// kills count, because a kill is reported earlier than the success of a run that started at the
+	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Newer
+	// kills do not count, because a kill is reported earlier than the success of a run that started at the
 	// same time.
 	unresolvedDelay     = 0.668
 	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries

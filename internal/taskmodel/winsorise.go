@@ -12,7 +12,7 @@ import (
 // current models, so that the models learn low peaks fully once the features explain them. Runs far above
 // their prediction are not changed, because a kill costs more than waste.
 
-// winsorise returns rows with the peaks of low outliers raised. It does not modify rows.
+// winsorise returns rows with the peaks of low outliers raised and their weights reduced. It does not modify rows.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowOutlierBound()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
