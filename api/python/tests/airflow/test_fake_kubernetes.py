@@ -129,7 +129,7 @@ def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
     assert [event.reason for event in events] == ["FailedScheduling"]
 
 
-def test_a_waiting_pod_without_a_node_is_read_after_its_release(api: Any, cluster: Cluster) -> None:
+def test_a_read_of_a_waiting_pod_without_a_node_lasts_until_its_release(api: Any, cluster: Cluster) -> None:
     checks: list[bool] = []
     cluster.is_released = lambda pod: len(checks) > 2 or checks.append(False) is not None
     api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE, waits=True)))
@@ -210,7 +210,7 @@ def test_a_script_round_trips_through_the_environment() -> None:
 
 
 def resizable(script: Script, memory: str = "100Mi", cpu: str = "100m", **more: Any) -> Any:
-    """Return a pod whose base container has requests, limits of memory, and the fields `more`."""
+    """Return a pod whose base container has requests, a memory limit, and the fields `more`."""
     pod = manifest(script, memory)
     (base, *_) = pod["spec"]["containers"]
     base["resources"] = {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": memory}}
@@ -306,7 +306,7 @@ def test_the_first_resizes_can_be_refused(api: Any) -> None:
     resize(api, "200Mi")
 
 
-def test_changing_memory_is_measured_and_kills_above_the_limit_in_force(api: Any, cluster: Cluster) -> None:
+def test_changing_memory_is_measured_and_a_resize_in_time_saves_the_pod(api: Any, cluster: Cluster) -> None:
     now = 0.0
     cluster.clock = lambda: now
     script = Script(seconds=60, memory=((0, 10 * MIB), (10, 90 * MIB), (20, 150 * MIB)), resize_seconds=5)
@@ -347,7 +347,7 @@ def test_a_growing_pod_ends_after_its_limit_has_grown(api: Any, cluster: Cluster
     assert api.read_namespaced_pod("p", NS).status.phase == "Succeeded"
 
 
-def test_the_cluster_says_what_it_can(api: Any, cluster: Cluster) -> None:
+def test_clients_read_the_version_the_api_groups_and_the_permissions(api: Any, cluster: Cluster) -> None:
     cluster.version, cluster.has_metrics, cluster.forbidden = (1, 32), False, {"patch pods/resize"}
     assert client.VersionApi(api.api_client).get_code().minor == "32"
     assert "metrics.k8s.io" not in {group.name for group in client.ApisApi(api.api_client).get_api_versions().groups}
