@@ -55,7 +55,6 @@ class Simulation:
     phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
     _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resources, and when they apply
-    _log: Any = None
 
     def __post_init__(self) -> None:
         memory = self.plan.start_bytes if self.plan.resizes_memory else self.plan.static_bytes

@@ -118,8 +118,8 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     assert len(server.of("/observe/batch")) == 1
 
 
-def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(server: ScriptedServer) -> None:
-    """The server repeats the lift of an earlier kill, because no report of the later kills reaches it."""
+def test_tries_after_unreported_kills_never_get_a_killed_amount_again(server: ScriptedServer) -> None:
+    """The server repeats its lift to 10Gi, because no report of a kill reaches it."""
     server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
     server.answers["/observe"] = server.answers["/observe/batch"] = (503, {})
     granted = []

@@ -75,7 +75,7 @@ def test_cpu_precedes_memory_and_the_request_precedes_the_limit() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Deferred", "Infeasible"])
-def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
+def test_a_pod_on_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
     run = Simulation(ramp, follow)
     run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, reason)
     done = run.run(LOG)
@@ -166,14 +166,14 @@ def test_unknown_usage_returns_to_the_static_grant() -> None:
     assert 105 <= at <= 120
 
 
-def test_an_api_server_that_was_gone_returns_to_the_static_grant() -> None:
+def test_a_long_outage_of_the_api_server_returns_to_the_static_grant() -> None:
     run = Simulation(lambda now: 100 * MIB, follow, api=lambda now: OUTAGE if 50 < now < 100 else None)
     done = run.run(LOG)
     assert done.fallback == "the pod cannot be read (no answer)"
     assert run.in_force.limit == STATIC
 
 
-def test_a_short_break_of_the_api_server_is_no_failure() -> None:
+def test_a_short_outage_of_the_api_server_is_no_failure() -> None:
     run = Simulation(lambda now: 100 * MIB, follow, api=lambda now: OUTAGE if 50 < now < 59 else None)
     assert run.run(LOG).fallback is None
 
@@ -261,7 +261,7 @@ def test_phase_is_called_at_the_start_at_steps_and_when_usage_grows() -> None:
     assert [round(body["elapsed_seconds"]) for body in run.phase_requests] == [0, 40, 70]
 
 
-def test_every_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_resize_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     run = Simulation(ramp, follow, ends_at=80)
     with caplog.at_level("INFO"):
         done = run.run(LOG)
@@ -270,7 +270,7 @@ def test_every_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "memory 200Mi → " in sent[0] and "phase 1: it grows" in sent[0]
 
 
-def test_return_to_static_sets_it_at_once() -> None:
+def test_return_to_static_sets_the_static_limit_at_once() -> None:
     run = Simulation(ramp, follow)
     controller = run.controller(LOG)
     done = run.drive(controller, controller.return_to_static("the trigger may not resize"))
