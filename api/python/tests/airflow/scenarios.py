@@ -80,11 +80,11 @@ class FailureCase:
         return script_env(self.need, waits=waits, **more)
 
 
-SHORT = STATIC_SMALL + 64 * MIB  # a peak above the static request
+ABOVE_STATIC = STATIC_SMALL + 64 * MIB  # a peak above the static request
 
 FAILURE_CASES: Mapping[str, FailureCase] = {
-    "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=SHORT),
-    "oom_exit_0": FailureCase(Failure.OOM_EXIT_0, "success", lifted=False, tries=1, need=SHORT),
+    "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=ABOVE_STATIC),
+    "oom_exit_0": FailureCase(Failure.OOM_EXIT_0, "success", lifted=False, tries=1, need=ABOVE_STATIC),
     "killed": FailureCase(Failure.KILLED, "killed", lifted=False),
     "killed_at_its_limit": FailureCase(
         Failure.KILLED,
@@ -95,10 +95,10 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
     "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
     "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False),
     "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
-    "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=SHORT),
-    "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=SHORT),
-    "java_heap": FailureCase(Failure.JAVA_HEAP, "app_oom", lifted=True, need=SHORT),
-    "node_heap": FailureCase(Failure.NODE_HEAP, "app_oom", lifted=True, need=SHORT),
+    "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "java_heap": FailureCase(Failure.JAVA_HEAP, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "node_heap": FailureCase(Failure.NODE_HEAP, "app_oom", lifted=True, need=ABOVE_STATIC),
     "unschedulable": FailureCase(Failure.UNSCHEDULABLE, "unschedulable", lifted=False),
     "sidecar_oom": FailureCase(Failure.SIDECAR_OOM, "failed", lifted=False),
     "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),

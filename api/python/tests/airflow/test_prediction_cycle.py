@@ -36,8 +36,8 @@ def test_a_killed_run_is_lifted_until_it_succeeds(environment: Environment, dag_
     limits = environment.limits(dag_id, task_id, "first")
     assert done.state == "success"
     assert done.tries == len(limits) >= 2
-    assert need_of(450) < limits[0] < need_of(1000), "the first try is sized by the rows"
-    assert limits == sorted(set(limits)), "each try gets more"
+    assert need_of(450) < limits[0] < need_of(1000), "the first try was not sized by the rows"
+    assert limits == sorted(set(limits)), "a try did not get more than the one before"
     assert limits[-2] < NEED <= limits[-1] <= 4 * STATIC
 
 

@@ -111,7 +111,7 @@ def test_all_runs_are_profiled_although_workers_die(service: Service) -> None:
             break
     assert status["progress"] == 1, status["states"]
     assert deaths >= 5
-    assert len(runs.created) == len(set(runs.created)) == 30, "no DAG run twice"
+    assert len(runs.created) == len(set(runs.created)) == 30, "a DAG run is missing or repeated"
     assert runs.most_active <= PARALLELISM["run"]
     assert all(conf["out"] == "sandbox" for conf in runs.confs.values())
     tasks = [service.request("GET", f"{path}/runs/{n}/tasks")["tasks"] for n in range(1, 31)]

@@ -85,8 +85,8 @@ def test_a_pod_on_a_node_without_capacity_gets_the_static_limit_with_the_old_req
     assert safe == Resources(STATIC, 200 * MIB, 500)
     first_resize_at = run.patches[0][0]
     assert at <= first_resize_at + (5 if reason == "Infeasible" else 20)
-    assert run.in_force.limit == STATIC, "the static limit is in force"
-    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "then the requests return too"
+    assert run.in_force.limit == STATIC, "the static limit is not in force"
+    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "the requests did not return last"
 
 
 def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None:
@@ -112,7 +112,7 @@ def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
     assert not run.killed
     assert run.in_force.limit == STATIC
     assert done.fallback == f"the resize was refused ({status}: no)"
-    assert run.patches[1][0] == run.patches[0][0], "at once"
+    assert run.patches[1][0] == run.patches[0][0], "not at once"
     assert done.to_dict()["resizes"][0]["result"] == "refused"
 
 
