@@ -1,4 +1,4 @@
-"""Scenarios that the DAGs run and the tests check; both import this module."""
+"""The cases that the DAGs run and the tests check; both import this module."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MIB = 2**20
 GIB = 2**30
 
 NAMESPACE = "jobs"
-STATIC = 8 * GIB  # static request of the DAGs that are sized from a history
+STATIC = 8 * GIB  # static request of most tasks that a model sizes
 STATIC_SMALL = GIB  # static request of the tasks in FAILURE_CASES
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
-# Poll the fake cluster often.
+# Arguments of all tasks. They poll the fake cluster often.
 FAST_POLLING: Mapping[str, Any] = {
     "namespace": NAMESPACE,
     "image": "none",
@@ -56,18 +56,18 @@ def script_env(need: str | int = "{{ params.need }}", *, waits: bool = False, **
 
 @dataclass(frozen=True)
 class FailureCase:
-    """A task whose first try fails, and the expected result."""
+    """A task, what happens to its first try, and the expected result."""
 
     failure: Failure
     outcome: str  # the reported outcome of the first try
     lifted: bool  # whether the second try gets more memory than the first
     tries: int = 2
     need: int = GIB // 2  # bytes
-    message: str = ""  # the termination message of a killed try that contains its peak; "" if there is none
+    message: str = ""  # the termination message of each try; "" for the default of Script
 
     @property
     def exceeds_static_request(self) -> bool:
-        """Whether the pod needs more than the static request, so that it fails until it gets more."""
+        """Whether the pod needs more than the static request."""
         return self.need > STATIC_SMALL
 
     def script_env(self, *, waits: bool) -> dict[str, str]:
@@ -80,11 +80,11 @@ class FailureCase:
         return script_env(self.need, waits=waits, **more)
 
 
-SHORT = STATIC_SMALL + 64 * MIB  # a peak above the static request
+ABOVE_STATIC = STATIC_SMALL + 64 * MIB  # a peak above the static request
 
 FAILURE_CASES: Mapping[str, FailureCase] = {
-    "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=SHORT),
-    "oom_exit_0": FailureCase(Failure.OOM_EXIT_0, "success", lifted=False, tries=1, need=SHORT),
+    "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=ABOVE_STATIC),
+    "oom_exit_0": FailureCase(Failure.OOM_EXIT_0, "success", lifted=False, tries=1, need=ABOVE_STATIC),
     "killed": FailureCase(Failure.KILLED, "killed", lifted=False),
     "killed_at_its_limit": FailureCase(
         Failure.KILLED,
@@ -95,10 +95,10 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
     "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
     "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False),
     "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
-    "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=SHORT),
-    "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=SHORT),
-    "java_heap": FailureCase(Failure.JAVA_HEAP, "app_oom", lifted=True, need=SHORT),
-    "node_heap": FailureCase(Failure.NODE_HEAP, "app_oom", lifted=True, need=SHORT),
+    "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "java_heap": FailureCase(Failure.JAVA_HEAP, "app_oom", lifted=True, need=ABOVE_STATIC),
+    "node_heap": FailureCase(Failure.NODE_HEAP, "app_oom", lifted=True, need=ABOVE_STATIC),
     "unschedulable": FailureCase(Failure.UNSCHEDULABLE, "unschedulable", lifted=False),
     "sidecar_oom": FailureCase(Failure.SIDECAR_OOM, "failed", lifted=False),
     "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),
@@ -148,7 +148,7 @@ def history_runs(count: int) -> list[HistoryRun]:
     return generated
 
 
-# Tasks with plans. The pods start with PHASED_START, may grow to PHASED_GROWN, and have the static grant PHASED_STATIC.
+# Memory limits of a plan in bytes: at the start, after it has grown, and of the static grant.
 PHASED_START, PHASED_GROWN, PHASED_STATIC = 256 * MIB, 512 * MIB, GIB
 
 
@@ -159,11 +159,11 @@ class PhasedCase:
     grows_to: int
     deferrable: bool = False
     capacity: NodeCapacity = NodeCapacity.ENOUGH
-    refusals: int = 0  # resizes that Kubernetes refuses
-    status: int = 403  # of a refusal
+    refusals: int = 0  # number of resizes, from the first, that Kubernetes refuses
+    status: int = 403  # HTTP status of a refusal
     outage: bool = False  # POST /phase is not answered
-    fallback: str = ""  # the expected text, if the plan is not followed
-    deferrals: int = 1
+    fallback: str = ""  # expected in the reason for the return to the static grant; "" without such a return
+    deferrals: int = 1  # of the task, if it is deferrable
 
     def script_env(self) -> dict[str, str]:
         script = Script(

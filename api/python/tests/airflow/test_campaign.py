@@ -38,7 +38,7 @@ def test_a_campaign_profiles_every_run(environment: Environment) -> None:
     def reset_failed_run_and_read_states() -> list[int]:
         runs = server.get(f"{path}/runs")["runs"]
         active = [state for state in airflow.runs(CAMPAIGN_DAG).values() if state not in ("success", "failed")]
-        assert len(active) <= 1, "the Airflow Variable loadaware_campaign_runs is 1"
+        assert len(active) <= 1, "more runs are active than the Airflow Variable loadaware_campaign_runs permits"
         if runs[1]["state"] == RUN_FAILED:
             assert runs[1]["notes"] == "the DAG run failed: load, price"
             server.post(f"{path}/runs/2/reset", {"to": DEPLOYED})
@@ -47,7 +47,7 @@ def test_a_campaign_profiles_every_run(environment: Environment) -> None:
     for dag_id in (CAMPAIGN_SCHEDULER, CAMPAIGN_MAINTAINER):
         airflow.pause(dag_id, paused=False)
     try:
-        wait_for_progress("a profiled campaign", reset_failed_run_and_read_states, [PROFILED] * RUNS)
+        wait_for_progress("the campaign", reset_failed_run_and_read_states, [PROFILED] * RUNS)
         wait_for("the maintainer", lambda: "success" in airflow.runs(CAMPAIGN_MAINTAINER).values(), seconds=120)
     except AssertionError as error:
         raise AssertionError(json.dumps([server.get(path), airflow.runs(CAMPAIGN_SCHEDULER)], indent=1)) from error
@@ -58,14 +58,14 @@ def test_a_campaign_profiles_every_run(environment: Environment) -> None:
     status = server.get(path)
     assert [r["attempt"] for r in runs] == [1, 2]
     assert status["used"]["runs"] == RUNS + 1
-    assert sorted(airflow.runs(CAMPAIGN_DAG)) == sorted(expected_run_ids(runs)), "no DAG run is missing or repeated"
+    assert sorted(airflow.runs(CAMPAIGN_DAG)) == sorted(expected_run_ids(runs)), "a DAG run is missing or repeated"
     for r in runs:
         tasks = server.get(f"{path}/runs/{r['n']}/tasks")["tasks"]
         assert [t["task_id"] for t in tasks] == list(CAMPAIGN_TASKS)
         assert all(t["memory_max_bytes"] for t in tasks), tasks
     lifted = environment.limits(CAMPAIGN_DAG, "load", runs[0]["dag_run_id"])
     assert lifted[0] < 1500 * MIB <= lifted[-1] <= 8 * GIB
-    assert server.get(f"/tasks/{CAMPAIGN_DAG}/load")["kills"] == 0, "kills of reproduced runs do not count"
+    assert server.get(f"/tasks/{CAMPAIGN_DAG}/load")["kills"] == 0, "kills of reproduced runs were counted"
 
 
 def expected_run_ids(runs: list[dict[str, Any]]) -> list[str]:

@@ -57,7 +57,7 @@ def log(api: Any, **options: Any) -> str:
     return str(raw.data.decode())
 
 
-def short(**fields: Any) -> Script:
+def brief(**fields: Any) -> Script:
     return Script(seconds=0.1, **fields)
 
 
@@ -76,19 +76,19 @@ def test_a_pod_is_pending_then_runs_then_succeeds(api: Any, cluster: Cluster) ->
 
 
 def test_the_termination_message_contains_the_peak(api: Any) -> None:
-    done = terminated_state(run(api, manifest(short(need=7 * MIB))))
+    done = terminated_state(run(api, manifest(brief(need=7 * MIB))))
     assert (done.exit_code, done.reason, done.message) == (0, "Completed", '{"memory_max_bytes": 7340032}')
 
 
 @pytest.mark.parametrize(
     ("script", "phase", "reason", "code"),
     [
-        (short(need=101 * MIB), "Failed", "OOMKilled", 137),
-        (short(need=100 * MIB), "Succeeded", "Completed", 0),
-        (short(need=101 * MIB, fails_when_short=Failure.OOM_EXIT_0), "Succeeded", "OOMKilled", 0),
-        (short(need=101 * MIB, fails_when_short=Failure.MEMORY_ERROR), "Failed", "Error", 1),
-        (short(need=MIB, fails=Failure.KILLED), "Failed", "Error", 137),
-        (short(need=MIB, fails=Failure.FAILED), "Failed", "Error", 1),
+        (brief(need=101 * MIB), "Failed", "OOMKilled", 137),
+        (brief(need=100 * MIB), "Succeeded", "Completed", 0),
+        (brief(need=101 * MIB, fails_when_short=Failure.OOM_EXIT_0), "Succeeded", "OOMKilled", 0),
+        (brief(need=101 * MIB, fails_when_short=Failure.MEMORY_ERROR), "Failed", "Error", 1),
+        (brief(need=MIB, fails=Failure.KILLED), "Failed", "Error", 137),
+        (brief(need=MIB, fails=Failure.FAILED), "Failed", "Error", 1),
     ],
 )
 def test_the_base_container_terminates(api: Any, script: Script, phase: str, reason: str, code: int) -> None:
@@ -98,12 +98,12 @@ def test_the_base_container_terminates(api: Any, script: Script, phase: str, rea
 
 
 def test_an_evicted_pod_has_the_reason_evicted(api: Any) -> None:
-    pod = run(api, manifest(short(fails=Failure.EVICTED)))
+    pod = run(api, manifest(brief(fails=Failure.EVICTED)))
     assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
 
 
 def test_a_preempted_pod_is_gone(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(short(fails=Failure.PREEMPTED)))
+    api.create_namespaced_pod(NS, manifest(brief(fails=Failure.PREEMPTED)))
     wait_until(lambda: not api.list_namespaced_pod(NS).items)
     with pytest.raises(ApiException) as caught:
         api.read_namespaced_pod("p", NS)
@@ -111,33 +111,33 @@ def test_a_preempted_pod_is_gone(api: Any) -> None:
 
 
 def test_the_oom_of_a_sidecar_is_not_an_oom_of_the_base_container(api: Any) -> None:
-    pod = run(api, manifest(short(need=MIB, fails=Failure.SIDECAR_OOM)))
+    pod = run(api, manifest(brief(need=MIB, fails=Failure.SIDECAR_OOM)))
     assert (terminated_state(pod, "proxy").reason, terminated_state(pod).reason) == ("OOMKilled", "Error")
 
 
 def test_the_base_container_never_starts_after_the_oom_of_an_init_container(api: Any) -> None:
-    pod = run(api, manifest(short(need=MIB, fails=Failure.INIT_OOM)))
+    pod = run(api, manifest(brief(need=MIB, fails=Failure.INIT_OOM)))
     assert terminated_state(pod, "fetch").reason == "OOMKilled"
     assert terminated_state(pod) is None
 
 
 def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE)))
+    api.create_namespaced_pod(NS, manifest(brief(fails=Failure.UNSCHEDULABLE)))
     status = api.read_namespaced_pod("p", NS).status
     assert (status.phase, status.conditions[0].reason) == ("Pending", "Unschedulable")
     events = api.list_namespaced_event(NS, field_selector="involvedObject.name=p").items
     assert [event.reason for event in events] == ["FailedScheduling"]
 
 
-def test_a_waiting_pod_without_a_node_is_read_after_its_release(api: Any, cluster: Cluster) -> None:
+def test_a_read_of_a_waiting_pod_without_a_node_lasts_until_its_release(api: Any, cluster: Cluster) -> None:
     checks: list[bool] = []
     cluster.is_released = lambda pod: len(checks) > 2 or checks.append(False) is not None
-    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE, waits=True)))
+    api.create_namespaced_pod(NS, manifest(brief(fails=Failure.UNSCHEDULABLE, waits=True)))
     assert api.read_namespaced_pod("p", NS).status.phase == "Pending"
     assert len(checks) == 3
 
 
-@pytest.mark.parametrize(("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)])
+@pytest.mark.parametrize(("script", "code"), [(brief(quota=99 * MIB), 403), (brief(admission=101 * MIB), 422)])
 def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
     with pytest.raises(ApiException) as caught:
         api.create_namespaced_pod(NS, manifest(script))
@@ -148,7 +148,7 @@ def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, scrip
 def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
     released = False
     cluster.is_released = lambda pod: released
-    script = short(need=200 * MIB, waits=True, fails_when_short=Failure.BAD_ALLOC, log=("one",))
+    script = brief(need=200 * MIB, waits=True, fails_when_short=Failure.BAD_ALLOC, log=("one",))
     api.create_namespaced_pod(NS, manifest(script))
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     partial = log(api, container="base")
@@ -162,7 +162,7 @@ def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
 def test_a_waiting_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> None:
     released = False
     cluster.is_released = lambda pod: released
-    api.create_namespaced_pod(NS, manifest(short(need=MIB, waits=True)))
+    api.create_namespaced_pod(NS, manifest(brief(need=MIB, waits=True)))
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     cluster.clock = lambda: time.monotonic() + 3600
     assert api.read_namespaced_pod("p", NS).status.phase == "Running"
@@ -171,7 +171,7 @@ def test_a_waiting_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> 
 
 
 def test_pods_are_found_by_label_patched_and_deleted(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(short(), labels={"task": "t", "try": "1"}))
+    api.create_namespaced_pod(NS, manifest(brief(), labels={"task": "t", "try": "1"}))
     assert len(api.list_namespaced_pod(NS, label_selector="task=t,checked!=True,!worker").items) == 1
     assert not api.list_namespaced_pod(NS, label_selector="task=u").items
     api.patch_namespaced_pod("p", NS, {"metadata": {"labels": {"checked": "True"}}})
@@ -181,7 +181,7 @@ def test_pods_are_found_by_label_patched_and_deleted(api: Any) -> None:
 
 
 def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubeconfig: Path) -> None:
-    api.create_namespaced_pod(NS, manifest(short(need=MIB)))
+    api.create_namespaced_pod(NS, manifest(brief(need=MIB)))
 
     async def read_and_watch() -> tuple[str, list[str]]:
         await kubernetes_asyncio.config.load_kube_config(str(kubeconfig))
@@ -210,7 +210,7 @@ def test_a_script_round_trips_through_the_environment() -> None:
 
 
 def resizable(script: Script, memory: str = "100Mi", cpu: str = "100m", **more: Any) -> Any:
-    """Return a pod whose base container has requests, limits of memory, and the fields `more`."""
+    """Return a pod whose base container has requests, a memory limit, and the fields `more`."""
     pod = manifest(script, memory)
     (base, *_) = pod["spec"]["containers"]
     base["resources"] = {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": memory}}
@@ -306,7 +306,7 @@ def test_the_first_resizes_can_be_refused(api: Any) -> None:
     resize(api, "200Mi")
 
 
-def test_changing_memory_is_measured_and_kills_above_the_limit_in_force(api: Any, cluster: Cluster) -> None:
+def test_changing_memory_is_measured_and_a_resize_in_time_saves_the_pod(api: Any, cluster: Cluster) -> None:
     now = 0.0
     cluster.clock = lambda: now
     script = Script(seconds=60, memory=((0, 10 * MIB), (10, 90 * MIB), (20, 150 * MIB)), resize_seconds=5)
@@ -321,7 +321,7 @@ def test_changing_memory_is_measured_and_kills_above_the_limit_in_force(api: Any
     now = 19.0
     assert api.read_namespaced_pod("p", NS).status.phase == "Running"
     now = 21.0
-    assert api.read_namespaced_pod("p", NS).status.phase == "Running", "the resize was in force in time"
+    assert api.read_namespaced_pod("p", NS).status.phase == "Running", "the resize was not in force in time"
 
 
 def test_a_resize_that_is_too_late_does_not_save_a_pod(api: Any, cluster: Cluster) -> None:
@@ -347,7 +347,7 @@ def test_a_growing_pod_ends_after_its_limit_has_grown(api: Any, cluster: Cluster
     assert api.read_namespaced_pod("p", NS).status.phase == "Succeeded"
 
 
-def test_the_cluster_says_what_it_can(api: Any, cluster: Cluster) -> None:
+def test_clients_read_the_version_the_api_groups_and_the_permissions(api: Any, cluster: Cluster) -> None:
     cluster.version, cluster.has_metrics, cluster.forbidden = (1, 32), False, {"patch pods/resize"}
     assert client.VersionApi(api.api_client).get_code().minor == "32"
     assert "metrics.k8s.io" not in {group.name for group in client.ApisApi(api.api_client).get_api_versions().groups}

@@ -48,7 +48,7 @@ class HistoryEnvironment:
 
 
 def write_samples(logs: Path) -> int:
-    """Write a sample file for each try, except in every 30th run. Returns the number of files."""
+    """Write a sample file for each try of `work`, except in every 30th run. Returns the number of files."""
     files = 0
     for run in history_runs(RUNS):
         for number in range(1, len(run.states) + 1 if run.number % 30 else 0):
@@ -63,7 +63,7 @@ def write_samples(logs: Path) -> int:
 @pytest.fixture(scope="module")
 def history() -> Iterator[HistoryEnvironment]:
     with folder() as path, serve_history(path, RUNS) as airflow:
-        server = Loadaware(path, background_training=False)  # an import may take longer than a training waits
+        server = Loadaware(path, background_training=False)  # else a training may start before an import ends
         try:
             yield HistoryEnvironment(airflow, path / "logs", server)
         finally:
@@ -104,7 +104,7 @@ def test_two_commands_import_the_history_into_an_empty_server(history: HistoryEn
     assert 1600 * 2**20 * 0.97 <= large["memory"]["request_bytes"] < 4 * GIB
 
 
-def test_one_command_imports_both_and_lists_tries_without_usage(history: HistoryEnvironment) -> None:
+def test_one_command_imports_tries_and_usage_and_lists_tries_without_usage(history: HistoryEnvironment) -> None:
     output = history.import_airflow("--usage-log", str(history.logs), "--feature-keys", "no*")
     tries = sum(len(run.states) for run in history_runs(RUNS))
     assert f"{tries + 2 * RUNS} tries read: 0 new" in output

@@ -1,4 +1,4 @@
-"""Tests that every fault of loadaware still launches the pod, with its static request.
+"""Tests that each pod is launched despite a fault of loadaware; without a prediction, with its static request.
 
 Servers that hang or drip do so until the client gives up, so a launch that ends shows that the client timed out.
 """
@@ -20,20 +20,21 @@ from scenarios import GIB, MIB, STATIC, need_of, script_env, training_runs
 MAX_DELAY = 2.5  # documented bound of the delay in seconds
 BOTH = ("predict", "observe")  # stages
 
-SIDES = {"predict": ("/predict", "/retry-lift"), "observe": ("/observe",)}
+# Each stage of a try, and the paths on which a fault of this stage is served.
+PATHS = {"predict": ("/predict", "/retry-lift"), "observe": ("/observe",)}
 ADDRESSES = {
-    "refuses": None,
+    "refuses": None,  # a closed port
     "has an unknown name": "http://loadaware.invalid:80",
     "does not route": "http://192.0.2.1:80",
 }
-MATRIX = [(fault, side) for fault in FAULTS for side in SIDES] + [(fault, "both") for fault in ADDRESSES]
+MATRIX = [(fault, stage) for fault in FAULTS for stage in PATHS] + [(fault, "both") for fault in ADDRESSES]
 HEALTHY_EVERY = 5  # launches with a fault per launch without one
 POD = script_env(need_of(500))
 
 
 @dataclass(frozen=True)
 class Outage:
-    """All launches of the matrix, and one without a fault."""
+    """The results of all launches of MATRIX, and the median result of the launches without a fault."""
 
     server: Loadaware
     launcher: Launcher
@@ -41,7 +42,7 @@ class Outage:
     faulty: dict[tuple[str, str], LaunchResult]
 
     def delay(self, case: tuple[str, str]) -> float:
-        """Return the seconds that a fault added: until the pod, or in total if reporting failed."""
+        """Return the seconds that a fault added: until the pod, or in total if only reporting failed."""
         result = self.faulty[case]
         if case[1] == "observe":
             return result.seconds - self.healthy.seconds
@@ -63,12 +64,12 @@ def outage() -> Iterator[Outage]:
         urls = {name: url or stack.enter_context(closed_port()) for name, url in ADDRESSES.items()}
         warm_up = Launch("warm-up", server.url, "warm-up", POD, long_timeouts=BOTH)
         launches = []
-        for number, (fault, side) in enumerate(MATRIX):
+        for number, (fault, stage) in enumerate(MATRIX):
             if number % HEALTHY_EVERY == 0:  # spread, so that the load of the machine affects both kinds alike
                 launches.append(Launch(f"healthy-{number}", server.url, f"healthy-{number}", POD, long_timeouts=BOTH))
-            url = urls.get(fault) or stack.enter_context(faulty(fault, SIDES[side], server.url))
-            name = run_id((fault, side))
-            long_timeouts = ("predict",) if side == "observe" else ()
+            url = urls.get(fault) or stack.enter_context(faulty(fault, PATHS[stage], server.url))
+            name = run_id((fault, stage))
+            long_timeouts = ("predict",) if stage == "observe" else ()
             launches.append(Launch(name, url, name, POD, long_timeouts=long_timeouts))
         launcher = stack.enter_context(start_launcher(path))
         _, *results = launcher.run(warm_up, *launches)
@@ -91,8 +92,8 @@ def test_no_launch_is_blocked(outage: Outage, case: tuple[str, str]) -> None:
     result = outage.faulty[case]
     assert result.error is None
     assert len(result.pods) == 1
-    sized = result.pods[0].memory_limit != STATIC
-    assert sized == (case[1] == "observe"), "without a prediction, the static request stays in force"
+    # Only a try whose prediction succeeds is sized.
+    assert (result.pods[0].memory_limit != STATIC) == (case[1] == "observe")
 
 
 def test_delays_are_printed(outage: Outage, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,8 +102,8 @@ def test_delays_are_printed(outage: Outage, capsys: pytest.CaptureFixture[str]) 
     blocked = sum(not result.pods for result in outage.faulty.values())
     with capsys.disabled():
         print(f"\n{len(delays)} outages: {blocked} launches blocked, {within_bound} delays of at most {MAX_DELAY} s")
-        for (fault, side), delay in sorted(delays.items(), key=lambda item: -item[1]):
-            print(f"  {delay:6.2f} s  {side:8}{fault}")
+        for (fault, stage), delay in sorted(delays.items(), key=lambda item: -item[1]):
+            print(f"  {delay:6.2f} s  {stage:8}{fault}")
     assert blocked == 0
 
 

@@ -42,7 +42,7 @@ def test_a_failure_returns_to_the_static_grant(environment: Environment, task_id
         assert PHASED_CASES[task_id].fallback in executed["fallback"]
 
 
-# The second trigger of a task overwrites the log of the first.
+# Without tasks that have two triggers: the second trigger overwrites the log of the first.
 @pytest.mark.parametrize("task_id", [n for n in (*FOLLOWED, *FALLBACKS) if PHASED_CASES[n].deferrals == 1])
 def test_the_log_shows_the_plan_and_every_resize(environment: Environment, task_id: str) -> None:
     first_run(environment, task_id)

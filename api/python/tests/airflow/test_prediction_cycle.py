@@ -36,8 +36,8 @@ def test_a_killed_run_is_lifted_until_it_succeeds(environment: Environment, dag_
     limits = environment.limits(dag_id, task_id, "first")
     assert done.state == "success"
     assert done.tries == len(limits) >= 2
-    assert need_of(450) < limits[0] < need_of(1000), "the first try is sized by the rows"
-    assert limits == sorted(set(limits)), "each try gets more"
+    assert need_of(450) < limits[0] < need_of(1000), "the first try was not sized by the rows"
+    assert limits == sorted(set(limits)), "a try did not get more than the one before"
     assert limits[-2] < NEED <= limits[-1] <= 4 * STATIC
 
 
@@ -132,7 +132,7 @@ def test_a_connection_can_be_tested(environment: Environment) -> None:
     assert "Connection failed!" in environment.airflow.test_connection("loadaware_hanging")
 
 
-def test_each_mapped_task_is_sized(environment: Environment) -> None:
+def test_each_map_index_is_sized(environment: Environment) -> None:
     done = environment.airflow.wait("sized_mapped", "first")
     for index, rows in enumerate(MAPPED_ROWS):
         limits = environment.limits("sized_mapped", "work", "first", index)
@@ -141,7 +141,7 @@ def test_each_mapped_task_is_sized(environment: Environment) -> None:
         assert (len(limits) > 1) == (index == MAPPED_KILLED)
 
 
-def test_the_next_run_is_sized_by_a_model_with_the_kill(environment: Environment) -> None:
+def test_the_next_run_is_sized_by_a_model_that_learned_the_kill(environment: Environment) -> None:
     for dag_id, task_id in SIZED_TASKS:
         environment.airflow.wait(dag_id, "first")
         trained = environment.loadaware.post(f"/tasks/{dag_id}/{task_id}/train", {})

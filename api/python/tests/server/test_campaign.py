@@ -25,7 +25,7 @@ class WorkerDeath(BaseException):
 
 
 class TableRuns:
-    """DAG runs that end between the first and the second read of their state, and report one peak per task."""
+    """DAG runs that end between the first and the second read of their state; a success reports one peak per task."""
 
     def __init__(self, service: Service, dag_id: str) -> None:
         self.service, self.dag_id = service, dag_id
@@ -111,7 +111,7 @@ def test_all_runs_are_profiled_although_workers_die(service: Service) -> None:
             break
     assert status["progress"] == 1, status["states"]
     assert deaths >= 5
-    assert len(runs.created) == len(set(runs.created)) == 30, "no DAG run twice"
+    assert len(runs.created) == len(set(runs.created)) == 30, "a DAG run is missing or repeated"
     assert runs.most_active <= PARALLELISM["run"]
     assert all(conf["out"] == "sandbox" for conf in runs.confs.values())
     tasks = [service.request("GET", f"{path}/runs/{n}/tasks")["tasks"] for n in range(1, 31)]
@@ -155,7 +155,7 @@ def test_each_failure_waits_for_a_reset(service: Service) -> None:
     assert len(runs.created) == 2
 
 
-def test_a_budget_and_the_role_bound_a_campaign(service: Service, url: str) -> None:
+def test_a_budget_stops_a_campaign_and_unsafe_requests_are_rejected(service: Service, url: str) -> None:
     path = create(service, "bounded", 3, budget={"runs": 1})
     campaigns = Campaigns(service, TableRuns(service, "bounded"), "bounded", Hooks())
     for _ in range(4):

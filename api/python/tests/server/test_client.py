@@ -63,10 +63,10 @@ def test_the_generated_client_predicts(client: AuthenticatedClient) -> None:
 
 def test_the_generated_client_parses_a_problem(url: str) -> None:
     body = PredictRequest.from_dict({"dag_id": "client", "task_id": "unknown"})
-    known = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token=TOKEN), body=body)
-    unknown = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token="no"), body=body)
-    assert (known.status_code, unknown.status_code) == (404, 401)
-    assert isinstance(known.parsed, Problem) and known.parsed.type_.endswith("not-found")
+    not_found = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token=TOKEN), body=body)
+    unauthenticated = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token="no"), body=body)
+    assert (not_found.status_code, unauthenticated.status_code) == (404, 401)
+    assert isinstance(not_found.parsed, Problem) and not_found.parsed.type_.endswith("not-found")
 
 
 def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClient) -> None:

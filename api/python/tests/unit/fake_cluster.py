@@ -55,7 +55,6 @@ class Simulation:
     phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
     _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resources, and when they apply
-    _log: Any = None
 
     def __post_init__(self) -> None:
         memory = self.plan.start_bytes if self.plan.resizes_memory else self.plan.static_bytes
@@ -117,8 +116,8 @@ class Simulation:
         old = self.wanted
         wanted = Resources(change.limit or old.limit, change.request or old.request, change.cpu or old.cpu)
         self.patches.append((round(self.now, 1), wanted))
-        assert (wanted.limit or 0) >= (old.limit or 0), "a limit never shrinks"
-        assert (wanted.request or 0) <= (wanted.limit or 0), "Kubernetes rejects a request above the limit"
+        assert (wanted.limit or 0) >= (old.limit or 0), "the limit shrank"
+        assert (wanted.request or 0) <= (wanted.limit or 0), "the request is above the limit"
         refused = self.refuse(wanted, self.now)
         if refused is not None:
             return refused

@@ -34,11 +34,10 @@ def test_the_heap_of_the_java_program_follows_the_grant(server: ScriptedServer) 
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator = load("pricing_pipeline").optimise_prices
     operator.__dict__["hook"] = SimpleNamespace(is_in_cluster=False, get_namespace=lambda: "ns")
-    # The rendered form of the template.
     from airflow_provider_loadaware.plugin import xmx
 
     assert operator.arguments[0] == "{{ macros.loadaware.xmx(0.8) }}"
-    operator.arguments = [xmx(0.8)]
+    operator.arguments = [xmx(0.8)]  # as Airflow renders it
     container = pods.base_container(operator.build_pod_request_obj(task_context()), "base")
     assert container.args == ["-Xmx$(LOADAWARE_MEMORY_MIB_80)m"]
     assert {v.name: v.value for v in container.env}["LOADAWARE_MEMORY_MIB_80"] == "8192"

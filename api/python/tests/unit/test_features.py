@@ -70,6 +70,6 @@ def test_a_mapping_as_text_is_parsed(text: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["invalid", "[1]", lambda _: 3, 7])
-def test_other_types_are_rejected(source: Any) -> None:
+def test_anything_but_a_mapping_is_rejected(source: Any) -> None:
     with pytest.raises((TypeError, ValueError, SyntaxError)):
         features.of_source(source, {})

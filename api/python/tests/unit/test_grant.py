@@ -1,4 +1,4 @@
-"""Tests of the grant from a prediction, the bounds and a known kill."""
+"""Tests of the grant from a prediction, the bounds and an earlier kill of the run."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def test_a_killed_allocation_is_not_granted_again() -> None:
     ("claim", "source", "answer", "kill", "want"),
     [
         ("a lift to the killed allocation means a cap", "lift", 10, Kill(10 * GIB, 1), 10),
-        ("a lift below it ignores this kill", "lift", 9, Kill(10 * GIB, 1), 20),
+        ("a lift below the killed allocation ignores the kill", "lift", 9, Kill(10 * GIB, 1), 20),
         ("an announced amount applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
         ("the killed allocation again if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
         ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
-        ("an unknown kill is lifted at least locally", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
-        ("a larger answer applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
+        ("an unreported kill gets at least the local lift", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
+        ("an answer above the local lift applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
     ],
 )
-def test_a_prediction_that_ignores_a_kill_is_corrected(
+def test_a_prediction_after_a_kill_is_granted_or_replaced(
     claim: str, source: str, answer: int, kill: Kill, want: int
 ) -> None:
     predicted = Prediction.from_dict(prediction(answer * GIB, source=source))

@@ -1,4 +1,4 @@
-"""Tests of the connection: its address and its test button."""
+"""Tests of the connection: its address, its links to receipts and its test button."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_connection_without_a_host_is_rejected() -> None:
         base_url(SimpleNamespace(host="", port=1, schema=None))
 
 
-def test_hooks_of_a_process_share_connections(server: ScriptedServer) -> None:
+def test_hooks_of_a_process_share_a_service(server: ScriptedServer) -> None:
     assert LoadawareHook().get_conn() is LoadawareHook().get_conn()
 
 

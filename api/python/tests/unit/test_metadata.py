@@ -1,4 +1,4 @@
-"""Tests of the metadata that is sent: only allow-listed facts, within limits, and never a failed launch."""
+"""Tests of the metadata that is sent: only allow-listed facts, within limits; an error never prevents a launch."""
 
 from __future__ import annotations
 

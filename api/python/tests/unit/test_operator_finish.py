@@ -111,15 +111,15 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     again, kubernetes = make()
     server.requests.clear()
     pod = again.build_pod_request_obj(task_context(try_number=2))
-    assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "reports precede predictions"
+    assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "the report was not sent first"
     (pending,) = server.of("/observe/batch")[0]["observations"]
     assert (pending["try_number"], pending["outcome"]) == (1, "oom_killed")
     finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
     assert len(server.of("/observe/batch")) == 1
 
 
-def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(server: ScriptedServer) -> None:
-    """The server repeats the lift of an earlier kill, because no report of the later kills reaches it."""
+def test_tries_after_unreported_kills_never_get_a_killed_amount_again(server: ScriptedServer) -> None:
+    """The server repeats its lift to 10Gi, because no report of a kill reaches it."""
     server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
     server.answers["/observe"] = server.answers["/observe/batch"] = (503, {})
     granted = []
@@ -129,7 +129,7 @@ def test_kills_that_the_server_does_not_know_never_get_the_killed_amount_again(s
         granted.append(memory(pod))
         finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context(try_number=number))
     assert granted == ["10Gi", "20Gi", "40Gi", "80Gi", "160Gi", "320Gi"]
-    assert len(server.of("/observe")) < 6, "the circuit breaker opened"
+    assert len(server.of("/observe")) < 6, "the circuit breaker did not open"
 
 
 def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: ScriptedServer) -> None:

@@ -109,7 +109,7 @@ def test_an_internal_error_halfway_changes_nothing(server: ScriptedServer, monke
 def test_a_callable_receives_only_the_context(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: {"run": context["run_id"]})
-    # Rendering calls any callable in a field.
+    # Airflow would call a callable in a template field, with other arguments.
     assert not [name for name in operator.template_fields if callable(getattr(operator, name))]
     operator.build_pod_request_obj(task_context())
     assert server.of("/predict")[0]["features"] == {"run": "run-1"}
@@ -205,7 +205,7 @@ def test_the_timeout_of_a_try_is_sized(server: ScriptedServer, log_lines: LogLin
     assert plain.execution_timeout is None
 
 
-def test_without_a_server_the_own_timeout_stays(server: ScriptedServer, log_lines: LogLines) -> None:
+def test_without_a_suggestion_the_timeout_of_the_dag_stays(server: ScriptedServer, log_lines: LogLines) -> None:
     operator, _ = make(size_timeout=True, execution_timeout=timedelta(hours=1))
     operator.pre_execute(task_context(task=operator))
     assert operator.execution_timeout == timedelta(hours=1)
@@ -213,7 +213,7 @@ def test_without_a_server_the_own_timeout_stays(server: ScriptedServer, log_line
     assert line.startswith("sizing the timeout failed")
 
 
-def test_a_prediction_contains_the_timeout(server: ScriptedServer, log_lines: LogLines) -> None:
+def test_the_timeout_is_sent_and_its_effect_is_logged(server: ScriptedServer, log_lines: LogLines) -> None:
     duration = {"median_seconds": 60, "p95_seconds": 90, "p99_seconds": 120, "timeout_probability": 0.2}
     duration |= {"shape": None, "outlier_probability": 0.0}
     server.answers["/predict"] = (200, prediction(10 * GIB, duration=duration))

@@ -33,9 +33,9 @@ def test_the_termination_message_is_read(message: str | None, want: Peak) -> Non
     assert measure(None, None, message, {}) == want
 
 
-def series(message: str) -> Any:
-    """Return the series of a termination message that contains the JSON text `message` as its series."""
-    return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + message + "}", {}).series
+def series(text: str) -> Any:
+    """Return the series of a peak whose termination message has the JSON `text` as its series."""
+    return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + text + "}", {}).series
 
 
 def test_a_series_of_loadaware_peak_is_forwarded_in_bytes() -> None:
@@ -44,7 +44,7 @@ def test_a_series_of_loadaware_peak_is_forwarded_in_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    "text",
     [
         "null",
         "[1]",
@@ -63,8 +63,8 @@ def test_a_series_of_loadaware_peak_is_forwarded_in_bytes() -> None:
         '{"memory_mib": [1]}',
     ],
 )
-def test_an_invalid_series_is_dropped(message: str) -> None:
-    assert series(message) is None
+def test_an_invalid_series_is_dropped(text: str) -> None:
+    assert series(text) is None
 
 
 @pytest.mark.parametrize("cpu", ["null", "[1]", '["1", 1]', "[NaN, 1]", "[-1, 1]", "[1e300, 1]"])
@@ -78,7 +78,7 @@ def test_a_callable_is_called() -> None:
     assert measure(lambda pod, context: None, None, None, {}) == Peak()
 
 
-def test_none_measures_nothing() -> None:
+def test_the_source_none_measures_nothing() -> None:
     assert measure("none", None, "1073741824", {}) == Peak()
 
 

@@ -1,4 +1,4 @@
-"""Tests of plans: their validation, their storage in the pod, and the amounts with which a pod starts."""
+"""Tests of plans: their validation, their storage in the pod, the start of a pod, and its state and usage."""
 
 from __future__ import annotations
 

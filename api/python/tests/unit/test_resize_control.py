@@ -75,7 +75,7 @@ def test_cpu_precedes_memory_and_the_request_precedes_the_limit() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Deferred", "Infeasible"])
-def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
+def test_a_pod_on_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reason: str) -> None:
     run = Simulation(ramp, follow)
     run.pending_reason = lambda wanted, in_force: no_capacity(wanted, in_force, reason)
     done = run.run(LOG)
@@ -85,8 +85,8 @@ def test_a_node_without_capacity_gets_the_static_limit_with_the_old_request(reas
     assert safe == Resources(STATIC, 200 * MIB, 500)
     first_resize_at = run.patches[0][0]
     assert at <= first_resize_at + (5 if reason == "Infeasible" else 20)
-    assert run.in_force.limit == STATIC, "the static limit is in force"
-    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "then the requests return too"
+    assert run.in_force.limit == STATIC, "the static limit is not in force"
+    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "the requests did not return last"
 
 
 def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None:
@@ -112,7 +112,7 @@ def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
     assert not run.killed
     assert run.in_force.limit == STATIC
     assert done.fallback == f"the resize was refused ({status}: no)"
-    assert run.patches[1][0] == run.patches[0][0], "at once"
+    assert run.patches[1][0] == run.patches[0][0], "not at once"
     assert done.to_dict()["resizes"][0]["result"] == "refused"
 
 
@@ -166,14 +166,14 @@ def test_unknown_usage_returns_to_the_static_grant() -> None:
     assert 105 <= at <= 120
 
 
-def test_an_api_server_that_was_gone_returns_to_the_static_grant() -> None:
+def test_a_long_outage_of_the_api_server_returns_to_the_static_grant() -> None:
     run = Simulation(lambda now: 100 * MIB, follow, api=lambda now: OUTAGE if 50 < now < 100 else None)
     done = run.run(LOG)
     assert done.fallback == "the pod cannot be read (no answer)"
     assert run.in_force.limit == STATIC
 
 
-def test_a_short_break_of_the_api_server_is_no_failure() -> None:
+def test_a_short_outage_of_the_api_server_is_no_failure() -> None:
     run = Simulation(lambda now: 100 * MIB, follow, api=lambda now: OUTAGE if 50 < now < 59 else None)
     assert run.run(LOG).fallback is None
 
@@ -261,7 +261,7 @@ def test_phase_is_called_at_the_start_at_steps_and_when_usage_grows() -> None:
     assert [round(body["elapsed_seconds"]) for body in run.phase_requests] == [0, 40, 70]
 
 
-def test_every_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_resize_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     run = Simulation(ramp, follow, ends_at=80)
     with caplog.at_level("INFO"):
         done = run.run(LOG)
@@ -270,7 +270,7 @@ def test_every_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "memory 200Mi → " in sent[0] and "phase 1: it grows" in sent[0]
 
 
-def test_return_to_static_sets_it_at_once() -> None:
+def test_return_to_static_sets_the_static_limit_at_once() -> None:
     run = Simulation(ramp, follow)
     controller = run.controller(LOG)
     done = run.drive(controller, controller.return_to_static("the trigger may not resize"))
@@ -312,7 +312,8 @@ def test_a_plan_that_keeps_the_limit_changes_only_the_requests() -> None:
 def test_a_lost_worker_does_not_harm_a_pod_that_keeps_its_limit() -> None:
     run = request_only()
     run.run(LOG, until=20)  # then the worker is lost
-    run._advance(run.ends_at)
+    while run.now < run.ends_at:
+        run._advance(1.0)
     assert not run.killed
 
 

@@ -125,7 +125,7 @@ def limits(pod: Pod) -> tuple[int | None, int | None]:
         ({"forbidden": {"get pods"}}, "the service account may not get pods.metrics.k8s.io"),
     ],
 )
-def test_a_cluster_that_cannot_resize_gets_the_static_grant(
+def test_a_pod_in_a_cluster_that_cannot_resize_gets_the_static_grant(
     fake: Fake, planned: ScriptedServer, log_lines: LogLines, change: dict[str, Any], text: str
 ) -> None:
     for name, value in change.items():
@@ -136,7 +136,7 @@ def test_a_cluster_that_cannot_resize_gets_the_static_grant(
     assert any(line.startswith("plan: keeping the static grant") and text in line for line in log_lines())
 
 
-def test_a_cluster_that_does_not_answer_does_not_delay_the_launch(
+def test_a_pod_in_a_cluster_that_answers_late_gets_the_static_grant(
     fake: Fake, planned: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resize_support, "PROBE_SECONDS", 0.0)
@@ -286,14 +286,15 @@ def test_a_restarted_triggerer_continues_the_plan(fake: Fake, planned: ScriptedS
         _, kwargs = trigger.serialize()
         return await event_of(ResizingPodTrigger(**kwargs))
 
-    trigger.safe_to_cancel = never  # type: ignore[method-assign]
+    trigger.safe_to_cancel = is_not_safe  # type: ignore[method-assign]
     event = asyncio.run(restart())
     assert event["status"] == "success"
     assert limits(fake.pod) == (START, STATIC)
     assert event[triggers.EXECUTION]["followed"] is False, "the first part was executed by another process"
 
 
-async def never() -> bool:
+async def is_not_safe() -> bool:
+    """Replace safe_to_cancel: Airflow must not delete the pod, because a restart does not end the task."""
     return False
 
 

@@ -76,7 +76,7 @@ def test_a_rejected_structure_is_not_sent_again(server: ScriptedServer, tmp_path
     assert not structure.send_changed(service, "default", dag(a={"a"}), tmp_path)
 
 
-def test_a_forecast_is_stored_for_an_hour(server: ScriptedServer) -> None:
+def test_a_forecast_is_stored(server: ScriptedServer) -> None:
     path, default = "/dags/pricing/forecast?namespace=default", timedelta(hours=6)
     assert run_times.deadline_interval("pricing", default) == default, "the server knows no forecast"
     server.answers[path] = (200, {"p95_seconds": 5400})

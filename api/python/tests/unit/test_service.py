@@ -54,7 +54,7 @@ def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
         opened.close()
 
 
-# The handlers hanging, dripping and endless never complete an answer, so the client returns only if it times out.
+# The handlers hanging, dripping and endless never complete an answer, so only the client can end the call.
 
 
 def hanging(connection: socket.socket) -> None:
@@ -159,7 +159,7 @@ def test_calls_with_one_deadline_share_its_time(server: ScriptedServer, monkeypa
     ],
     ids=str,
 )
-def test_an_invalid_answer_counts_as_none(server: ScriptedServer, answer: Any) -> None:
+def test_an_invalid_answer_counts_as_not_answered(server: ScriptedServer, answer: Any) -> None:
     server.answers["/predict"] = answer
     with pytest.raises(NotAnsweredError):
         Service(server.url).predict(PREDICT, Deadline())

@@ -33,7 +33,7 @@ def test_the_circuit_opens_after_three_failures_for_thirty_seconds(tmp_path: Pat
     clock.now += breaker.OPEN_SECONDS
     assert not breaker.Breaker(tmp_path / "b.json", clock).is_open()
     breaker.Breaker(tmp_path / "b.json", clock).record_failure()
-    assert breaker.Breaker(tmp_path / "b.json", clock).is_open(), "one more failure opens it again"
+    assert breaker.Breaker(tmp_path / "b.json", clock).is_open(), "one more failure did not open it again"
 
 
 def test_an_answer_closes_the_circuit(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_only_later_tries_of_the_run_find_a_kill(tmp_path: Path) -> None:
     Kills(tmp_path).record(TRY, unreported, {})
     assert Kills(tmp_path).find(third, {}) == unreported
     Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
-    assert Kills(tmp_path).find(TRY, {}) is None, "the killed try does not find its own kill"
+    assert Kills(tmp_path).find(TRY, {}) is None, "the killed try found its own kill"
     assert Kills(tmp_path).find(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None
 
 

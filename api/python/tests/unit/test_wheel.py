@@ -9,7 +9,7 @@ from pathlib import Path
 import airflow_provider_loadaware
 
 NAME = "airflow-provider-loadaware"
-HERE = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[2]
 
 
 def test_without_the_extra_only_the_client_requirements_are_installed() -> None:
@@ -19,7 +19,7 @@ def test_without_the_extra_only_the_client_requirements_are_installed() -> None:
 
 def test_the_licence_is_included() -> None:
     assert metadata(NAME)["License-File"] == "LICENSE"
-    assert (HERE / "LICENSE").read_bytes() == (HERE.parents[1] / "LICENSE").read_bytes()
+    assert (PROJECT / "LICENSE").read_bytes() == (PROJECT.parents[1] / "LICENSE").read_bytes()
 
 
 def test_the_entry_points_of_airflow() -> None:

@@ -11,7 +11,7 @@ from kubernetes.client import models as k8s
 
 from scenarios import CAMPAIGN_DAG, CAMPAIGN_MAINTAINER, CAMPAIGN_SCHEDULER, CAMPAIGN_TASKS, FAST_POLLING, script_env
 
-# Only the first attempt of a run fails, as if its cause were repaired.
+# A run whose conf has `fails` fails in its first attempt only. A run id ends with the number of the attempt.
 FAILS = "\"{{ dag_run.conf.get('fails', '') if dag_run.run_id.endswith('__1') else '' }}\""
 
 with DAG(
@@ -30,7 +30,7 @@ with DAG(
             **{**FAST_POLLING, "retries": 2},
         )
 
-# These DAGs are paused until test_campaign needs them, because their passes slow the other tests down.
+# These DAGs are paused until test_campaign needs them, because their runs would slow the other tests down.
 scheduler, maintainer = loadaware_campaign_dags(
     scheduler_dag_id=CAMPAIGN_SCHEDULER,
     maintainer_dag_id=CAMPAIGN_MAINTAINER,

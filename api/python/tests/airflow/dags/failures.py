@@ -1,4 +1,4 @@
-"""One task for each kind of failure."""
+"""A DAG with a synchronous task for each failure case, and a DAG with deferrable tasks for some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task without a pod that reports its outcome through callbacks."""
+"""A task without a pod. Callbacks report its outcome."""
 
 from __future__ import annotations
 

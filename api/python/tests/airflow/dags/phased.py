@@ -18,6 +18,6 @@ with DAG("phased", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezon
             env_vars=case.script_env(),
             features={"rows": 500},
             deferrable=case.deferrable,
-            loadaware_conn_id="loadaware_unplanned" if case.outage else "loadaware_planned",
+            loadaware_conn_id="loadaware_phase_outage" if case.outage else "loadaware_planned",
             **FAST_POLLING,
         )

@@ -1,4 +1,4 @@
-"""Tasks with Airflow's own operator, which only Airflow's cluster policy sizes."""
+"""Tasks with Airflow's own operator. The cluster policy sizes all of them except `denied` and `opted_out`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods whose granted size Kubernetes rejects, and a loadaware that hangs."""
+"""A DAG whose granted sizes Kubernetes rejects, and a DAG whose loadaware server hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with the operator (synchronous, deferrable, mapped) and with the decorator, each with its own features."""
+"""Sized tasks: synchronous, deferrable, with the decorator, and mapped. Each gets its features in another way."""
 
 from __future__ import annotations
 

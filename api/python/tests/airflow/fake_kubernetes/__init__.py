@@ -1,7 +1,7 @@
 """A fake Kubernetes API on localhost whose pods only simulate running.
 
-It does not depend on Airflow or loadaware. A pod's environment contains its script (see script), and its status
-is a function of its age (see lifecycle). Nothing runs in the background, and two reads at the same age agree.
+It does not depend on Airflow or loadaware. A pod's environment contains its script (see script). Each read computes the
+status of a pod from its script, its resizes and its age (see lifecycle); no background thread changes it.
 """
 
 from fake_kubernetes.cluster import Cluster, Pod

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class RejectedError(Exception):
-    """An answer other than 2xx: status, reason and message of a Kubernetes Status."""
+    """An answer other than 2xx: code, reason and message of a Kubernetes Status."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -30,13 +30,13 @@ class RejectedError(Exception):
 
 @dataclass
 class Pod:
-    """One pod: its manifest and its lifecycle."""
+    """One pod: its manifest, its lifecycle and its resizes."""
 
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
     released_at: float | None = None  # on the same clock, when a waiting pod (Script.waits) was released; None before
-    reads: int = 0  # number of reads of this pod by its name; lists of pods do not count
+    reads: int = 0  # number of requests that name this pod; its creation and lists of pods do not count
     resizes: list[Json] = field(default_factory=list)  # bodies of the patches of `resize`, also rejected ones
     resizing: Resizing = field(init=False)
 
@@ -80,8 +80,8 @@ class Pod:
 class Cluster:
     """Pods by namespace and name. Thread-safe; tests may replace the clock.
 
-    A waiting pod (Script.waits) runs until the cluster releases it. Each read of such a pod calls `is_released`, which
-    returns whether to release the pod.
+    The run time of a waiting pod (Script.waits) starts when the cluster releases it. Requests call `is_released` for
+    such a pod until it returns true.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -90,7 +90,7 @@ class Cluster:
     has_metrics: bool = True
     is_released: Callable[[Pod], bool] = field(default=lambda pod: True)
     history: list[Pod] = field(default_factory=list)  # all created pods, in order
-    rejections: list[RejectedError] = field(default_factory=list)  # of creations, in order
+    rejections: list[RejectedError] = field(default_factory=list)  # of creations by quota or admission, in order
     _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -161,7 +161,7 @@ class Cluster:
         return age - STARTUP + pod.released_at - pod.created_at
 
     def is_waiting(self, pod: Pod) -> bool:
-        """Return whether a pod waits for its release."""
+        """Release a waiting pod if `is_released` permits it. Returns whether the pod still waits."""
         if pod.lifecycle.script.waits and pod.released_at is None and self.is_released(pod):
             pod.released_at = self.clock()
         return pod.lifecycle.script.waits and pod.released_at is None
@@ -233,7 +233,7 @@ class Cluster:
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
     def _grown_at(self, pod: Pod) -> float | None:
-        """Return the age at which the limit of a pod reached `grows_to`, or None if it has not reached it yet."""
+        """Return the age at which the limit of a pod reached `grows_to` (STARTUP without one), or None before that."""
         goal, now = pod.lifecycle.script.grows_to, self.clock() - pod.created_at
         if goal is None:
             return STARTUP
@@ -261,7 +261,7 @@ class Cluster:
 
 
 def _find_script(spec: Json) -> tuple[str, Script]:
-    """Return the container with a script, or the first one with the default script."""
+    """Return the name and script of the first container that has one, or else the first name and Script()."""
     for container in spec["containers"]:
         script = script_of(container)
         if script is not None:

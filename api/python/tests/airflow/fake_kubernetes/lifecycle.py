@@ -1,4 +1,4 @@
-"""The status of a pod as a pure function of its spec, its script and its age.
+"""The status of a pod, computed from its spec, its script, its limits in force and its age.
 
 0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
 """
@@ -17,7 +17,7 @@ from fake_kubernetes.script import FAILURE_LOGS, Failure, Script
 Json = dict[str, Any]
 
 STARTUP = 0.2  # seconds between creation and the first process
-GROWTH_SECONDS = 120.0  # in which the limit of a growing pod must reach `grows_to`
+GROWTH_SECONDS = 120.0  # after STARTUP, in which the limit of a growing pod must reach `grows_to`
 
 _EXIT_ONE = {
     Failure.FAILED,
@@ -36,7 +36,7 @@ def rfc3339(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """Computes the status of one pod from its spec, script and creation time. Ages are in seconds since then."""
+    """Computes the status of one pod. An age is in seconds (see Cluster.age)."""
 
     spec: Json
     base: str  # name of the container that has the script
@@ -54,12 +54,12 @@ class Lifecycle:
         return None
 
     def failure(self) -> Failure | None:
-        """Return how the pod fails with its memory limit, or by its script if its memory changes while it runs."""
+        """Return how the pod fails, or None. `killed_at` covers OOM kills of pods whose memory or limit changes."""
         is_fixed = not self.script.memory and self.script.grows_to is None
         return self.script.failure(self.limit()) if is_fixed else self.script.fails
 
     def killed_at(self, age: float) -> float | None:
-        """Return the age at which changing memory exceeded the limit then in force, or None if it did not yet."""
+        """Return the age of an OOM kill because memory changed or the limit did not grow in time; None before that."""
         for since, used in self.script.memory:
             at = STARTUP + since
             limit = self.limit_at(at) if self.limit_at else self.limit()
@@ -70,7 +70,7 @@ class Lifecycle:
         return None
 
     def failure_at(self, age: float) -> Failure | None:
-        """Return how the pod fails, as known at an age: OOM_KILLED once its changing memory has exceeded the limit."""
+        """Return how the pod fails, as known at an age: OOM_KILLED from `killed_at` on."""
         return self.failure() if self.killed_at(age) is None else Failure.OOM_KILLED
 
     def has_ended(self, age: float) -> bool:
@@ -160,7 +160,7 @@ class Lifecycle:
         failure = self.failure_at(age)
         if failure in (Failure.OOM_KILLED, Failure.KILLED, Failure.EVICTED):
             reason = "OOMKilled" if failure is Failure.OOM_KILLED else "Error"
-            return reason, 137, self.script.message or ""  # a killed program writes no message
+            return reason, 137, self.script.message or ""  # a killed program does not report its peak
         message = self.script.message
         if message is None:
             message = json.dumps({"memory_max_bytes": min(self.script.need, self.limit() or 2**62)})

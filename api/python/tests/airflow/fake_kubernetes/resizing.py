@@ -17,7 +17,7 @@ from fake_kubernetes.script import NodeCapacity, Script
 
 Json = dict[str, Any]
 
-FIRST_VERSION = (1, 33)  # the first version of Kubernetes that has the subresource by default
+FIRST_VERSION = (1, 33)  # the first version of Kubernetes that has the subresource `resize` by default
 FIRST_SHRINKING = (1, 34)  # the first version that lowers memory limits
 _RESIZABLE = ("cpu", "memory")
 
@@ -33,7 +33,7 @@ class Resizing:
     script: Script
     base: str
     allocated: list[Json]  # the containers' resources that the node reserved
-    _changes: list[tuple[float, list[Json]]] = field(default_factory=list)  # in force from a time on
+    _changes: list[tuple[float, list[Json]]] = field(default_factory=list)  # the time from which resources are in force
     _pending_since: float | None = None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The script of a pod, which its environment contains."""
+"""The script of a pod: how it behaves. An environment variable of the pod contains it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class Failure(str, Enum):
-    """The ways in which a pod fails."""
+    """The ways in which a pod fails; with OOM_EXIT_0 it still succeeds."""
 
     OOM_KILLED = "oom_killed"  # the kernel killed the main process: 137, OOMKilled
     OOM_EXIT_0 = "oom_exit_0"  # the kernel killed a child; the main process continued to the end
@@ -25,7 +25,7 @@ class Failure(str, Enum):
     MEMORY_ERROR = "memory_error"  # exit 1, Python's message
     BAD_ALLOC = "bad_alloc"  # exit 1, C++'s message
     JAVA_HEAP = "java_heap"  # exit 1, Java's message
-    NODE_HEAP = "node_heap"  # exit 1, JavaScript's message
+    NODE_HEAP = "node_heap"  # exit 1, Node.js's message
     UNSCHEDULABLE = "unschedulable"  # no node has enough memory; stays Pending
     SIDECAR_OOM = "sidecar_oom"  # another container of the pod was OOM-killed
     INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
@@ -54,7 +54,7 @@ FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Script:
-    """A pod's script. The default uses 1 GiB for one second and succeeds."""
+    """A pod's script. The default uses 1 GiB for one second."""
 
     need: int = 2**30  # bytes; more than the memory limit fails
     seconds: float = 1.0  # of run time
@@ -65,16 +65,16 @@ class Script:
     message: str | None = None  # termination message; by default the peak, unless killed
     quota: int | None = None  # bytes; a larger limit is rejected with 403
     admission: int | None = None  # bytes; a smaller limit is rejected with 422
-    memory: tuple[tuple[float, int], ...] = ()  # bytes in use from a second of the run time on; replaces `need`
-    grows_to: int | None = None  # bytes; runs until this limit is in force, and is OOM-killed after GROWTH_SECONDS
+    memory: tuple[tuple[float, int], ...] = ()  # (second of the run time, bytes in use from then on); sets `need`
+    grows_to: int | None = None  # bytes; the run time starts when this limit is in force; see lifecycle.GROWTH_SECONDS
     deferrals: int = 1  # how often its task is deferred before the tests release a waiting pod
     cores: float = 0.5  # in use
     measured: bool = True  # whether the metrics API shows the pod
     capacity: NodeCapacity = NodeCapacity.ENOUGH
-    deferred_seconds: float | None = None  # until the node has capacity; None: never
+    deferred_seconds: float | None = None  # with LATER, until the node has capacity; None: never
     resize_seconds: float = 0.2  # until an accepted resize is in force
-    resize_refusals: int = 0  # resizes that the API server rejects with `resize_status`
-    resize_status: int = 403
+    resize_refusals: int = 0  # number of resizes, from the first, that the API server rejects
+    resize_status: int = 403  # HTTP status of these rejections
 
     def __post_init__(self) -> None:
         if self.memory:
@@ -87,7 +87,7 @@ class Script:
         return [used for since, used in self.memory if since <= max(0.0, seconds)][-1]
 
     def failure(self, limit: int | None) -> Failure | None:
-        """Return how the pod fails under a memory limit in bytes; None means no limit."""
+        """Return how the pod fails under a memory limit in bytes (None: no limit), or None if it does not."""
         if self.fails is not None:
             return self.fails
         if limit is not None and self.need > limit:
@@ -122,7 +122,7 @@ class Script:
 
     @classmethod
     def from_json(cls, text: str) -> Script:
-        """Parse a script. Missing fields have their defaults."""
+        """Parse a script. Missing and empty fields have their defaults."""
         fields: Json = json.loads(text)
         given: Json = {name: value for name, value in fields.items() if value not in (None, "")}
         for name in ("fails", "fails_when_short"):

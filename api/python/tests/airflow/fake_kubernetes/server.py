@@ -1,4 +1,4 @@
-"""The HTTP API of a cluster: pods, logs and events."""
+"""The HTTP API of a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fake_kubernetes.script import Failure
 
 Json = dict[str, Any]
 
-_TICK = 0.05  # seconds between polls for a streaming client
+_TICK = 0.05  # seconds between polls
 _POD = r"/api/v1/namespaces/(?P<namespace>[^/]+)/pods"
 _METRICS = r"/apis/metrics.k8s.io/v1beta1/namespaces/(?P<namespace>[^/]+)/pods/(?P<name>[^/]+)"
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -105,8 +105,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
-        # A waiting pod without a node cannot end. This read lasts until the release, so that the launch timeout of the
-        # caller cannot pass before it.
+        # A pod without a node stays Pending until the caller gives up after its launch timeout. This read lasts until
+        # the release of the pod, so that the caller cannot give up earlier.
         while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_waiting(pod):
             time.sleep(_TICK)
         self._answer(self.pods.render(pod))

@@ -1,4 +1,4 @@
 """A whole deployment on loopback: loadaware, a fake Kubernetes and a real Airflow.
 
-Nothing here imports Airflow: it runs in processes of its own, as in production.
+The modules launch, trigger and history_seed import Airflow, so the others run them as separate processes.
 """

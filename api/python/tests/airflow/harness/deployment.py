@@ -25,8 +25,8 @@ MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
 SCHEDULER = ("scheduler", "--skip-serve-logs")
 
-# The scheduler forks every try, so its imports save seconds per try. A try waits longer for loadaware than in
-# production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
+# The scheduler forks every try, so its imports save seconds per try. A try waits longer for loadaware and Kubernetes
+# than in production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
 LOCAL_SETTINGS = """
 import airflow.providers.cncf.kubernetes.operators.pod
 import airflow_provider_loadaware.resize_support
@@ -39,7 +39,7 @@ airflow_provider_loadaware.service.TOTAL_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
-class Try:
+class TaskInstance:
     """A task instance from the database: its state and its number of tries."""
 
     task_id: str
@@ -49,7 +49,7 @@ class Try:
 
 
 class Airflow:
-    """A running deployment with the DAGs of tests/airflow/dags."""
+    """A deployment with the DAGs of tests/airflow/dags, unless `extra_env` names another folder."""
 
     def __init__(self, home: Path, extra_env: Mapping[str, str]) -> None:
         self.home = home
@@ -129,8 +129,8 @@ class Airflow:
             timeout=600,
         )
 
-    def wait(self, dag_id: str, run_id: str, seconds: float = 900) -> dict[tuple[str, int], Try]:
-        """Wait for the end of a run. Returns its tasks by task id and map index."""
+    def wait(self, dag_id: str, run_id: str, seconds: float = 900) -> dict[tuple[str, int], TaskInstance]:
+        """Wait for the end of a run. Returns its task instances by task id and map index."""
 
         def ended() -> bool:
             self._check_alive()
@@ -143,7 +143,7 @@ class Airflow:
             dag_id,
             run_id,
         )
-        return {(row[0], row[1]): Try(*row) for row in rows}
+        return {(row[0], row[1]): TaskInstance(*row) for row in rows}
 
     def log(self, dag_id: str, run_id: str, task_id: str, attempt: int = 1, map_index: int = -1) -> str:
         """Return the log of one try."""
@@ -164,7 +164,7 @@ class Airflow:
         return fields
 
     def link(self, dag_id: str, run_id: str, task_id: str) -> str:
-        """Return the address of the extra link. Airflow 3 stores it; in Airflow 2 the provider computes it."""
+        """Return the address of the extra link. Airflow 3 stores it; in Airflow 2 it is in the provider's XCom."""
         key = "_link_ReceiptLink" if MAJOR >= 3 else "loadaware_receipt"
         sql = "SELECT value FROM xcom WHERE (dag_id, run_id, task_id, key) = (?, ?, ?, ?)"
         return str(json.loads(self.query(sql, dag_id, run_id, task_id, key)[0][0]))
@@ -175,7 +175,7 @@ class Airflow:
         return done.stdout + done.stderr
 
     def pause(self, dag_id: str, *, paused: bool) -> None:
-        """Pause or unpause a DAG. Airflow 2 stores the serialized DAG before the row that this changes."""
+        """Pause or unpause a DAG, once its row exists: Airflow 2 stores the serialized DAG before this row."""
 
         def update() -> bool:
             with closing(sqlite3.connect(self._database, timeout=30)) as connection, connection:

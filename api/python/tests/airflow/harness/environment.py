@@ -1,4 +1,4 @@
-"""The test environment: loadaware, a fake Kubernetes and Airflow with all DAGs running."""
+"""The test environment: loadaware, a fake Kubernetes and Airflow."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from harness.loadaware import Loadaware
 from harness.planner import Planner, serve_plans
 from scenarios import GIB, PHASED_CASES, training_runs
 
-# The conf of the run `first` of each DAG.
+# The DAGs whose run `first` the environment starts, and its conf.
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
-    # Three times the memory of the training runs, so that the first grant leads to an OOM kill.
+    # About three times the memory of a training run with equal rows, so that the first grant leads to an OOM kill.
     "sized": {"need": 3 * GIB},
     "sized_deferrable": {"need": 3 * GIB},
     "sized_mapped": {},
@@ -70,7 +70,7 @@ class Environment:
         return [pod for pod in self.cluster.history if labels.items() <= pod.labels.items()]
 
     def limits(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[int]:
-        """Return the memory limits of those pods in bytes. Each must equal the request."""
+        """Return the memory limits of the pods of a task in a run in bytes, and check that each equals the request."""
         limits = []
         for pod in self.pods(dag_id, task_id, run_id, map_index):
             assert pod.memory_limit is not None
@@ -80,7 +80,7 @@ class Environment:
 
 
 def has_deferred(deferrals: Deferrals) -> Callable[[Pod], bool]:
-    """Return a function that returns whether the scheduler has processed the deferral of a pod's try."""
+    """Return a function that returns whether the scheduler has processed all deferrals of a pod's try."""
 
     def check(pod: Pod) -> bool:
         labels = pod.labels
@@ -142,7 +142,7 @@ def environment() -> Iterator[Environment]:
         cluster = Cluster()
         kubernetes = stack.enter_context(serve(cluster))
         planner = stack.enter_context(serve_plans(Planner(server.url)))
-        unplanned = stack.enter_context(serve_plans(Planner(server.url, is_down=True)))
+        phase_outage = stack.enter_context(serve_plans(Planner(server.url, is_down=True)))
         hanging = stack.enter_context(faulty("hangs", ("/",), server.url))
         home = path / "airflow"
         home.mkdir()
@@ -153,7 +153,7 @@ def environment() -> Iterator[Environment]:
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(server.url),
                 "AIRFLOW_CONN_LOADAWARE_HANGING": connection(hanging),
                 "AIRFLOW_CONN_LOADAWARE_PLANNED": connection(planner.url),
-                "AIRFLOW_CONN_LOADAWARE_UNPLANNED": connection(unplanned.url),
+                "AIRFLOW_CONN_LOADAWARE_PHASE_OUTAGE": connection(phase_outage.url),
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_RUNS": "1",
                 "AIRFLOW_VAR_LOADAWARE_CAMPAIGN_INTERVAL_SECONDS": "1",
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),

@@ -74,18 +74,18 @@ FAULTS: Mapping[str, Callable[[socket.socket], None]] = {
     "answers 404": _answer("404 Not Found", "<h1>nothing here</h1>", kind="text/html"),
     "answers no JSON": _answer("200 OK", '{"memory": {"request_bytes": 12'),
     "answers invalid fields": _answer("200 OK", _INVALID_FIELDS),
-    "answers one byte": _answer("200 OK", _TINY),
+    "grants one byte": _answer("200 OK", _TINY),
     "answers an empty object": _answer("200 OK", "{}"),
     "answers a web page": _answer("200 OK", "<html>Please log in</html>", kind="text/html"),
     "answers 256 MiB": _large,
-    "redirects to itself": _answer("302 Found", "", "Location: /predict"),
+    "redirects": _answer("302 Found", "", "Location: /predict"),
     "speaks no HTTP": lambda peer: peer.sendall(b"220 mail.example.org ESMTP\r\n"),
 }
 
 
 @contextmanager
 def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
-    """Serve a fault on paths with these prefixes, forward all others, and yield the URL."""
+    """Serve a fault on paths with these prefixes, forward other requests to `upstream`, and yield the URL."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve(peer: socket.socket) -> None:

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _dag(session: Any) -> tuple[Any, Any]:
-    """Return the DAG as stored by Airflow and as parsed from its file."""
+    """Return the DAG as stored by Airflow 3, and as parsed from its file; on Airflow 2 both are the parsed DAG."""
     folder = str(TESTS / "history")
     if MAJOR < 3:
         from airflow.models.dagbag import DagBag
@@ -89,7 +89,7 @@ def _create_run(session: Any, dag: Any, run: HistoryRun, start: datetime) -> Any
 def _insert_instance(
     session: Any, dag: Any, parsed: Any, run: Any, start: datetime, task_id: str, map_index: int, states: list[str]
 ) -> None:
-    """Insert a task instance after its tries; earlier tries become history."""
+    """Insert a task instance as it is after its last try, and its earlier tries as its history."""
     from airflow.models.taskinstance import TaskInstance
 
     task = dag.get_task(task_id)

@@ -1,8 +1,8 @@
 """Runs the real operator, each launch after the first in its own process: python -m harness.launch.
 
-Every input line is a list of cases, each with the fields of launcher.Launch and the connection in "env". The output
-has one line per case, in order: {"error", "started", "seconds"}, with `started` on the monotonic clock. The first
-case runs in this process: Airflow's imports take seconds, and forked processes inherit them.
+Every input line is a list of cases, as Launcher._case returns them. The output has one line per case, in order:
+{"error", "started", "seconds"}, with `started` on the monotonic clock. The first case runs in this process: Airflow's
+imports take seconds, and forked processes inherit them.
 """
 
 from __future__ import annotations

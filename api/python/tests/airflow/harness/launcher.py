@@ -57,7 +57,7 @@ class Launcher:
         self._process = process
 
     def run(self, *launches: Launch) -> list[LaunchResult]:
-        """Run launches concurrently, at most launch.CONCURRENCY at a time."""
+        """Run launches, at most launch.CONCURRENCY at a time. Returns their results in order."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps([self._case(launch) for launch in launches]) + "\n")
         self._process.stdin.flush()

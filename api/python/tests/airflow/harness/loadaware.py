@@ -101,8 +101,8 @@ class Loadaware:
     def has_report(self, outcome: str, **of: Any) -> bool:
         """Return whether a try was reported with an outcome and the given fields.
 
-        This sends the report again, and the server answers whether it is a duplicate, a conflict or new. It records
-        a new report, so call this only once for a report.
+        This sends the report again, and the server answers whether it is a duplicate, a conflict or new. The server
+        records a new report, so a second call with the same arguments returns True.
         """
         try:
             answer = self.post("/observe", {"outcome": outcome, **of})

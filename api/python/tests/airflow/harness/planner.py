@@ -1,4 +1,4 @@
-"""A proxy before loadaware that adds plans to predictions and answers POST /phase."""
+"""A proxy in front of loadaware that adds plans to predictions and answers POST /phase."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Json = dict[str, Any]
 class Planner:
     """Adds a plan to each prediction; the task id begins with the mode of the plan.
 
-    /phase answers the limit PHASED_GROWN if the request contains a sample and `may_grow` is true for the try.
+    /phase answers a limit of at least PHASED_GROWN if the request contains a sample and `may_grow` is true for the try,
+    and otherwise the limit of the request.
     """
 
     upstream: str
@@ -65,7 +66,7 @@ class Planner:
         }
 
     def executed_plan(self, **key: Any) -> Json:
-        """Return the executed plan of the report of a try."""
+        """Return the executed plan of the only report with the fields `key`."""
         (found,) = [report for report in self.reports if key.items() <= report.items()]
         plan: Json = found["executed_plan"]
         return plan
@@ -85,7 +86,7 @@ def serve_plans(planner: Planner) -> Iterator[Planner]:
                 return
             if self.path == "/observe":
                 planner.reports.append(body)
-                # The server made no plan, so it does not receive its execution.
+                # loadaware made no plan, so it does not receive how the plan was executed.
                 data = json.dumps({name: value for name, value in body.items() if name != "executed_plan"}).encode()
             status, answer = _forward(planner.upstream + self.path, data)
             if self.path == "/predict" and status == 200:

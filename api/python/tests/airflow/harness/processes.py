@@ -41,7 +41,7 @@ class Process:
         self._popen.wait()
 
     def kill_session(self) -> None:
-        """Kill it and all its descendants, as the end of a container does; tasks of Airflow have their own groups."""
+        """Kill all processes of its session, as the end of a container does; Airflow's tasks have their own groups."""
         session = self._popen.pid
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -55,7 +55,7 @@ class Process:
             self._popen.terminate()
 
     def stop(self) -> None:
-        """Terminate it, and kill it and its remaining children after the grace period."""
+        """Terminate it, wait for its end for at most GRACE, and kill what remains of its process group."""
         self.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(GRACE)

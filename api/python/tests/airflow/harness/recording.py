@@ -1,7 +1,7 @@
 """Records answers of a real Airflow for the tests of internal/source/airflow: python -m harness.recording FILE.
 
-The file contains a list of {"method", "path", "body", "status", "answer"}. Ids, versions and parsing times differ
-between recordings.
+The file contains a list of {"method", "path", "body", "status", "answer"}; a request without credentials has "as" in
+place of "body". Ids, versions and parsing times differ between recordings.
 
     root=$PWD
     cd api/python/tests/airflow

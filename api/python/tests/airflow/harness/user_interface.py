@@ -1,4 +1,4 @@
-"""Serves Airflow's own pages with runs that loadaware sized: python -m harness.user_interface.
+"""Serves Airflow's own pages with a run that loadaware sized: python -m harness.user_interface.
 
 It writes one line of JSON with the addresses of the pages and of loadaware, and serves until its input ends.
 scripts/dashboard/airflow.py looks at the pages with a browser.
@@ -29,7 +29,7 @@ EVERYBODY_IS_ADMIN = 'AUTH_ROLE_PUBLIC = "Admin"\nWTF_CSRF_ENABLED = True\n'
 
 
 def serve_pages(path: Path, stack: ExitStack) -> dict[str, str]:
-    """Start everything, wait for the end of a run that was killed once, and return the addresses."""
+    """Start everything, wait for the end of a run that was killed at least once, and return the addresses."""
     server = Loadaware(path, frame_ancestors="http://127.0.0.1:*")
     stack.callback(server.stop)
     server.learn(DAG_ID, TASK_ID, training_runs())

@@ -1,8 +1,9 @@
-"""Reproduces the runs of a campaign with a real Airflow while its parts are killed: python -m trial --help.
+"""Reproduces the runs of a campaign on Airflow while the service, PostgreSQL and the scheduler are killed repeatedly.
 
-It checks that every run becomes profiled (the peak of each of its tasks is known), that no DAG run is repeated, that
-the parallelism is never exceeded, that changed Variables are obeyed, and that a reset repairs each failed state. With
---minutes it may end before all runs are profiled, and checks what has happened until then.
+python -m trial --help lists the options. The trial checks that every run becomes profiled (the peak of each of its
+tasks is known), that no DAG run is repeated, that the parallelism is never exceeded, that changed Variables are obeyed,
+and that a reset repairs each failed state. With --minutes it may end before all runs are profiled, and checks what has
+happened until then.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Trial:
         archived = [pipeline.archived_run(number) for number in range(first, last + 1)]
         self.environment.loadaware.post(f"{self.path}/runs", {"runs": archived})
 
-    def fail_a_deployment(self) -> None:
-        """Register the first run while its DAG is paused, so that its deployment fails."""
+    def create_campaign(self) -> None:
+        """Create the campaign with all runs. Its DAG is paused at first, so that the first deployment fails."""
         airflow, server = self.environment.airflow, self.environment.loadaware
         created = {"name": "trial", "dag_id": pipeline.DAG, "conf": {"sandbox": True}}
         self.path = f"/campaigns/{server.post('/campaigns', created)['id']}"
@@ -90,7 +91,7 @@ class Trial:
         return self.progress == {checks.PROFILED: self.runs}
 
     def reset(self, run: Json) -> None:
-        """Remove the cause of a failure and reset the run, as a person does."""
+        """Reset a failed run, as a person does; before that, repair the cause if its profiling failed."""
         if run["state"] == 55:
             self.problem.unlink(missing_ok=True)
         self.environment.loadaware.post(f"{self.path}/runs/{run['n']}/reset", {"to": RESETS[run["state"]]})
@@ -133,13 +134,13 @@ def check(trial: Trial, seconds: float) -> None:
         assert trial.crashes.pending() == 0, f"{trial.crashes.pending()} kills did not happen"
         provoked = [text for text in trial.failures if is_provoked(text)]
         assert len(provoked) == 3, trial.failures
-        print(f"{slow} passes in the slow interval, at most one per interval")
+        print(f"{slow} passes while the interval was slow, at most one per interval")
     for text in trial.failures:
         print(f"reset: {text}" + ("" if is_provoked(text) else " (not provoked)"))
 
 
 def is_provoked(failure: str) -> bool:
-    """Return whether the trial caused a failure."""
+    """Return whether the trial caused the failure of a run on purpose."""
     steps = {
         pipeline.FAILS_TO_DEPLOY: "deployment failed",
         pipeline.FAILS_TO_RUN: "run failed",
@@ -167,7 +168,7 @@ def run(runs: int, kills: int, seed: int, tick: int, minutes: float) -> None:
             "AIRFLOW__CORE__DAGS_FOLDER": str(TESTS / "trial" / "dags"),
             "AIRFLOW__CORE__PARALLELISM": "8",
             "AIRFLOW__CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
-            # A new scheduler takes over the tasks of a killed one after this time.
+            # Seconds after which a new scheduler takes over the tasks of a killed one.
             "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "180",
@@ -186,7 +187,7 @@ def run(runs: int, kills: int, seed: int, tick: int, minutes: float) -> None:
         try:
             airflow.wait_for_dags({pipeline.DAG, pipeline.SCHEDULER, pipeline.MAINTAINER})
             begun = time.monotonic()
-            trial.fail_a_deployment()
+            trial.create_campaign()
             trial.finish(minutes)
             check(trial, time.monotonic() - begun)
         except BaseException:
@@ -201,8 +202,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=380, help="number of archived runs, 3 to 1000")
     parser.add_argument("--kills", type=int, default=20, help="kills of the service, the scheduler and PostgreSQL each")
     parser.add_argument("--seed", type=int, default=1, help="of the kills")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="end earlier, and check the runs until then")
-    parser.add_argument("--tick", type=int, default=10, help="seconds between two passes of the scheduler DAG")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="end after this time at the latest")
+    parser.add_argument("--tick", type=int, default=10, help="seconds between two runs of the scheduler DAG")
     arguments = parser.parse_args()
     if not pipeline.FAILS_TO_PROFILE <= arguments.runs <= MAX_RUNS:
         parser.error(f"--runs must be {pipeline.FAILS_TO_PROFILE} to {MAX_RUNS}")

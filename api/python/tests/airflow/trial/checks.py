@@ -24,7 +24,7 @@ def read_time(text: str | None) -> datetime:
 
 
 def started_attempts(run: Json) -> int:
-    """Return how many attempts of a run a pass has claimed to start."""
+    """Return the number of attempts of a run for which a pass has claimed to start the DAG run."""
     attempt: int = run["attempt"]
     return attempt if run["state"] >= CLAIMED_TO_RUN else attempt - 1
 
@@ -40,22 +40,22 @@ def check_runs(environment: Environment, path: str, runs: Sequence[Json]) -> int
     found = [row[0] for row in environment.airflow.query("SELECT run_id FROM dag_run WHERE dag_id = ?", DAG)]
     claimed = {r["dag_run_id"] for r in runs if r["state"] == CLAIMED_TO_RUN} - set(found)  # not started yet
     expected = {run_id for run in runs for run_id in run_ids(run)} - claimed
-    assert sorted(found) == sorted(expected), "no DAG run is missing or repeated"
-    rows = 0
+    assert sorted(found) == sorted(expected), "a DAG run is missing or repeated"
+    peaks = 0
     for run in runs:
         if run["state"] != PROFILED:
             continue
         tasks = environment.loadaware.get(f"{path}/runs/{run['n']}/tasks")["tasks"]
         assert sorted(t["task_id"] for t in tasks) == sorted(TASKS), (run["n"], tasks)
         assert all(t["memory_max_bytes"] and t["succeeded"] for t in tasks), (run["n"], tasks)
-        rows += len(tasks)
+        peaks += len(tasks)
         if needs_more_than_requested(run["n"]):
             limits = environment.limits(DAG, TASKS[0], run["dag_run_id"])
-            assert max(limits) > STATIC, f"run {run['n']} needs a lift: {limits}"
+            assert max(limits) > STATIC, f"run {run['n']} was not lifted: {limits}"
     for task in TASKS:
         profile = environment.loadaware.get(f"/tasks/{DAG}/{task}")
-        assert profile["kills"] == 0, f"kills of reproduced runs do not count: {profile}"
-    return rows
+        assert profile["kills"] == 0, f"kills of reproduced runs were counted: {profile}"
+    return peaks
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,10 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 
 
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
-    """Check that a higher parallelism was used, and that the slow interval skipped passes. Returns their number."""
+    """Check that a raised parallelism was used, and that each slow interval had at most one pass.
+
+    Returns the number of these passes.
+    """
     assert max(most.values()) > settings.changes[RUNS][0].value, f"no raised parallelism was used: {most}"
     slow = settings.tick * SLOW
     begin, end = next(
@@ -97,7 +100,8 @@ def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) 
         for change, following in zip(settings.changes[INTERVAL], settings.changes[INTERVAL][1:], strict=False)
         if change.value == slow
     )
-    # A pass that is not due returns nothing, and Airflow stores no value. Passes read the Variable after their start.
+    # A run of the scheduler DAG without a pass returns nothing, and Airflow stores no value. A run reads the Variable
+    # after its start.
     sql = """SELECT dag_run.run_after, task_instance.start_date FROM xcom
         JOIN dag_run ON dag_run.dag_id = xcom.dag_id AND dag_run.run_id = xcom.run_id
         JOIN task_instance ON task_instance.dag_id = xcom.dag_id AND task_instance.run_id = xcom.run_id
@@ -110,5 +114,5 @@ def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) 
         for at, started in airflow.query(sql, SCHEDULER)
         if begin < read_time(started) and read_time(started) < end
     ]
-    assert len(due) == len(set(due)), "at most one pass per interval"
+    assert len(due) == len(set(due)), "an interval had more than one pass"
     return len(due)

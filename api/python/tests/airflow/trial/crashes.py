@@ -17,7 +17,7 @@ LAST_SHARE = 0.95  # of the pods; a kill after the last pod would interrupt no w
 
 @dataclass
 class Crashes:
-    """The kills of a trial: each happens once a random number of pods has been created.
+    """The kills of a trial: each happens when a random number of pods has been created.
 
     The number of pods, unlike the time, does not depend on the load of the machine.
     """
@@ -46,7 +46,7 @@ class Crashes:
         return len(self._plan)
 
     def crash(self, pods_created: int) -> None:
-        """Carry out the kill that is due, if any. At most one, so that the victim of the last one is up again."""
+        """Carry out at most one of the kills that are due, so that its victim can start again before the next."""
         if self._plan and pods_created >= self._plan[0][0]:
             victim = self._plan[0][1]
             self._kill[victim]()
@@ -55,5 +55,5 @@ class Crashes:
 
     def _crash_service(self) -> None:
         self.server.crash()
-        time.sleep(self._random.uniform(0, 3))  # the time that a supervisor takes
+        time.sleep(self._random.uniform(0, 3))  # a supervisor takes some time to start it again
         self.server.start()

@@ -12,7 +12,7 @@ INTERVAL = "loadaware_campaign_interval_seconds"
 SLOW = 3  # the slow interval in ticks
 
 # Each pair is a share of the campaign's pods, and the value that applies from this share on. The parallelism 0 starts
-# no run; it stays for PAUSE_TICKS. A tick is the time between two passes of the scheduler DAG. The values of INTERVALS
+# no run; it stays for PAUSE_TICKS. A tick is the time between two runs of the scheduler DAG. The values of INTERVALS
 # are in ticks.
 PARALLELISM = ((0.0, 2), (0.03, 6), (0.45, 0), (0.45, 1), (0.47, 8), (0.9, 5))
 INTERVALS = ((0.0, 1), (0.6, SLOW), (0.7, 1))

@@ -19,12 +19,12 @@ from trial import pipeline
 RESOURCES = k8s.V1ResourceRequirements(
     requests={"memory": str(pipeline.STATIC)}, limits={"memory": str(pipeline.STATIC)}
 )
-# Only the first attempt of a run fails, as if its cause were repaired.
+# A run whose conf has `fails` fails in its first attempt only. A run id ends with the number of the attempt.
 FAILS = "\"{{ dag_run.conf.get('fails', '') if dag_run.run_id.endswith('__1') else '' }}\""
 
 
 def profile(run: Reproduction) -> None:
-    """Fail one profiling while its cause exists. The pods report the peaks themselves."""
+    """Fail the profiling of one run while the file PROBLEM exists. The pods report the peaks themselves."""
     if run.number == pipeline.FAILS_TO_PROFILE and Path(os.environ[pipeline.PROBLEM]).exists():
         raise RuntimeError("the store of the peaks is unavailable")
 
