@@ -199,7 +199,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 
 // answerStaticRequest replaces the allocation in a by the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
-// zero, because the service must apply only amounts that a caller requested.
+// zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory

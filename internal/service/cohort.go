@@ -217,8 +217,8 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 	}
 }
 
-// A first run gets the cores that 99 % of the runs of its profiles do not exceed, because throttling
-// costs more than a quarter of a core. It never gets more than its request of CPU, if it has one.
+// A first run gets the cores that 99 % of the runs of its profiles do not exceed, rounded up to a quarter of a
+// core, because throttling costs more than that. It never gets more than its request of CPU, if it has one.
 const (
 	profileCPUQuantile = 0.99 // of the used cores
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
