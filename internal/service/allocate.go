@@ -165,7 +165,7 @@ func minCap(a, b sizing.Bytes) sizing.Bytes {
 // not the cause.
 const minNode = sizing.GiB
 
-// schedulableCeiling returns the largest grant while larger ones fit no node, or zero if all fit.
+// schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound.
 // The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
 // started allocation, the floor and minNode. If this amount does not exceed the largest kill of the task
 // and of this run, the ceiling is half way from that kill to the unschedulable allocation. The argument
@@ -199,7 +199,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 
 // answerStaticRequest replaces the allocation in a by the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
-// zero, because the service must apply only amounts that a caller requested.
+// zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory

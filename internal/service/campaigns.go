@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxFailures is the number of failed or stuck runs that are listed.
+// maxFailures is the largest number of failed or stuck runs in a list.
 const maxFailures = 20
 
 // CreateCampaign validates and stores a campaign: archived runs of a DAG that Airflow reproduces in a sandbox.

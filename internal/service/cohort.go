@@ -208,8 +208,8 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 		return
 	}
 	if used := place.Cores(profileCPUQuantile); used > 0 && a.Source == sizing.FromCohort && !c.policy.CPUUnmanaged {
-		if steps := sizing.Cores(math.Ceil(used/profileCPUStep) * profileCPUStep); ask.Requested.CPU == 0 || steps < ask.Requested.CPU {
-			a.CPU = steps
+		if rounded := sizing.Cores(math.Ceil(used/profileCPUStep) * profileCPUStep); ask.Requested.CPU == 0 || rounded < ask.Requested.CPU {
+			a.CPU = rounded
 		}
 	}
 	if median := place.GPUMemory(.5); median >= 1 {
@@ -217,8 +217,8 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 	}
 }
 
-// A first run gets the cores that 99 % of the runs of its profiles do not exceed, because throttling
-// costs more than a quarter of a core. It never gets more than its request of CPU, if it has one.
+// A first run gets the cores that 99 % of the runs of its profiles do not exceed, rounded up to a quarter of a
+// core, because throttling costs more than that. It never gets more than its request of CPU, if it has one.
 const (
 	profileCPUQuantile = 0.99 // of the used cores
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
@@ -239,15 +239,17 @@ func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRo
 	}})
 }
 
-// ignoreRequest removes the static request from the question about a lift if the cohort sized the killed
-// try, so that the lift doubles the killed allocation.
+// ignoreRequest removes the static request from the question about a lift, so that the lift doubles the killed
+// allocation. It does so if the cohort probably sized the killed try: it can size the task, and the killed
+// allocation is below the request.
 func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	if q.Above > 0 && q.Above < q.Requested.Memory && c.hasNoHistory() && c.cohort.CanSize(factsOf(ask)) {
 		q.Requested.Memory = 0
 	}
 }
 
-// hasNoHistory reports whether no report of the task has a peak.
+// hasNoHistory reports whether no report of the task has a measured peak. It returns false while the model is
+// not decoded.
 func (c *allocator) hasNoHistory() bool {
 	return c.task.IsDecoded() && c.model.LargestPeak() == 0
 }

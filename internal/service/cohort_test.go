@@ -157,7 +157,7 @@ func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	assert.GreaterOrEqual(t, r.predict(request).Memory.Limit, after)
 }
 
-func TestWithoutSimilarTasksAFirstRunGetsItsRequest(t *testing.T) {
+func TestAReplicaWithoutCohortsAnswersTheRequestOfAFirstRun(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
 	off := joinReplica(t, r.dsn, service.Config{NoCohorts: true}).start()

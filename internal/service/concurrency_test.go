@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Callers predict, report, lift, train, change policies and read profiles while models are
+// Callers predict, report, lift, train, change policies and read tasks while models are
 // replaced. Each acknowledged try is stored once and learned once. Run it with -race.
 func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
 	r := newReplica(t)

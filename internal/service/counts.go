@@ -38,7 +38,7 @@ type PromiseCheck struct {
 }
 
 // ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request,
-// allocation and peak are known. A kill counts in Allocated only, because the static request would have
+// allocation, peak and duration are known. A kill counts in Allocated only, because the static request would have
 // been enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
@@ -57,7 +57,7 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a try that was reported for the first time. The argument answer is the answer of
+// add counts a success or a kill that was reported for the first time. The argument answer is the answer of
 // this replica, or the zero Answer if there is none.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	isKill := o.Outcome.OOM()

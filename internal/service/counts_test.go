@@ -69,7 +69,7 @@ func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 	assert.InDelta(t, promised*2/3, check.Promised, 1e-12, "equal asks have equal promises")
 }
 
-func TestQueuesAreCounted(t *testing.T) {
+func TestQueuesAndModelsAreCounted(t *testing.T) {
 	r := newReplica(t)
 	assert.Nil(t, r.Counts().Backlog, "before the first poll")
 	r.predict(ask("counted", "a"))

@@ -76,7 +76,7 @@ const (
 )
 
 // Forecast simulates a run of a DAG with the features f of the run. A task whose past runs have none of these
-// features is simulated with the features of its newest runs. With the same seed and the same
+// features is simulated with the features of its newest runs. With the same seed, models and
 // past runs the forecast is the same.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
@@ -163,7 +163,7 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 // taskForecast holds the values that a forecast reads from the model of a task.
 type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
-	past   taskmodel.RunTimes // of past successes, as if predicted before they ran
+	past   taskmodel.RunTimes // of past successes, predicted by the current model
 	memory float64            // bytes
 }
 

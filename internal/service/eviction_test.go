@@ -62,7 +62,7 @@ func TestAnEvictedModelAnswersAsBefore(t *testing.T) {
 }
 
 // A lock on table model simulates a slow database.
-func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromProfile(t *testing.T) {
+func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)

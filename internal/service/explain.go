@@ -77,8 +77,8 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	return alloc.policy, task.IsDecoded()
 }
 
-// ExplainReceipt explains a recorded answer by the model that gave it, or by the receipt alone if that model
-// is not stored any more.
+// ExplainReceipt explains a recorded answer by the model that gave it, or by the receipt alone if the state of
+// that model cannot be rebuilt.
 func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*ExplainedAnswer, error) {
 	e := &ExplainedAnswer{Ask: r.Ask, Allocation: r.Allocation}
 	key := r.Ask.Try.TaskKey
@@ -145,7 +145,7 @@ func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizi
 // similarTasks names the step from the static request to the answer of a cohort.
 const similarTasks = "the runs of similar tasks"
 
-// explainByReceipt explains an answer whose model is no longer stored, or that no model gave. The
+// explainByReceipt explains an answer whose model is no longer available, or that no model gave. The
 // argument killed is the largest kill of the run before a lift.
 func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel.RecordedAnswer, killed sizing.Bytes) {
 	from := taskmodel.Explanation{Granted: r.Ask.Requested.Memory, Base: r.Ask.Requested.Memory, BaseName: "the static request"}
@@ -159,7 +159,7 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 	case r.Allocation.Source != sizing.FromRequested:
 		var ok bool
 		if e.Factors, ok = taskmodel.ExplainReceipt(recorded); ok {
-			e.Note = "the model that answered is not stored any more, so the chain has no terms for single features"
+			e.Note = "the model that answered is not available any more, so the chain has no terms for single features"
 			return
 		}
 	case recorded.Granted < r.Ask.Requested.Memory:

@@ -139,7 +139,7 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 	r.stop() // writes the receipts
 	r.exec(`UPDATE model SET blob = '\x00' WHERE version = $1`, first.Model.Version)
 	lost := r.explainPrediction(first.PredictionID)
-	assert.Contains(t, lost.Note, "not stored any more")
+	assert.Contains(t, lost.Note, "not available any more")
 	requireFactors(t, first.Memory.Limit, lost.Factors)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// During an upgrade, or after a rollback, a stored model may have a format that a replica does
+// During an upgrade, or after a downgrade, a stored model may have a format that a replica does
 // not know.
 func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	old := newReplica(t).start()

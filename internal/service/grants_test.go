@@ -63,9 +63,9 @@ func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	assert.Greater(t, other.predict(small("")).Memory.Limit, granted, "on another replica")
 }
 
-// A repeated prediction for a killed try returns more than the killed limit, both on the replica
-// that answered the lift and on a replica that reads the kill from the store.
-func TestARepeatedPredictionCountsAKillReportedToAnotherReplica(t *testing.T) {
+// After a kill that was reported to another replica, the next try gets more than the killed limit, with and
+// without a lift. After a lift, a repeated prediction for the killed try returns more, too.
+func TestANextTryCountsAKillReportedToAnotherReplica(t *testing.T) {
 	a := newReplica(t).start()
 	a.trainTask("load", 40)
 	b := joinReplica(t, a.dsn, service.Config{}).start()
@@ -80,8 +80,8 @@ func TestARepeatedPredictionCountsAKillReportedToAnotherReplica(t *testing.T) {
 			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the same try, on the replica that answered the lift")
 		}
 		onA, onB := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
-		assert.Greater(t, onA, granted, "try 2 reads the kill")
-		assert.Greater(t, onB, granted)
+		assert.Greater(t, onA, granted, "on the replica that reads the kill from the store")
+		assert.Greater(t, onB, granted, "on the replica that received the report")
 		if !lifted {
 			assert.Equal(t, onB, onA)
 		}

@@ -316,7 +316,7 @@ func TestARetryHasTheFeaturesOfItsRun(t *testing.T) {
 	assert.GreaterOrEqual(t, other.predict(ask("load", "")).Memory.Limit, 2*killed, "another replica")
 }
 
-func TestAKillReachesOtherReplicasAndBatches(t *testing.T) {
+func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 40)
 	other := joinReplica(t, r.dsn, service.Config{}).start()

@@ -10,7 +10,7 @@ import (
 
 // ladder returns the limits of a first try and of its lifts after each OOM kill, the rungs. The model's
 // ladder ends at the cap of q. But a kill can change the cap: never_above_requested no longer
-// applies, the last reported request is used, and a derived cap rises. In that case ladder
+// applies, the last reported request replaces a missing one, and a derived cap rises. In that case ladder
 // computes each lift.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Source == sizing.FromRequested || sized.Limit == 0 {
@@ -55,8 +55,8 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder, Least: least,
 		}
-		// Airflow retries even if the service advised against a lift. Such a try gets the cap. If
-		// the cap is derived, the try gets at least the largest killed allocation of its run.
+		// Airflow retries even if the service advised against a lift. Such a try gets the amount of the model
+		// within the cap and, if the cap is derived, at least the largest killed allocation of its run.
 		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(max(sized.Limit, least), q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {

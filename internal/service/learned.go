@@ -28,8 +28,8 @@ type ModelPredictions struct {
 }
 
 const (
-	maxLearnedTasks = 50 // tasks of the DAG whose predictions are compared
-	maxLearnedRuns  = 50 // archived runs for which predictions are compared
+	maxLearnedTasks = 50 // largest number of tasks of the DAG whose predictions are compared
+	maxLearnedRuns  = 50 // largest number of archived runs for which predictions are compared
 )
 
 // CampaignLearned compares what the models of the tasks of a campaign's DAG predict: the last models before

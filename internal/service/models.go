@@ -48,7 +48,7 @@ func (s *Service) Unpin(ctx context.Context, task sizing.TaskKey) error {
 	return s.store.Unpin(ctx, task)
 }
 
-// SaveExperiment stores a run of an experiment with its models.
+// SaveExperiment stores an experiment with its models.
 func (s *Service) SaveExperiment(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
 	return s.store.SaveRun(ctx, r, models)
 }

@@ -87,9 +87,8 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures adds missing features from the prediction that this replica made for the try, or
-// else from a killed try of the run. The store adds features from the predictions of other
-// replicas.
+// withFeatures adds to a report without features those of the prediction that this replica made for the try,
+// or else those of a killed try of the run. The store adds features from the predictions of other replicas.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)
@@ -98,8 +97,8 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 }
 
 // applyReport applies a committed report to the state in memory, and returns the row that the
-// task's model learns, or nil if it learns none. Other replicas learn the row with the next
-// training.
+// task's model learns, or nil if it learns none. Other replicas learn the row when they next load the
+// task.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
 	request := s.tries.Request(&o.Try) // for a retry: the request of the killed try
@@ -150,8 +149,8 @@ func killedAt(o *sizing.Observation) sizing.Bytes {
 	return cmp.Or(o.Allocated.Memory, peak)
 }
 
-// staticGrant returns the static grant of a try whose memory followed a plan, or zero for other tries. A
-// replica that restarted knows only the limit of the answer.
+// staticGrant returns the static grant of a try whose memory followed a plan, or zero for other tries. It is the
+// limit of the answer if the plan of the answer is unknown.
 func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
 	if o.Executed != nil && o.Executed.Mode == sizing.ResizeMemory {
 		return cmp.Or(answer.Static, answer.Limit)

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. Only an
-// enforced grant has a plan: the static request of the modes shadow and off stays as it is.
+// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. A lift has no
+// plan, and the static request that the modes shadow and off answer has none.
 func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy) {
 	if a.Mode != sizing.Enforce || a.Source == sizing.FromLift {
 		return
@@ -43,7 +43,7 @@ type PhaseAsk struct {
 // MaxPhaseSamples bounds the samples of a PhaseAsk.
 const MaxPhaseSamples = 1000
 
-// validate returns an error for each invalid field.
+// validate returns an error for each invalid field; of the samples, for the first invalid one.
 func (a *PhaseAsk) validate() []sizing.FieldError {
 	bad := a.Try.Validate(true)
 	add := func(field, format string, args ...any) {
@@ -80,8 +80,8 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	return bad
 }
 
-// checkSample returns what is wrong with a sample, or "". The previous sample, if there is one, was taken
-// after that many seconds.
+// checkSample returns what is wrong with a sample, or "". The argument previous is the time of the previous
+// sample in seconds, or 0.
 func checkSample(s *taskplan.Sample, previous float64) string {
 	switch {
 	case !(s.Seconds >= previous && s.Seconds <= sizing.MaxDuration.Seconds()):

@@ -41,8 +41,8 @@ type RunTimeWhatIf struct {
 }
 
 // RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the task has no run time yet, and Invalid if no run of the namespace was
-// on a node type of the change, or the change sets a cluster load and no run has one.
+// change. It returns NotFound if the task has no run time yet, and Invalid if the change names a node type or
+// sets a cluster load whose effect is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -85,13 +85,13 @@ func unknownPlacement(e *placement.Effects, c *placement.Change) (bad []sizing.F
 	}
 	check := func(field, node string) {
 		if !known[node] {
-			bad = append(bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf("%.60q is unknown: no run of the namespace was reported with it; known: %s", node, namesOr(e.NodeTypes(), "none"))})
+			bad = append(bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf("%.60q has no known effect on the runs of the namespace; known: %s", node, namesOr(e.NodeTypes(), "none"))})
 		}
 	}
 	check("node_type", c.To.NodeType)
 	check("from_node_type", c.From)
 	if c.To.ClusterLoad != nil && !e.HasLoad() {
-		bad = append(bad, sizing.FieldError{Field: "cluster_load", Detail: "has no known effect: no run of the namespace was reported with a cluster_load"})
+		bad = append(bad, sizing.FieldError{Field: "cluster_load", Detail: "has no known effect: no recent success of the namespace was reported with a cluster_load and a duration"})
 	}
 	return bad
 }

@@ -32,7 +32,7 @@ type planners struct {
 type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
-	pool         int          // version of the namespace's pool of plans that planner uses
+	poolVersion  int          // of the store.PlanPool of the namespace that planner uses
 	checkedAt    time.Time    // when the store was last read; earlier after a failed read, see plannerRetry
 	isRefreshing bool         // whether a caller reads the store now
 }
@@ -91,7 +91,7 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	next, err := s.readPlanner(ctx, entry)
 	next.checkedAt = now
 	if err != nil {
-		s.log.WarnContext(ctx, "failed to read a plan; the plan in memory stays in use", "task", task.String(), "err", err)
+		s.log.WarnContext(ctx, "failed to read a planner; the planner in memory stays in use", "task", task.String(), "err", err)
 		next = entry
 		next.checkedAt = now.Add(min(0, plannerRetry-s.cfg.PollInterval))
 	}
@@ -99,8 +99,9 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	return next.planner
 }
 
-// readPlanner returns entry with the newest stored planner and pool. The store returns the contents of the
-// plan only if its version changed.
+// readPlanner returns entry with the newest stored planner, which uses the newest store.PlanPool of the
+// namespace. The planner is nil if none is stored, or if its format is unknown. The store returns the contents of
+// the planner only if its version changed.
 func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {
 	known := 0
 	if entry.planner != nil {
@@ -115,7 +116,7 @@ func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerE
 		return entry, err
 	}
 	pool, err := s.store.PlanPool(ctx, entry.task.Namespace, 0)
-	if err != nil || stored.Version == known && pool.Version == entry.pool {
+	if err != nil || stored.Version == known && pool.Version == entry.poolVersion {
 		return entry, err
 	}
 	shared, err := taskplan.DecodePool(pool.Format, pool.Content)
@@ -129,6 +130,6 @@ func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerE
 		return entry, err
 	}
 	entry.planner = &TaskPlanner{taskplan.NewPlanner(state, shared), stored.Version, stored.LearnedAt}
-	entry.pool = pool.Version
+	entry.poolVersion = pool.Version
 	return entry, nil
 }

@@ -109,7 +109,7 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 	h := r.history("load")
 	assert.Len(t, h.Rows, 7)
 	for _, row := range h.Rows {
-		assert.WithinRange(t, row.At, now.AddDate(0, 0, -1), now.Add(2*time.Hour), "%s gets the current time", row.RunID)
+		assert.WithinRange(t, row.At, now.AddDate(0, 0, -1), now.Add(2*time.Hour), "stored time of: %s", row.RunID)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestAnAmendedTimeIsBounded(t *testing.T) {
 	assert.WithinRange(t, h.Rows[0].At, time.Now().AddDate(0, 0, -1), time.Now().Add(time.Hour))
 }
 
-func TestGrantsAreAtLeastTheMinimumGrant(t *testing.T) {
+func TestTheMinimumGrantYieldsToCapsLowerFloorsAndSufficientRequests(t *testing.T) {
 	const mib = sizing.MiB
 	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
 	for _, run := range []string{"a", "b", "c"} {

@@ -13,10 +13,10 @@ import (
 )
 
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
-// cache, computes the allocation, and adds the receipt, which records the answer, to the outbox. The first prediction
-// of a task may wait up to Config.DecodeWait. For a later try, Predict reads the kills that were
-// reported to other replicas. If no static request is known, the error is NotFound for a task without
-// history, and Unavailable while the model is not decoded.
+// cache, computes the allocation, and adds the receipt, which records the answer, to the outbox. It may wait up
+// to Config.DecodeWait until the model is decoded. For a later try, Predict reads the kills that were
+// reported to other replicas. If no amount can be answered, the error is Unavailable while the model is not
+// decoded, and NotFound otherwise.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -59,8 +59,8 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 	return alloc.policy, task.IsDecoded()
 }
 
-// complete adds the plan to a computed allocation, and a model that is not decoded to its reason. It fails
-// if a has no amount.
+// complete adds the plan to a computed allocation. If the model is not decoded, complete says so in the reason. It
+// fails if a has no amount.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)
@@ -74,12 +74,12 @@ func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *si
 	return nil
 }
 
-// noAllocation returns the error for a task without a usable model and an ask without a request.
+// noAllocation returns the error for an ask that gets no amount.
 func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	if !isDecoded {
 		return sizing.Errorf(sizing.Unavailable, "predict task %s: its model is not loaded yet; repeat the request, or send requested.memory", task)
 	}
-	return sizing.Errorf(sizing.NotFound, "predict task %s: the task is unknown; send requested.memory, or report runs by /observe first", task)
+	return sizing.Errorf(sizing.NotFound, "predict task %s: it has no history, or its mode is shadow or off, and no static request is known; send requested.memory, or report runs by /observe first", task)
 }
 
 // recordAnswer remembers the answer until the try ends, and adds the receipt to the outbox. It
@@ -100,7 +100,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
 // priorKills returns the known kills of a run, and completes the ask of a later try. For a
-// first try it uses the memory of this replica only.
+// first try it does not read the store.
 func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run {
 	switch {
 	case ask.Try.RunID == "":

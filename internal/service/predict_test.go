@@ -219,7 +219,7 @@ func TestALiftUsesTheFeaturesOfItsTry(t *testing.T) {
 	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory)
 }
 
-func TestASuccessEndsTheLift(t *testing.T) {
+func TestASuccessContradictsTheKillBeforeIt(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	initial := r.predict(ask("load", "before"))

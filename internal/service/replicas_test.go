@@ -122,7 +122,7 @@ func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	other.waitFor(func() bool { return other.InFlight() == 1 }, "one try is in flight")
 }
 
-// Rows that only this replica has learned are removed too.
+// The replica also removes rows that only it has learned.
 func TestATaskDeletedByAnotherReplicaIsRemoved(t *testing.T) {
 	r := newReplica(t)
 	other := joinReplica(t, r.dsn, service.Config{}).start()

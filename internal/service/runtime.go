@@ -20,7 +20,7 @@ type RunTimeAsk struct {
 	Timeout  time.Duration   // the execution timeout in use; if zero, the one of the newest prediction
 }
 
-// The default and the bounds of RunTimeAsk.Risk. A smaller share cannot be estimated from the
+// The default and the bounds of RunTimeAsk.Risk. A share below MinTimeoutRisk cannot be estimated from the
 // runs that a model keeps.
 const (
 	DefaultTimeoutRisk = 0.01

@@ -38,7 +38,7 @@ type scenarioRun struct {
 // inputs is the number of different inputs of the task.
 const inputs = 3
 
-// maxGrant is the cap of the caller. Without a cap, no grant would be this large.
+// maxGrant is the cap of the caller.
 const maxGrant = 64 * gib
 
 // begin starts a run with a prediction.

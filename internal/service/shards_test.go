@@ -27,7 +27,7 @@ import (
 // manyTasks lists the statements that concern many tasks, by a part of their text. None of them runs for a
 // prediction by a decoded model, a lift or a report.
 var manyTasks = map[string]string{
-	"SELECT lease.task, lease.until IS NOT NULL":      "finds a due task by an index; every server can have trainers of its own",
+	"SELECT lease.task, lease.until IS NOT NULL":      "finds a due task by an index; every database server can have trainers of its own",
 	"SELECT count(*), coalesce(now() - min(due_at)":   "counts the due tasks by an index, for a metric",
 	"FROM task WHERE active_version IS NOT NULL":      "lists the models when a replica starts",
 	"WHERE active_version IS NULL AND tally":          "lists the tasks without a model when a replica starts",
@@ -37,7 +37,7 @@ var manyTasks = map[string]string{
 	"coalesce(sum(observations), 0)::bigint AS runs":  "counts the runs of a namespace, at intervals",
 }
 
-// replicated lists the small tables without a task. Every server can have a copy of them.
+// replicated lists small tables without a task. Every database server can have a copy of them.
 var replicated = []string{"cohort", "usage_profiles", "runtime_shapes", "receipt_format"}
 
 // statements records the SQL of a store.
@@ -73,7 +73,7 @@ func (s *statements) add(sql string) {
 }
 
 // Every statement of a prediction, a lift, a report and a training reaches only the rows of the tasks that
-// it names, in every table. Tables can therefore be distributed over several servers by the task.
+// it names, in every table. Tables can therefore be distributed over several database servers by the task.
 func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 	recorded := &statements{}
 	dsn := pgtest.Migrated(t)

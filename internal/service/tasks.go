@@ -8,11 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxRealised is the number of a task's newest answers from which its realised risk is computed.
+// maxRealised is the largest number of a task's newest answers from which its realised risk is computed.
 const maxRealised = 5_000
 
-// Tasks lists at most limit profiles of a namespace ("" for all) in the order of their keys, which follow the
-// key after. The profiles lack their realised risk.
+// Tasks lists the profiles (summaries) of at most limit tasks of a namespace ("" for all) in the order of their
+// keys, which follow the key after. The profiles lack their realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
 	grouped := s.groups(ctx)
@@ -22,7 +22,7 @@ func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.Task
 	return profiles, err
 }
 
-// TasksBrief lists profiles like Tasks, but without request, schema and quantiles. It reads the quantiles of
+// TasksBrief lists profiles like Tasks, but without request and schema. It reads the quantiles of
 // memory only of the few tasks whose group depends on them, because one quantile reads thousands of
 // observations.
 func (s *Service) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
@@ -50,7 +50,7 @@ func (s *Service) Owners(ctx context.Context, namespace string) (map[sizing.Task
 	return s.store.Owners(ctx, namespace)
 }
 
-// Task returns a profile with its realised risk.
+// Task returns the profile (summary) of a task with its realised risk.
 func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
 	p, err := s.store.Task(ctx, task)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 	return p, nil
 }
 
-// completeProfile sets the fields that the store does not know.
+// completeProfile sets the group, and the fields that the model in memory knows.
 func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 	p.Group = grouped.Of(p.Task, p.Memory)
 	if task := s.models.Find(p.Task); task != nil {

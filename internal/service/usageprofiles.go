@@ -71,7 +71,7 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 	set, err := usageprofile.Decode(stored.Format, stored.Content)
 	if err != nil {
 		s.log.WarnContext(ctx, "stored usage profiles cannot be decoded; they are found again", "namespace", namespace, "version", stored.Version, "err", err)
-		return nil, sizing.Errorf(sizing.NotFound, "the usage profiles of namespace %s cannot be read: another release stored them; they are found again within an hour", namespace)
+		return nil, sizing.Errorf(sizing.NotFound, "the stored usage profiles of namespace %s cannot be decoded; they are found again within an hour", namespace)
 	}
 	next := &UsageProfiles{Set: set, Namespace: namespace, Version: stored.Version, LearnedAt: stored.LearnedAt}
 	s.profileSets.add(next)
@@ -87,7 +87,7 @@ type TaskUsage struct {
 	Newest  []usageprofile.Place  // places of its newest runs, oldest first
 }
 
-// placedRuns is the largest number of newest runs for which TaskUsage finds the profile.
+// placedRuns is the largest number of newest runs whose profiles TaskUsage finds.
 const placedRuns = 10
 
 // TaskUsage places the newest runs of a task; NotFound if its namespace has no usage profiles.

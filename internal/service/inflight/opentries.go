@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// MaxUnschedulable is the number of a task's newest unschedulable allocations that OpenTries keeps.
+// MaxUnschedulable bounds the unschedulable allocations of a task that OpenTries keeps. The newest stay.
 const MaxUnschedulable = 16
 
 // OpenTries tracks the granted tries of one task that have not ended, and the newest allocations

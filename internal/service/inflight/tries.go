@@ -29,7 +29,7 @@ type Answer struct {
 	features packed.Reader
 }
 
-// Features decodes the features that the caller sent; nil if the caller sent none.
+// Features decodes the features that the caller sent; nil if they are unknown.
 func (a *Answer) Features() sizing.Features { return a.features.Features() }
 
 // Request holds the static request and the cap of a caller. A zero field is unknown.

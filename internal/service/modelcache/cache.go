@@ -35,7 +35,7 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // returned for every task of a namespace that the cache does not know
+	unknown     *Task         // returned for the tasks of namespaces that the cache does not know
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // whether the first resync is complete

@@ -15,9 +15,8 @@ func (c *Cache) Poll(ctx context.Context) {
 	}
 }
 
-// poll applies the changes since the last resync or poll. Its cost depends on the number of
-// changes and not on the number of tasks. It resyncs if there was no resync yet, or if the
-// database was replaced.
+// poll applies the changes since the last resync or poll, and refreshes the decoded tasks without a published
+// model. It resyncs instead if there was no resync yet, or if the database was replaced.
 func (c *Cache) poll(ctx context.Context) {
 	begun, since := time.Now(), c.watermark.Load()
 	if since == 0 {
@@ -77,8 +76,8 @@ func (t *Task) hasPolicy(p *sizing.Policy) bool {
 	return reflect.DeepEqual(t.policy, *p)
 }
 
-// unpublished lists the tasks with a decoded model that is not published. Such a model consists
-// of the task's rows, and other replicas may have received more rows.
+// unpublished lists the decoded tasks without a published model. Other replicas may have received more rows
+// of these tasks.
 func (c *Cache) unpublished() (keys []sizing.TaskKey) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

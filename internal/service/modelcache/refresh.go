@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxTail bounds the rows that a model learns after it is loaded. The next training learns
-	// older rows. The residual store of a model has no more rows.
+	// maxTail bounds the rows that a model learns after it is loaded. The next training learns the
+	// others. The residual store of a model has no more rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
 	retrainAfter = time.Minute
@@ -138,7 +138,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return err
 	}
-	var model *taskmodel.Model // without a published model, all rows are in the tail
+	var model *taskmodel.Model // nil without a published model: then the tail begins with the first row
 	var share *taskmodel.Pool
 	if err == nil {
 		if !force && t.uses(&stored) {

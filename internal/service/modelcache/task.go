@@ -36,7 +36,7 @@ type Task struct {
 	mu          sync.RWMutex
 	model       *taskmodel.Model        // nil if the task has no rows or the model is encoded; see Model
 	poolVersion uint64                  // version of the pool that the model uses
-	lastSeq     int64                   // newest row that the model had when it was installed
+	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh reads the store now
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
 	outline     *taskmodel.Outline      // of the evicted model; nil if none was evicted
@@ -83,7 +83,8 @@ func (t *Task) Model() *taskmodel.Model {
 }
 
 // Shapes returns the shapes that the model uses, or the newest ones if the task has no model, and the
-// classifier that predicts them. Both are nil if there is no classifier. The caller holds the read lock.
+// classifier that predicts them. Both are nil if there is no classifier for these shapes. The caller holds the
+// read lock.
 func (t *Task) Shapes() (*taskmodel.Shapes, *cohort.Shapes) {
 	l := t.shapes.loaded.Load()
 	if l == nil || l.classifier == nil || t.model != nil && t.model.Shapes() != l.set {
@@ -98,8 +99,7 @@ func (t *Task) Policy() sizing.Policy { return t.policy }
 // Ref identifies the published model. It is nil if no model is published, or if the model is not decoded.
 func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 
-// IsDecoded reports whether the published model is decoded. It is true for a task without a published
-// model.
+// IsDecoded reports whether the model is decoded, or known not to exist.
 func (t *Task) IsDecoded() bool { return t.encoded.Load() == nil }
 
 // WillLearn reports whether the model is decoded and does not contain the row yet. The caller
@@ -160,8 +160,8 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because
 // the refresh may have read the store before the row was committed. A later refresh reads the row
-// from the store. learn ignores a row that the model already contains: a refresh may have read the row
-// before this call.
+// from the store. learn ignores a row that the model already contains, unless the row amends one: a refresh
+// may have read the row before this call.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries ends the in-flight tries whose reports a refresh has read. The argument tail holds the rows
-// after seq, the newest row of the training. previousSeq is the newest row that was learned before the
-// refresh. It is 0 if there was none; then restoreTries has read the outcomes of all tries.
+// updateTries ends the tries that were reported after row previousSeq, the newest row of the previous refresh.
+// The argument tail holds the rows after row seq, the newest row of the training. If previousSeq is 0, there
+// was no such row, and restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:
@@ -41,8 +41,8 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 	return nil
 }
 
-// endReportedTries ends the tries that were reported to other replicas after row seq. Otherwise
-// these tries would remain in memory and count as open.
+// endReportedTries reads the rows after row seq and ends their tries. Otherwise the tries that were reported to
+// other replicas would remain in memory and count as open.
 func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
 	reported, err := c.store.Since(ctx, key, seq, maxTail)
 	if err != nil {

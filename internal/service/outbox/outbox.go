@@ -36,8 +36,8 @@ const (
 	flushTimeout = 5 * time.Second // of one write, and of the last flush in all
 )
 
-// Outbox queues receipts until they are stored. Batches are never copied, so that the cost
-// of Add does not depend on the length of the queue.
+// Outbox queues receipts until they are stored. The queue consists of batches, so that the cost
+// of Add does not depend on its length.
 type Outbox struct {
 	store store.Receipts
 	log   *slog.Logger
