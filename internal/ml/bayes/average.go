@@ -7,8 +7,8 @@
 //	prior (from similar tasks) ──────┘         ▲
 //	                  evidence: out-of-sample likelihood of each structure
 //
-// Every structure has a conjugate normal-gamma prior, so its predictive distribution is a
-// Student's t. Only the modes have several, one for each mode. The evidence of a structure is the
+// Every structure has a conjugate prior, so its predictive distribution is a Student's t. Only the
+// modes have several: one for each mode, and one for a new mode. The evidence of a structure is the
 // product of the predictive densities of the rows (prequential likelihood, Dawid 1984). The package
 // handles numbers only and is deterministic.
 package bayes
@@ -59,7 +59,7 @@ type Average struct {
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
-	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills
+	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
 }
 
 // Line holds the sufficient statistics of the regression on one input.
@@ -156,8 +156,8 @@ func (a *Average) inputsMatter() bool {
 	return false
 }
 
-// constant adds a structure without inputs to mix. deviation is the prior standard deviation, which
-// counts as a number of rows.
+// constant adds a structure without inputs to mix. deviation is the prior standard deviation, and rows
+// is the number of rows that it counts as.
 func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom

@@ -94,7 +94,7 @@ func TestSurvivalApproximatesStudentsT(t *testing.T) {
 	for _, freedom := range []float64{4, 8, 30} {
 		exact := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 		for z := -4.0; z <= 6; z += 0.5 {
-			assert.InEpsilon(t, exact.Survival(z), survival(z, freedom), 0.12, "%v at %v", freedom, z)
+			assert.InEpsilon(t, exact.Survival(z), survival(z, freedom), 0.12, "%v degrees of freedom, z = %v", freedom, z)
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 	killRows = 32 // number of rows from which kills are ignored: they are then chance, or a change of the task
 )
 
-// WithKills returns the average that also counts the kills as rows, or a itself if it has none. The retry
+// WithKills returns the average that also counts the kills as rows, or a itself without kills or rows. The retry
 // of a killed run may take hours. Until the retry ends, the kill is evidence for the structures that
 // predict more than its bound.
 func (a *Average) WithKills() *Average {

@@ -87,7 +87,7 @@ func TestKillsWithEqualInputsCountOnce(t *testing.T) {
 	assert.Equal(t, 21., a.Kills[0].Bound)
 }
 
-func TestAKillThatAnotherImpliesRemovesItsEarlierBound(t *testing.T) {
+func TestAnImpliedKillRemovesTheEarlierKillOfItsRun(t *testing.T) {
 	a, want := oneRow(), oneRow()
 	a.LearnKill(Kill{Run: 1, Bound: 20.5, Inputs: []float64{7}}, &prior)
 	for _, average := range []*Average{a, want} {
@@ -106,7 +106,7 @@ func TestGrantsAfterKillsWithoutInputsAreFinite(t *testing.T) {
 		var mix Mixture
 		a.WithKills().Predict([]float64{6}, nil, &prior, &mix)
 		amount, risk := mix.Grant(1.2, 8, 1)
-		assert.False(t, math.IsNaN(amount) || math.IsInf(amount, 0), "%v: %v", bound, amount)
+		assert.False(t, math.IsNaN(amount) || math.IsInf(amount, 0), "bound %v: amount %v", bound, amount)
 		assert.True(t, risk >= 0 && risk <= 1)
 	}
 }

@@ -24,7 +24,7 @@ func (m *Mixture) normalise() {
 }
 
 // negligible is the weight below which exceedance probabilities ignore a component. Modes have a lower
-// threshold, because each is rare and together they may dominate.
+// threshold, because each may be rare while together they dominate.
 const (
 	negligible     = 0.01
 	negligibleMode = 0.001
@@ -99,7 +99,7 @@ func (m *Mixture) logDensity(i int, y float64) float64 {
 }
 
 // survival returns P(t > z) of Student's t by Wallace's normal approximation (1959). Its
-// relative error is below 12 % for four degrees of freedom and more.
+// relative error is below 12 % for four degrees of freedom and more, and −4 ≤ z ≤ 6.
 func survival(z, freedom float64) float64 {
 	u := math.Sqrt(freedom*math.Log1p(z*z/freedom)) * (8*freedom + 1) / (8*freedom + 3)
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)

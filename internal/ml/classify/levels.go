@@ -57,7 +57,7 @@ func Check(t *table.Table, bins int) error {
 	}
 	for i, y := range t.Y {
 		if bin := int(y); bin < 0 || bin >= bins || float64(bin) != y {
-			return fmt.Errorf("%w: target of row %d is %v, not a bin of %d", ErrTraining, i, y, bins)
+			return fmt.Errorf("%w: target of row %d is %v, not a bin from 0 to %d", ErrTraining, i, y, bins-1)
 		}
 	}
 	return nil

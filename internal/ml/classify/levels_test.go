@@ -127,7 +127,7 @@ func TestAverageReturnsTheMean(t *testing.T) {
 
 func TestAverageNamesTheFamilyThatFailed(t *testing.T) {
 	_, err := classify.Average{}.FitLevels(&table.Table{Y: []float64{1}}, []float64{1}, 1)
-	assert.ErrorIs(t, err, classify.ErrTraining)
+	assert.ErrorIs(t, err, classify.ErrTraining, "no families")
 	bad := classify.Regression{}
 	bad.Ridge.Penalty = math.NaN()
 	_, err = classify.Average{softmax, bad}.FitLevels(classifytest.Learnable(20, 1), []float64{1}, 1)

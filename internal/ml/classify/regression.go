@@ -33,8 +33,8 @@ func (Regression) Name() string { return "regression" }
 
 // FitLevels fits the model on all rows, and once without each fold for the out-of-sample
 // residuals of that fold. A single row has no out-of-sample residual, so its classifier divides the
-// probability evenly between the first and the last bin. FitLevels returns ErrTraining, also for fewer
-// than two folds, and the errors of linear.Fit and gbt.FitRegression.
+// probability evenly between the first and the last bin. FitLevels returns table.ErrShape, ErrTraining
+// (also for fewer than two folds) and the errors of the packages linear, gbt and conformal.
 func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ type Levels struct {
 // Bins returns the number of bins.
 func (l *Levels) Bins() int { return len(l.edges) }
 
-// Probabilities writes P(bin | x) to p. It adds the out-of-sample residuals around the predicted
-// level to that level, and counts the sums in each bin.
+// Probabilities writes P(bin | x) to p. It adds each out-of-sample residual near the predicted
+// level to that level, and takes the weighted share of the sums in each bin; see conformal.Window.Shares.
 func (l *Levels) Probabilities(x, p []float64) {
 	level := l.Level(x)
 	l.residuals.Near(level, l.near).Shares(level, l.edges, p)

@@ -3,8 +3,7 @@ package experts
 import "math"
 
 // coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
-// before the correction by the pool. A row with imputed features, or of a model stored by an
-// earlier release, has no mixture. Then coldStartAmount uses a quantile of studentT, up to
+// before the correction by the pool. Without a mixture it uses a quantile of studentT, up to
 // maxAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {

@@ -15,9 +15,8 @@
 //
 // The rule assumes no distribution: experts are compared by their out-of-sample cost.
 //
-// The package handles numbers only. It knows no names or units, does not read the clock, does no
-// I/O and uses no randomness. A row is one measured run of a task. The cost of a row is its peak
-// multiplied by its duration in seconds.
+// The package does not read the clock, does no I/O and uses no randomness. A row is one measured
+// run of a task. The cost of a row is its peak multiplied by its duration in seconds.
 package experts
 
 // Config holds the constants of the method. They were tuned on traces of four kinds and on
@@ -26,7 +25,7 @@ type Config struct {
 	Target           float64 // share of first tries that may be killed
 	KillPrice        float64 // price of one kill, in mean row costs of the pool
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
-	ChanceRows       float64 // the allowed kills are those of this many further rows, because a few kills may be chance
+	ChanceRows       float64 // number of rows to add when the allowed number of kills is computed, because a few kills may be chance
 	WindowRows       int     // number of the newest rows in a residual distribution, except that of the rows nearest in level
 	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of rows nearest in predicted level

@@ -43,7 +43,7 @@ type Experts struct {
 	Shift          Shift               // CUSUM state of the change detection
 	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
 	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
-	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the residual store only if the task has changed
+	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the residual store only after a fall of the task's level
 	At             int                 // index of the oldest row in Rows
 	Cost           [Count]float64      // decayed sum of the costs of each expert, in units of peak · seconds
 	Kills          [Count]float64      // decayed number of kills of each expert

@@ -98,8 +98,8 @@ func (g *Guard) End(run uint64, try int) {
 	}
 }
 
-// recordEnd stores the newest ended try of a tracked run. It returns false if the report is
-// not new.
+// recordEnd stores the newest ended try of a tracked run. It returns false if the run is not
+// tracked, or if this try or a later one is known to have ended.
 func (g *Guard) recordEnd(run uint64, try int) bool {
 	r, known := g.runs[run]
 	if !known || try <= r.lastEnded {

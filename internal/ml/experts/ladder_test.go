@@ -102,7 +102,7 @@ func requireLadder(t *testing.T, rungs []float64, from, ceiling float64, lifts i
 		last = rung
 	}
 	require.InEpsilon(t, ceiling, last, 1e-12, "the last rung is the ceiling")
-	require.GreaterOrEqual(t, rungs[0], min(ceiling, from*1.3)*(1-1e-12), "the first rung is at least MinStep above the killed amount")
+	require.GreaterOrEqual(t, rungs[0], min(ceiling, from*1.3)*(1-1e-12), "the first rung is at least MinStep times the killed amount, or the ceiling")
 }
 
 func TestLaddersEndAtTheCeiling(t *testing.T) {
@@ -119,7 +119,7 @@ func TestLaddersEndAtTheCeiling(t *testing.T) {
 }
 
 // The peak is known within 0.1 %, and the killed amount is 1 % below it. In units of the killed
-// amount, the ceiling is 2.5, and a rung a costs a + 0.3·2.5/a². The minimum is at a = 1.14.
+// amount, the ceiling is 2.5, and a rung a costs a + 0.3·2.5/a³. The minimum is at a = 1.22.
 // MinStep requires more.
 func TestALiftIsAtLeastMinStep(t *testing.T) {
 	c := smallConfig()

@@ -8,8 +8,8 @@ import (
 )
 
 // levelIndex orders the rows of a residual store by the predicted level of one model, and by the residual of
-// this level. It holds numbers of 16 bits only, because copies of the levels would need more memory
-// than the residual store.
+// this level. It holds numbers of 16 bits only, because copies of the levels and residuals would need
+// more memory than the residual store.
 type levelIndex struct {
 	model      int
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first

@@ -88,7 +88,7 @@ func BenchmarkNearest(b *testing.B) {
 	l.build(entries, 0)
 	var near neighbours
 	for i := 0; b.Loop(); i++ {
-		near.low = -1 // otherwise the level may select the same rows
+		near.low = -1 // otherwise nearest may return its cached result
 		l.nearest(entries, float64(i%7)-3, 100, &near)
 	}
 }

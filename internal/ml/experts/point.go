@@ -7,12 +7,12 @@ import "github.com/loadaware/loadaware/internal/ml/bayes"
 // because stored snapshots have one entry per model.
 const (
 	Median     = iota // median of the newest peaks
-	Line              // ridge regression of the log peak on log features
+	Line              // ridge regression of the log peak on the encoded features
 	Trees             // boosted trees
 	LineTrees         // Line, and trees boosted on its residual
 	Same              // mean of rows with identical features, shrunk to LineTrees
-	Plain             // least squares on the peak itself
-	Fresh             // like Same, from the newest two of these rows
+	Plain             // ridge regression of the peak itself
+	Fresh             // like Same, with an exponentially smoothed mean (factor 1/2)
 	Stack             // LineTrees, corrected by the recent errors of all other models
 	ModelCount        // number of models
 )
@@ -37,6 +37,6 @@ type Point struct {
 	Duration  float64             // predicted log of the duration in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features
-	Imputed   bool                `cbor:"-"` // the levels are conservative guesses: Learn charges no expert for the row
+	Imputed   bool                `cbor:"-"` // features are imputed, so Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 }

@@ -57,7 +57,7 @@ func exceedanceProb(sorted *ascending, v float64, t tail) float64 {
 	case t.scale > 0:
 		return least * math.Exp(-(v-t.from)/t.scale)
 	case v > t.from:
-		return least / 2 // all residuals are equal, so the scale of the tail is unknown
+		return least / 2 // a single residual, or the largest ones are equal: the scale of the tail is unknown
 	}
 	return least
 }
@@ -107,8 +107,8 @@ func tailOf(sorted *ascending) (t tail) {
 
 const tailShare = 0.5
 
-// meanExcess returns the mean distance of the top tenth (at least three values) from the
-// value below it.
+// meanExcess returns the mean distance of the top tenth (at least three values, where possible) from the
+// value below it. It returns 0 for fewer than two values.
 func meanExcess(sorted *ascending) float64 {
 	n := sorted.len()
 	t := min(n-1, max(3, n/10))

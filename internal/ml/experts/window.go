@@ -44,8 +44,7 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
-// Quantile returns the smallest value that has at least a share of the values below it in Sorted,
-// 0 ≤ share < 1. It returns 0 for an empty window.
+// Quantile returns Sorted[⌊share · n⌋] of n values, 0 ≤ share < 1. It returns 0 for an empty window.
 func (w *Window) Quantile(share float64) float64 {
 	if len(w.Sorted) == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 )
 
 // synthetic returns n rows of p normal columns. The target depends on the first three
-// columns, with noise. classes > 0 converts it to classes of about equal size.
+// columns, with noise. classes > 0 converts it to this number of classes.
 func synthetic(n, p, classes int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Names: make([]string, p)}

@@ -40,7 +40,7 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 // not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
-		return nil, fmt.Errorf("%w: MaxBins must be 2 to %d", ErrConfig, maxBinCount)
+		return nil, fmt.Errorf("%w: MaxBins is %d, must be 0 or 2 to %d", ErrConfig, maxBins, maxBinCount)
 	}
 	if maxBins == 0 {
 		maxBins = min(max(t.Rows()/16, 64), maxBinCount)

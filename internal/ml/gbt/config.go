@@ -32,7 +32,7 @@ type Config struct {
 
 	MinLeafRows   int     // least number of rows in a leaf; 5 if zero
 	MinLeafWeight float64 // least Σ hessian in a leaf (Σ weight in regression); 1e-3 if zero
-	MinGain       float64 // least gain of a split: twice the reduction of the penalised loss
+	MinGain       float64 // a split must have a larger gain: twice the reduction of the penalised loss
 	Lambda        float64 // L2 penalty on leaf values; 1 if zero, none if negative
 
 	Subsample float64 // share of rows sampled per round; 1 if zero

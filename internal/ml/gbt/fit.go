@@ -137,7 +137,7 @@ func (s Sample) check(l loss) error {
 	for _, rows := range [][]int{s.Train, s.Valid} {
 		for _, r := range rows {
 			if r < 0 || r >= n {
-				return fmt.Errorf("%w: row %d of %d", table.ErrShape, r, n)
+				return fmt.Errorf("%w: row number %d in Train or Valid, must be below the number of rows, %d, and not negative", table.ErrShape, r, n)
 			}
 		}
 	}

@@ -168,7 +168,7 @@ func (f *forest) shrinkCovers() {
 	f.cover, f.cover32 = nil, small
 }
 
-// trim releases unused capacity.
+// trim releases unused capacity and shrinks the covers.
 func (f *forest) trim() {
 	f.roots, f.depth = slices.Clone(f.roots), slices.Clone(f.depth)
 	f.nodes, f.cover = slices.Clone(f.nodes), slices.Clone(f.cover)

@@ -44,8 +44,8 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	return best
 }
 
-// scan moves the cut from left to right and returns the best cut with a gain above least. bin is
-// −1 if there is none. left holds the sums that are on the left from the start.
+// scan moves the cut from left to right and returns the best cut with a gain above least and minGain. bin
+// is −1 if there is none. left holds the sums that are on the left from the start.
 //
 // After fill, this is the most expensive loop, so it compares cuts without a division. With
 // a = HL + λ and s = H + 2λ, the score of the children is above bar if

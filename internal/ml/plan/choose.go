@@ -8,7 +8,7 @@ type Plan struct {
 	Risk   float64    // expected number of kills of the run; 0 without earlier runs
 	rule   *rule      // the chosen rule
 	known  *envelope  // of the earlier runs
-	ascent []forecast // Planner.ascent; nil: not computed yet
+	ascent []forecast // Planner.ascent; nil: Steps computes the forecasts
 }
 
 // The values gave the best results on the synthetic tasks of plantest. Estimates for a task are shrunk to

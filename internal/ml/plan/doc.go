@@ -7,9 +7,9 @@
 //
 // A limit only grows. It must always cover the memory that the run can reach before the next
 // resize takes effect. This time is the horizon: the time between two reads of the usage plus the
-// reaction time. A level is the largest memory of a run so far. Each rule adds the growth of earlier
-// runs within the horizon to the level, and a headroom. A rule is evaluated on whole runs: one step above
-// the limit is a kill.
+// reaction time. A level is the largest memory of a run so far. A rule is the static grant, a share of it,
+// or an estimate of the level at the end of the horizon from earlier runs with a headroom. A rule is
+// evaluated on whole runs: one step above the limit is a kill.
 //
 // The package handles numbers only: no tasks, clock or I/O. The same runs give the same plans.
 package plan

@@ -30,8 +30,8 @@ func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
 // from one moment on. A level is the largest memory of a run so far.
 type forecast struct {
 	level float64            // largest level that an earlier run reached within the horizon after it exceeded the current level
-	time  [stretches]float64 // by assumption: largest level of the earlier runs until the end of the horizon
-	ratio [stretches]float64 // by assumption: current level times the largest growth of the earlier runs at about this time; time during startup
+	time  [stretches]float64 // by stretch: largest level of the earlier runs until the end of the horizon
+	ratio [stretches]float64 // by stretch: current level times the largest growth of the earlier runs at about this time; during startup the same as the field time
 }
 
 // stretches is the number of assumptions about how much faster or slower than the earlier runs a

@@ -53,7 +53,7 @@ func TestRampsGetGrowingLimits(t *testing.T) {
 	assert.InDelta(t, 4.5e9*lift, lifted.Start(), 1)
 }
 
-// The limit of a run whose memory does not grow must stay within 2 % of its static grant.
+// The limit of a run whose memory does not grow must not exceed its static grant by more than 2 %.
 func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 	var l Learner
 	var pool Pool
@@ -71,7 +71,8 @@ func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 	}
 }
 
-// If the memory of a task jumps at random times, its limit must always be above the memory after the jump.
+// If the memory of a task jumps at random times, the limit of a run that has not jumped yet must cover the
+// memory after the jump.
 func TestRandomJumpsAreCoveredBeforeTheyHappen(t *testing.T) {
 	var l Learner
 	var pool Pool

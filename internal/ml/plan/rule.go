@@ -31,7 +31,7 @@ type rule struct {
 // fastest at their start.
 const (
 	minShare    = 0.2  // least limit, as a share of the static grant
-	minHeadroom = 0.05 // least distance of the limit from the level, as a share of the static grant; 0 at the static grant
+	minHeadroom = 0.05 // least distance of the limit from the level, as a share of the static grant, unless the limit would exceed this grant
 )
 
 // rules lists the candidates. The first rule is the static grant without a plan.

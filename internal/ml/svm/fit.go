@@ -14,7 +14,7 @@ const (
 
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
 // fits one boundary for each pair of bins that have rows (one against one, Knerr, Personnaz &
-// Dreyfus 1990). The weight of a row scales its penalty C and its count in P. All bins,
+// Dreyfus 1990). The weight of a row scales its penalty C and its part in the probabilities. All bins,
 // including empty ones, share the probability of one row evenly, so every bin is
 // possible. seed is the seed for the random folds.
 //
@@ -56,11 +56,11 @@ func check(t *table.Table, bins int) error {
 		return fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
 	if bins < 1 || bins > maxBins {
-		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, maxBins)
+		return fmt.Errorf("%w: %d bins, must be 1 to %d", ErrTarget, bins, maxBins)
 	}
 	for i, y := range t.Y {
 		if bin := int(y); bin < 0 || bin >= bins || float64(bin) != y {
-			return fmt.Errorf("%w: target of row %d is %v, not a bin of %d", ErrTarget, i, y, bins)
+			return fmt.Errorf("%w: target of row %d is %v, not a bin from 0 to %d", ErrTarget, i, y, bins-1)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func newScale(t *table.Table, total float64) scale {
 }
 
 // moments returns the mean and the standard deviation of column j. Both are 0 if the column is
-// constant or completely missing. It divides by the largest value and the total weight, so no
+// constant or completely missing. It divides by the largest absolute value and the total weight, so no
 // square or sum can overflow.
 func moments(t *table.Table, j int, total float64) (mean, deviation float64) {
 	unit, known := 0.0, 0.0

@@ -115,7 +115,7 @@ func (s *solver) move(i, j int, rowI, rowJ []float32) {
 }
 
 // bias returns the mean residual of the rows strictly between their bounds. Without such
-// rows it returns the middle of the interval that the other rows allow, or its only end.
+// rows it returns the middle of the interval that the other rows allow, its only end, or 0 if it has none.
 func (s *solver) bias() float64 {
 	sum, free := 0.0, 0
 	least, most := math.Inf(-1), math.Inf(1)

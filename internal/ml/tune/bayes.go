@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Bayes evaluates trials points by efficient global optimisation (Jones, Schonlau & Welch 1998).
+// Bayes evaluates a number of trials by efficient global optimisation (Jones, Schonlau & Welch 1998).
 // In d dimensions the first max(4, d+2) points are a Latin hypercube. Each later point maximises the
 // expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
 // failed trial counts as the worst of the others. After the hypercube, Bayes repeats a point only if

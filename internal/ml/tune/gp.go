@@ -13,7 +13,7 @@ import (
 type kernel struct {
 	lengths  []float64 // d length scales
 	variance float64   // of the losses over the whole cube; 0: to be estimated
-	noise    float64   // variance of an observed loss, as a share of variance
+	noise    float64   // variance of the noise of a loss, as a share of variance
 }
 
 // correlation returns k(a, b) / variance.

@@ -33,7 +33,7 @@ func Best(trials []Trial) Trial {
 	return slices.MinFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 }
 
-// Random evaluates trials points drawn uniformly from the space (Bergstra & Bengio 2012). A
+// Random evaluates a number of trials, at points drawn uniformly from the space (Bergstra & Bengio 2012). A
 // loss of NaN or ±Inf is a failure and is stored as +Inf. An error of the loss function, such as
 // the error of a cancelled context, stops the search. Random returns the error wrapped, with the
 // earlier trials. It returns ErrSpace before any evaluation if the space is invalid or trials is

@@ -231,8 +231,7 @@ func roundTrips(t *testing.T, f classify.LevelFamily) {
 	}
 }
 
-// beatsPrior requires an out-of-sample log loss that is clearly lower than with the prior. The
-// loss is finite, because no family predicts a probability of 0.
+// beatsPrior requires an out-of-sample log loss that is clearly lower than with the prior.
 func beatsPrior(t *testing.T, f classify.LevelFamily) {
 	edges := []float64{1, 2, 9}
 	train, test := Learnable(500, 11), Learnable(500, 12)

@@ -108,8 +108,7 @@ func service(rng *rand.Rand) irregularShape {
 	}
 }
 
-// training returns the training of a model: loading, epochs with batches, evaluations and
-// checkpoints between them.
+// training returns the training of a model: loading, then epochs, each of which ends with an evaluation.
 func training(rng *rand.Rand) irregularShape {
 	load, epochs, base := .02+.15*rng.Float64(), 2+rng.IntN(20), .2+.4*rng.Float64()
 	check, growth := rng.Float64()*(1-base), .3*rng.Float64()*base

@@ -22,7 +22,7 @@ const Step = 2
 // "design". Their constants were chosen on all families with seeds 0 to 3.
 func Families() []string { return []string{"design", "walks", "modes", "programs"} }
 
-// generator draws the memory of one run of n samples, in units of the peak: the maximum is about 1.
+// generator draws the memory of one run of n samples, in units of the usual peak of the task.
 type generator func(rng *rand.Rand, n int) []float64
 
 // Generate returns the runs of some tasks, task by task, those of a task in order of time.
