@@ -40,11 +40,9 @@ class Kills:
         if current.try_number == 1:
             return None
         store = context.get("task_state_store")
-        for value in (self._store.get(current.run_key), store.get(STATE_KEY) if store is not None else None):
-            kill = _kill(value)
-            if kill is not None and kill.try_number < current.try_number:
-                return kill
-        return None
+        values = (self._store.get(current.run_key), store.get(STATE_KEY) if store is not None else None)
+        earlier = (kill for kill in map(_kill, values) if kill is not None and kill.try_number < current.try_number)
+        return max(earlier, key=lambda kill: kill.try_number, default=None)
 
     def mark_reported(self, killed: Try) -> None:
         """Note that the server knows the kill of a try, if it is the latest of its run."""

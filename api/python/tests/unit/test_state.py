@@ -100,12 +100,26 @@ def test_only_later_tries_of_the_run_find_a_kill(tmp_path: Path) -> None:
     assert Kills(tmp_path).find(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None
 
 
-def test_a_kill_is_found_in_airflows_task_state_on_another_machine(tmp_path: Path) -> None:
-    class Store(dict[str, Any]):
-        def set(self, key: str, value: Any) -> None:
-            self[key] = value
+class TaskState(dict[str, Any]):
+    """Replaces Airflow's task state, which all machines share."""
 
-    store = Store()
+    def set(self, key: str, value: Any) -> None:
+        self[key] = value
+
+
+def test_a_kill_on_another_machine_replaces_an_older_one_on_this_machine(tmp_path: Path) -> None:
+    shared = {"task_state_store": TaskState()}
+    (tmp_path / "a").mkdir()
+    Kills(tmp_path / "a").record(TRY, Kill(100, 2), shared)
+    third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
+    Kills(tmp_path / "b").record(third, Kill(200, 3), shared)
+    fourth = Try("default", "pricing", "predict_demand", "run-1", 4, 4)
+    assert Kills(tmp_path / "a").find(fourth, shared) == Kill(200, 3)
+    assert Kills(tmp_path / "a").find(third, shared) == Kill(100, 2), "the third try found its own kill"
+
+
+def test_a_kill_is_found_in_airflows_task_state_on_another_machine(tmp_path: Path) -> None:
+    store = TaskState()
     Kills(tmp_path / "a").record(TRY, Kill(100, 2), {"task_state_store": store})
     third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
     assert Kills(tmp_path / "b").find(third, {"task_state_store": store}) == Kill(100, 2)
