@@ -93,12 +93,12 @@ def loadaware_campaign_dags(
 def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any) -> int | None:
     if not _is_due(context, tick):
         return None
-    name, default = PARALLELISM[branch.partition("_")[2]]
-    limit = read_variable(name, default)
+    if branch.startswith("check"):
+        limit = 1000  # the server's maximum; the check includes runs that were triggered before the Variable was lowered
+    else:
+        limit = read_variable(*PARALLELISM[branch.partition("_")[2]])
     if limit < 1:
         return 0
-    if branch.startswith("check"):
-        limit = 1000  # check all runs, also those that were triggered before the Variable was lowered
     return _open(conn_id, hooks, lease).pass_branch(branch, limit)
 
 

@@ -1,4 +1,4 @@
-"""Tests of the schedule of a campaign's scheduler DAG: which of its runs (one per tick) does a pass."""
+"""Tests of the scheduler DAG of campaigns: which of its runs (one per tick) is a pass, and which branches act."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ def test_the_first_run_of_each_interval_is_due(
 ) -> None:
     monkeypatch.setattr(campaigns, "read_variable", lambda name, default: 60)
     assert due(run_at(at), None if previous is None else run_at(previous)) is expected
+
+
+def test_a_parallelism_of_zero_stops_triggers_but_not_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[tuple[str, int]] = []
+    opened = SimpleNamespace(pass_branch=lambda branch, limit: passes.append((branch, limit)))
+    monkeypatch.setattr(campaigns, "read_variable", lambda name, default: 0)
+    monkeypatch.setattr(campaigns, "_open", lambda *args: opened)
+    for branch in campaigns.BRANCHES:
+        campaigns._pass(branch, "", campaigns.Hooks(), TICK, TICK, dag_run=run_at(0, "manual"))
+    assert passes == [("check_deploy", 1000), ("check_run", 1000), ("check_profile", 1000)]
 
 
 def test_a_run_that_a_person_triggers_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
