@@ -84,11 +84,12 @@ def deadline_interval(
         from airflow_provider_loadaware.hooks import LoadawareHook
 
         hook = LoadawareHook(conn_id or settings.get("conn_id", LoadawareHook.default_conn_name))
-        chosen = str(namespace or settings.get("namespace") or "default")
+        chosen = namespace or settings.get("namespace")
         store = FileStore(settings.state_folder(), "forecasts", MAX_FORECASTS)
-        name = hashlib.sha256(f"{chosen}\0{dag_id}".encode()).hexdigest()[:40]
+        name = hashlib.sha256(f"{hook.loadaware_conn_id}\0{chosen}\0{dag_id}".encode()).hexdigest()[:40]
         known = store.get(name) or {}
         if not 0 <= time.time() - float(known.get("at", 0)) < FORECAST_SECONDS:
+            chosen = chosen or str(hook.extras.get("namespace") or "default")
             known = {"at": time.time(), "seconds": _forecast(hook.get_conn(), chosen, dag_id)}
             store.put(name, known)
         return default if known.get("seconds") is None else _duration(known["seconds"])

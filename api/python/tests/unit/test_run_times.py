@@ -13,7 +13,7 @@ from airflow_provider_loadaware import run_times, structure
 from airflow_provider_loadaware.service import RejectedError, Service
 from airflow_provider_loadaware.tries import Try
 
-from .conftest import ScriptedServer
+from .conftest import ScriptedServer, connect
 
 KEY = Try("default", "pricing", "predict/demand", "r1")
 RUN_TIME = "/tasks/pricing/predict%2Fdemand/runtime?product_count=1253&namespace=default&risk=0.01"
@@ -86,6 +86,14 @@ def test_a_forecast_is_stored(server: ScriptedServer) -> None:
     for _ in range(3):
         assert run_times.deadline_interval("sales", default) == timedelta(minutes=90)
     assert len(server.of("/dags/sales/forecast?namespace=default")) == 1
+
+
+def test_a_forecast_is_of_the_namespace_of_the_connection(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(monkeypatch, server.port, extra={"namespace": "emea"})
+    server.answers["/dags/pricing/forecast?namespace=emea"] = (200, {"p95_seconds": 5400})
+    assert run_times.deadline_interval("pricing", timedelta(hours=6)) == timedelta(minutes=90)
 
 
 def test_a_deadline_needs_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
