@@ -17,7 +17,7 @@ from airflow.providers.cncf.kubernetes.triggers.pod import KubernetesPodTrigger
 from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import features as feature_rules
-from airflow_provider_loadaware import links, pod_end, resizer, wrapper
+from airflow_provider_loadaware import links, pod_end, resizer, settings, wrapper
 from airflow_provider_loadaware import plan as plans
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.creation import REJECTED, Creation, show_pod
@@ -139,7 +139,7 @@ class SizerMixin:
         with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
             self._creation = Creation(self, self.loadaware_sizing(context), request)
         self._remove_wrapper = None
-        if self.measure:
+        if self.measure and not settings.is_disabled():
             with fail_open(self.log, "measuring"):  # type: ignore[attr-defined]
                 base = pods.base_container(request, self.base_container_name)  # type: ignore[attr-defined]
                 self._remove_wrapper = wrapper.wrap(request, base, self.measure_image)

@@ -176,6 +176,14 @@ def test_a_program_without_cmds_runs_unmeasured(server: ScriptedServer, log_line
     assert "cmds is missing" in "".join(log_lines())
 
 
+def test_loadaware_disabled_turns_the_wrapper_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADAWARE_DISABLED", "1")
+    operator, _ = make(cmds=["python"], measure="wrapper")
+    pod = operator.build_pod_request_obj(task_context())
+    assert pods.base_container(pod, "base").command == ["python"]
+    assert not pod.spec.init_containers
+
+
 def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(cmds=["python"], measure="wrapper")
