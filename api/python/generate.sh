@@ -16,7 +16,7 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
 	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
 	cp "$pins" "$venv/installed.txt"
 fi
-# In this client, properties that every answer has are required, even if they may be null.
+# In this client, the properties that x-always-present lists are required, even if they may be null.
 "$venv/bin/python" - "$here/../../openapi.yaml" "$venv/openapi.yaml" <<'PYTHON'
 import sys
 from ruamel.yaml import YAML

@@ -2,8 +2,8 @@
 
     list_partitions ──▶ predict_demand[0…n] ──▶ optimise_prices
 
-`predict_demand` requests 350Gi, because its largest partition once used that much; most use 10Gi. The numbers of
-products and stores predict the difference and are known before launch, so they are the `features`.
+`predict_demand` requests 350Gi, because its largest partition once used that much; most use 10Gi. Its `features` are
+known before the launch: the numbers of products and stores, which predict the difference, and the region.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError:  # Airflow 2
     from airflow.decorators import task
     from airflow.models.param import Param
 
-# The program measures itself: it writes the peak of its cgroup to the termination message.
+# A shell script that runs its arguments and writes the peak of the cgroup to the termination message.
 MEASURED = """
 "$@"; code=$?
 peak=$(cat /sys/fs/cgroup/memory.peak 2>/dev/null) &&
@@ -58,7 +58,7 @@ with DAG(
 
     @task
     def list_partitions(params: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Return the partitions of a sale, as a catalogue would: a few large ones among many small ones."""
+        """Return the partitions of a sale; a real DAG would read them from a catalogue."""
         region = (params or {})["region"]
         sizes = [(1_253, 12), (840, 12), (95_000, 310), (2_210, 40)]
         return [
@@ -78,7 +78,7 @@ with DAG(
         deferrable=True,
     ).expand_kwargs(list_partitions().map(pod))
 
-    # A Java program sizes its own heap, here for 64Gi. The macro limits it to the grant.
+    # The macro limits the heap of the Java program to 80 % of the grant.
     # Without `features`, the DAG's params are sent.
     optimise_prices = SizedKubernetesPodOperator(
         task_id="optimise_prices",

@@ -2,8 +2,8 @@
 
     closed --(3 consecutive failures)--> open for 30 s --> half-open: a failure opens it, an answer closes it
 
-Each try is a process, so a small file stores the count. Processes that write at the same time may lose a
-failure; then the circuit opens one failure later, which is harmless.
+Each try is a process, so a small file stores the count. Processes that write at the same time may lose
+failures; then the circuit opens later, which is harmless.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Breaker:
     def is_open(self) -> bool:
         """Return whether recent failures block requests."""
         until = self._read()[1]
-        # A time far in the future means a corrupt file or a clock that was set back. Do not block for long then.
+        # A time above this range means a corrupt file or a clock that was set back; it blocks no requests.
         return self._now() < until <= self._now() + 2 * OPEN_SECONDS
 
     def record_success(self) -> None:
@@ -37,7 +37,7 @@ class Breaker:
             state.remove(self._path)
 
     def record_failure(self) -> None:
-        """Count a missing or invalid answer."""
+        """Count a request without a valid answer. FAILURES of them in a row open the circuit."""
         if self._path is None:
             return
         failures = self._read()[0] + 1

@@ -2,9 +2,9 @@
 
 A campaign reproduces archived runs of a DAG in a sandbox; each of its runs reproduces one of them.
 Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
-again. Only `Runs` depends on Airflow.
+again. Only campaign_runs depends on Airflow.
 
-docs/campaigns.md describes the states of a run. A step returns one of these, with notes:
+docs/campaigns.md describes the states of a run. A branch reports one of these, with notes:
 
     11, 31, 51 ... a deployment, a DAG run or a profiling is active
     15, 35, 55 ... it failed
@@ -54,12 +54,12 @@ Check = Callable[[Reproduction], bool]
 
 @dataclass(frozen=True)
 class Hooks:
-    """The steps that a team may replace. A hook that raises fails the run with the text of the error."""
+    """Functions that replace steps, and settings. A function that raises fails its run with the text of the error."""
 
     deploy: Step | None = None  # starts a deployment; nothing by default
     is_deployed: Check | None = None  # by default: the DAG is parsed, unpaused and has the required version
     profile: Step | None = None  # starts an import of the peaks; by default the pods report them
-    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak, in addition to all tasks that reported
+    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak if they succeed, besides all tasks that reported
     profile_timeout: timedelta = timedelta(hours=1)
     pools: bool = False  # whether Airflow sets the pool of a campaign; see settings.campaign_pools
 
@@ -84,12 +84,12 @@ class Campaigns:
     lease: timedelta = timedelta(minutes=5)
 
     def active(self) -> list[Json]:
-        """Return the campaigns of this deployment with unfinished runs."""
+        """Return the campaigns of the namespace that have runs which are not profiled."""
         found = self.service.request("GET", "/campaigns?limit=1000")["campaigns"]
         return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
 
     def pass_branch(self, branch: str, limit: int) -> int:
-        """Claim the runs of a branch in every campaign, do its step for each, and report it. Returns their number."""
+        """Claim the runs of a branch in each active campaign, do the step and report it. Returns the number of runs."""
         steps: dict[str, Callable[[Reproduction], tuple[int, str]]] = {
             "trigger_deploy": self._trigger_deploy,
             "check_deploy": self._check_deploy,
@@ -156,7 +156,7 @@ class Campaigns:
                 raise
             log.info("campaign %s: run %s was changed meanwhile: %s", run.campaign, run.number, error)
             return
-        log.info("campaign %s: run %s from %d to %d %s", run.campaign, run.number, run.state, to, notes)
+        log.info("campaign %s: run %s moved from state %d to %d %s", run.campaign, run.number, run.state, to, notes)
 
     def _trigger_deploy(self, run: Reproduction) -> tuple[int, str]:
         if self.hooks.deploy:
@@ -174,7 +174,7 @@ class Campaigns:
         if run.version and run.version not in dag.versions:
             raise NotDeployedError(
                 f"the campaign needs version {run.version} of {run.dag_id}, "
-                f"but its bundle and tags say {sorted(dag.versions)}"
+                f"but the version of its bundle and its tags are {sorted(dag.versions)}"
             )
         return 17, ""
 

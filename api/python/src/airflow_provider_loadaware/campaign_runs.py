@@ -1,6 +1,6 @@
-"""Access of a campaign to Airflow from inside a running task: trigger a DAG run and read its state.
+"""Access of a campaign to Airflow from inside a running task: read a DAG, trigger a DAG run and read its state.
 
-Airflow 2 reads its database. Airflow 3 asks the supervisor of the task, so that no user or password is needed.
+In Airflow 2 it uses Airflow's database. In Airflow 3 it asks the supervisor of the task, which needs no password.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class DagInfo:
     """A parsed DAG."""
 
     is_paused: bool
-    versions: frozenset[str]  # the version of its bundle, and its tags
+    versions: frozenset[str]  # the version of its bundle (Airflow 3.2 and later), and its tags
 
 
 class Runs(Protocol):
@@ -46,7 +46,7 @@ class _SupervisorRuns:
     def dag(self, dag_id: str) -> DagInfo | None:
         from airflow.sdk.execution_time import comms
 
-        if not hasattr(comms, "GetDag"):  # before 3.2; the trigger fails if the DAG does not exist
+        if not hasattr(comms, "GetDag"):  # before 3.2, the versions are unknown; the trigger fails without the DAG
             return DagInfo(is_paused=False, versions=frozenset())
         found = _ask(comms.GetDag(dag_id=dag_id), none_if=("DAG_NOT_FOUND",))
         if found is None:

@@ -5,9 +5,10 @@
     scheduler, maintainer = loadaware_campaign_dags()
 
 The scheduler DAG has six branches that run side by side: three triggers take runs in the states 0, 17 and 37, and
-three checks take runs in the states 11, 31 and 51 (docs/campaigns.md describes the states). Each run of the DAG is a
-pass. The maintainer DAG releases lost leases and reports stuck runs; it restarts and deletes nothing. A change of
-these Airflow Variables applies from the next pass on:
+three checks take runs in the states 11, 31 and 51 (docs/campaigns.md describes the states). A pass is the first
+scheduled DAG run of an interval, or one that a person triggers; in others the branches do nothing. The maintainer DAG
+releases lost leases and logs stuck runs; it restarts and deletes nothing. A change of these Airflow Variables applies
+from the next pass on:
 
     loadaware_campaign_interval_seconds ... seconds between two passes; default 60
     loadaware_campaign_deployments ........ deployments of a campaign at a time; default 2
@@ -63,7 +64,8 @@ def loadaware_campaign_dags(
     """Return the scheduler and the maintainer DAG.
 
     `tick` is the schedule of the scheduler DAG, so the interval cannot be shorter. A pass that does not report a run
-    within `lease` loses the run to the next pass. campaign_branches.Hooks describes the other parameters.
+    within `lease` loses the run to the next pass. `on_stuck` gets the active runs whose state has not changed for
+    `stuck_after`. campaign_branches.Hooks describes the steps and their settings.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(
@@ -93,10 +95,9 @@ def loadaware_campaign_dags(
 def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any) -> int | None:
     if not _is_due(context, tick):
         return None
-    if branch.startswith("check"):
-        limit = 1000  # the server's maximum; the check includes runs that were triggered before the Variable was lowered
-    else:
-        limit = read_variable(*PARALLELISM[branch.partition("_")[2]])
+    # A check takes all active runs, up to the server's maximum: a lowered Variable limits only new ones.
+    is_check = branch.startswith("check")
+    limit = 1000 if is_check else read_variable(*PARALLELISM[branch.partition("_")[2]])
     if limit < 1:
         return 0
     return _open(conn_id, hooks, lease).pass_branch(branch, limit)
@@ -123,7 +124,7 @@ def _open(conn_id: str, hooks: Hooks, lease: timedelta) -> Campaigns:
 
 
 def _is_due(context: Any, tick: timedelta) -> bool:
-    """Return whether an interval began since the previous run of the DAG. Runs that a person triggers are always due.
+    """Return whether an interval began since the previous run of the DAG. Runs off the schedule are always due.
 
     The previous run may be older than a tick, because Airflow skips ticks while it is busy or stopped.
     """

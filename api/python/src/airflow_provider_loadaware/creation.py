@@ -1,4 +1,4 @@
-"""Creation of a sized pod, for SizerMixin operators and for all others.
+"""Creation of a sized pod, for operators with and without SizerMixin.
 
     size ──▶ plan ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
                                └── 403 or 422 ──────────▶ restore the static request, create once more
@@ -78,14 +78,14 @@ class Creation:
             operator.log.warning("loadaware: plan: keeping the static grant: %s", problem)
             return
         if not operator.deferrable and not settings.synchronous_limits():
-            # If the worker is lost, nothing resizes the pod until the next try. The limit must therefore suffice.
+            # If the worker is lost, nothing resizes the pod until the next try. Therefore the limit stays static.
             plan = replace(plan, keeps_limit=True)
         pods.start_with(self._request, operator.base_container_name, plan)
         operator.log.info("loadaware: plan (%s): %s", plan.mode, plan.summary)
 
     @contextmanager
     def _report_ended_pods(self) -> Iterator[None]:
-        """Report the pods that Airflow deletes inside this context; creating a pod, it deletes only ended pods."""
+        """Report the pods that Airflow deletes in this context. During a creation, it deletes only ended pods."""
         operator = self._operator
         delete = operator.process_pod_deletion
 
@@ -93,7 +93,7 @@ class Creation:
             with fail_open(operator.log, "reporting an ended pod"):
                 self._handle_ended_pod(pod)
             deleted = delete(pod, *args, **kwargs)
-            if not deleted:  # on_finish_action keeps the pod, and Airflow treats its end as the end of this try
+            if not deleted:  # on_finish_action keeps the pod, and Airflow takes its reported end as the end of this try
                 self._sizing.mark_reported()
             return deleted
 

@@ -1,7 +1,7 @@
-"""Features of a try, sent before launch: allow-listed names with scalar values, within size limits.
+"""Features of a try, sent before launch: scalars and dates within size limits, which the DAG author declares or allows.
 
-Never sent: arguments, environment variables and connections, because they may contain secrets; values whose
-name looks like a secret; and values that are not scalars.
+Never read: arguments, environment variables and connections, because they may contain secrets. Never sent: values
+whose name looks like a secret, and values of other types.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, Scalar]:
     """Return the features from params and dag_run.conf.
 
-    Params that the DAG or the task declares are always included, because the trigger form shows them. Other
-    names of dag_run.conf may contain anything and are included only if they match a glob in `allowed`.
+    Params that the DAG or the task declares need no permission, because the trigger form shows them. Other values of
+    dag_run.conf may be anything and are included only if their names match a glob in `allowed`.
     """
     own = declared_names(context)
     globs = list(allowed)
@@ -52,13 +52,14 @@ def of_source(
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
     Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
-    a literal "17" is sent as text. Raises TypeError for any other `source`.
+    a literal "17" is sent as text. Raises TypeError for anything but a mapping, and ValueError or SyntaxError for
+    text that is not one.
     """
     value: Any = source(context) if callable(source) else source
     if isinstance(value, str):
         value = _mapping(value)
     if not isinstance(value, Mapping):
-        raise TypeError(f"features: unsupported type {type(value).__name__}; pass a dict, a callable, or text")
+        raise TypeError(f"features: {type(value).__name__} is not a mapping; pass a dict, a callable or text")
     return within_limits({k: _number(v) if k in jinja_names else v for k, v in value.items()})
 
 

@@ -1,4 +1,4 @@
-"""The grant of a try: the server's prediction, limited by local bounds and corrected for known OOM kills.
+"""The grant of a try: the server's prediction, limited by local bounds and corrected after an OOM kill of its run.
 
 Pure functions: no I/O, no clock.
 """
@@ -18,7 +18,7 @@ from loadaware_client.models.source import Source
 MIN_BYTES, MAX_BYTES = 4 * MIB, 1 << 46  # bytes; outside this range no container starts or no node is large enough
 MAX_CORES = 4096.0
 LIFT_FACTOR = 2
-DEFAULT_CAP = 4  # times the largest of the request, the static grant and the killed allocation; as in the server
+DEFAULT_CAP = 4  # times the largest of the request, the static grant and the killed allocation
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Bounds:
 class Kill:
     """An OOM kill of this run: the killed allocation, and the amount that the server announced for the next try.
 
-    `next_bytes` is the announced amount; None without one. If the server answered that more memory does not help, it
-    equals the killed allocation.
+    `next_bytes` is the announced amount; None without one. If the server answered that the run gets no lift, it equals
+    the killed allocation.
     """
 
     at_bytes: int
     try_number: int
     next_bytes: int | None = None
     unreported: bool = False  # the server does not know the kill yet
-    static_bytes: int | None = None  # static grant of a try that followed a plan; such a try may start with less
+    static_bytes: int | None = None  # static grant of the killed try, if it had a plan; at_bytes may be less
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    After a kill, a prediction of at most the killed allocation is replaced by the local lift (`after_kill`). There is
-    one exception: if the server answers with a lift to exactly the killed allocation, a cap applies, and the answer is
-    granted. If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then
-    every answer below the local lift is replaced.
+    After a kill, the local lift (`after_kill`) replaces the static request and a prediction of at most the killed
+    allocation. There is one exception: a lift of the server to exactly the killed allocation means that a cap applies,
+    and is granted. If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed;
+    then the local lift replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -143,14 +143,14 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
         memory_limit=amount,
         cpu_request=None,
         source="local-lift",
-        reason=f"OOMKilled at {display_bytes(kill.at_bytes)} in try {kill.try_number}; "
-        + ("as announced by the server" if kill.next_bytes else "lifted without the server"),
+        reason=f"out of memory at {display_bytes(kill.at_bytes)} in try {kill.try_number}; "
+        + ("the server announced this amount" if kill.next_bytes else "lifted without the server"),
     )
 
 
 @dataclass(frozen=True)
 class LiftAnswer:
-    """The answer of /retry-lift; `next_bytes` is None if it announces no amount."""
+    """The answer of /retry-lift: the value of `Kill.next_bytes`, and a text for the log."""
 
     next_bytes: int | None
     message: str
@@ -162,7 +162,7 @@ class LiftAnswer:
         if not isinstance(amount, int) or not MIN_BYTES <= amount <= MAX_BYTES:
             amount = None
         if not answer.retry:
-            return cls(killed_at, f"more memory does not help ({answer.verdict}): {answer.reason}")
+            return cls(killed_at, f"no lift ({answer.verdict}): {answer.reason}")
         if amount is None:
             return cls(None, answer.reason)
         return cls(amount, f"next try gets {display_bytes(amount)}")

@@ -1,4 +1,4 @@
-"""The connection type `loadaware`: host, token as the password, TLS in the extras.
+"""The connection type `loadaware`: host, token as the password, and these extras:
 
 {"verify": false}                 skip the check of the server's certificate
 {"ca_file": "/etc/ssl/own.pem"}   CA bundle that verifies the certificate

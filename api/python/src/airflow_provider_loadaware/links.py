@@ -15,7 +15,7 @@ class ReceiptLink(BaseOperatorLink):
     name = "loadaware receipt"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return the address, or "" if the try was not sized."""
+        """Return the address, or "" if the try has none."""
         known = getattr(operator, "loadaware_receipt_url", None)
         if known:
             return str(known)

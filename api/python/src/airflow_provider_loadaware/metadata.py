@@ -4,13 +4,13 @@
     image .................. of the base container, without its tag and digest, which change with every build
     owner, pool, queue ..... of the task
     tags ................... of the DAG
-    params ................. names of the declared params
+    params ................. names of the declared params that do not look like a secret
     gpu .................... GPU limits of the base container, such as nvidia.com/gpu=1
     kubernetes_namespace ... of the pod
     node_selector .......... of the pod, such as pool=highmem
 
-Nothing else is sent: no values of params, arguments, environment variables, labels or connections. Values that are
-missing, unreadable or beyond the limits are left out. `loadaware import airflow` uses the same rules.
+Metadata contain nothing else: no values of params, arguments, environment variables, labels or connections. Values
+that are missing, unreadable or beyond the limits are left out. `loadaware import airflow` uses the same rules.
 """
 
 from __future__ import annotations
@@ -63,6 +63,6 @@ def _image(reference: str) -> str:
 
 
 def _valid_texts(values: Iterable[Any]) -> list[str]:
-    """Return the first MAX_VALUES texts in order. Omits longer text, because truncated text would be another value."""
+    """Return up to MAX_VALUES distinct texts, sorted. Omits too long text: truncated, it would be another value."""
     texts = {v for v in values if isinstance(v, str) and 0 < len(v) <= MAX_TEXT and v.isprintable()}
     return sorted(texts)[:MAX_VALUES]

@@ -36,7 +36,7 @@ class SizerMixin:
     :param max_memory: upper bound of the grant, such as "384Gi"; the server receives it too.
     :param peak_source: source of the measured peak: "termination-message" (JSON, the default), a callable of
         (pod, context), or "none".
-    :param measure: "wrapper" measures the program with loadaware-peak and requires `cmds`; None does not measure.
+    :param measure: "wrapper" measures the program with loadaware-peak and requires `cmds`; None adds nothing.
     :param measure_image: an image that contains loadaware-peak.
     :param size_cpu: whether to set the CPU request too. A CPU limit is never set or changed.
     :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
@@ -90,7 +90,7 @@ class SizerMixin:
         # Older providers do not pass the context to `cleanup`.
         self._try_context: Any = None
         self.loadaware_execution: dict[str, Any] | None = None  # `executed_plan` of a deferred try, for its report
-        self._has_static_grant = False  # this process returned the pod of a plan to the static grant
+        self._has_static_grant = False  # this process ended the plan of its pod
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if SizerMixin in cls.__bases__:
@@ -131,7 +131,10 @@ class SizerMixin:
             self.execution_timeout = chosen
 
     def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
-        """Return the sized pod. This runs once per try, never on resume, and after pod_mutation_hook."""
+        """Return the sized pod. Airflow calls this when it starts a try, not when it resumes one.
+
+        The sizing follows pod_mutation_hook, which the method of the superclass calls.
+        """
         request = super().build_pod_request_obj(context, **kwargs)  # type: ignore[misc]
         if context is None or kwargs.get("dry_run") or not self.sizing:
             return request
@@ -245,8 +248,8 @@ class SizerMixin:
 def _make_init(cls: Any) -> Callable[..., None]:
     """Return a constructor of `cls` with the mixin's arguments.
 
-    Airflow wraps only a constructor that the operator class defines itself. From there it reads default_args
-    and the argument names of a mapped task.
+    Airflow wraps only a constructor that the operator class defines itself. From its signature it reads which
+    default_args apply, and the argument names of a mapped task.
     """
 
     @functools.wraps(SizerMixin.__init__)

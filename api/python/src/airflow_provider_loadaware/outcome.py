@@ -1,16 +1,18 @@
-"""Classification of a try's outcome from its pod. Only the two OOM outcomes mean a lack of memory.
+"""Classification of a try's outcome from its pod. Only oom_killed and app_oom mean a lack of memory.
 
     exit 0, also with reason OOMKilled ........ success: a child was killed, the program continued
     evicted, preempted, gone (404) ............ evicted
     OOMKilled, exit not 0 ..................... oom_killed
-    exit not 0, "MemoryError" in the log ...... app_oom
+    exit not 0, "MemoryError" or a similar
+    message in the log ........................ app_oom
     exit 137, the measured peak at the limit .. oom_killed
     other exit 137, exit 143 .................. killed
-    not scheduled, or launch timeout .......... unschedulable
+    not scheduled, or launch timeout of a
+    pending or deleted pod .................... unschedulable
     all others, including the OOM of a
     sidecar or an init container .............. failed
 
-Depends only on the fields of a V1Pod: no Airflow, no HTTP, no clock.
+Pure functions: no Airflow, no I/O, no clock.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ _START_ERRORS = frozenset(
     }
 )
 _SIGKILL, _SIGTERM = 137, 143  # 128 + signal number
-_AT_LIMIT = 0.95  # of the limit: a sampler sees slightly less than the peak
+_AT_LIMIT = 0.95  # share of the limit: a sampler sees slightly less than the peak
 
 _OUT_OF_MEMORY = re.compile(
     r"\bMemoryError\b|\bstd::bad_alloc\b|\bOutOfMemory(?:Error|Exception)\b|heap out of memory"

@@ -60,7 +60,10 @@ def _peak(value: Any) -> Peak:
 
 
 def _series(value: Any) -> dict[str, Any] | None:
-    """Convert MiB to bytes. One invalid point drops the series, because the server would reject the report."""
+    """Convert MiB to bytes. An invalid memory value drops the series, and an invalid CPU value the CPU of the series.
+
+    The server would reject a report that contains such a value.
+    """
     if not isinstance(value, Mapping):
         return None
     step, memory, cpu = value.get("step_seconds"), value.get("memory_mib"), value.get("cpu_cores")

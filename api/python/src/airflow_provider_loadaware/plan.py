@@ -1,6 +1,6 @@
 """The plan of a try: amounts that change while its pod runs, and the static grant to which it falls back.
 
-A prediction has a plan if the policy of its task sets `phases`. The pod carries the plan in an annotation, so that
+A prediction has a plan only if the policy of its task sets `phases`. The pod carries the plan in an annotation, so that
 another process can continue it. Pure functions: no I/O, no clock.
 """
 
@@ -32,7 +32,7 @@ class InvalidPlanError(ValueError):
 class Plan:
     """A plan and the static grant of the same prediction, in bytes and millicores.
 
-    CPU amounts are None if the CPU request stays unchanged.
+    `start_cpu` and `static_cpu` are None if the CPU request stays unchanged.
     """
 
     version: int
@@ -47,7 +47,7 @@ class Plan:
     static_cpu: int | None = None
     cpu_limit: int | None = None
     maximum: int | None = None  # upper bound of the memory limit
-    keeps_limit: bool = False  # the limit never is below the static grant; below it, only the request follows the plan
+    keeps_limit: bool = False  # the limit starts at the static grant; only the request starts with less
 
     @classmethod
     def of_prediction(cls, answer: Prediction, grant: Grant, static: Static, maximum: int | None) -> Plan | None:
@@ -136,7 +136,7 @@ class Plan:
     def followed_limit(self, wanted: Resources) -> int | None:
         """Return the memory limit of the plan to which the resources `wanted` belong.
 
-        With `keeps_limit` only the request follows the plan, so this limit is computed from the request.
+        With `keeps_limit`, the limit of the pod is at least the static grant; the request shows the limit of the plan.
         """
         if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
             return wanted.limit

@@ -2,7 +2,7 @@
 
     arguments=["{{ macros.loadaware.xmx(0.8) }}", "-jar", "job.jar"]
 
-Templates are rendered before the grant is known. A macro therefore writes a reference to a container variable,
+Templates are rendered before the grant is known. A macro therefore writes a reference to a variable of the container,
 which Kubernetes resolves when it starts the program: "-Xmx$(LOADAWARE_MEMORY_MIB_80)m".
 """
 
@@ -23,7 +23,7 @@ def mib(share: float = 1.0) -> str:
 
 
 def xmx(share: float = 0.8) -> str:
-    """Return the heap flag of a Java program that may use a share of the granted memory."""
+    """Return the flag that limits the heap of a Java program to a share of the granted memory."""
     return f"-Xmx{mib(share)}m"
 
 

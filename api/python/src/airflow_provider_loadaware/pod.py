@@ -1,6 +1,7 @@
 """The base container of a pod: functions that read its static request, apply a grant and restore the original.
 
-The operator, its rendered fields and the pod share objects, so the functions replace objects and never change them.
+The pod shares its resources, variables and annotations with the operator and its rendered fields, so the functions
+replace these objects and never change them.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
 def start_with(pod: Any, base: str, plan: Plan) -> None:
     """Let a pod with the static grant start with the amounts of its plan.
 
-    The memory variables keep the static grant: the limit grows with a program that sizes itself by them.
+    The memory variables keep the static grant, to which the limit can grow.
     """
     plans.annotate(pod, plan)
     container = base_container(pod, base)
@@ -114,7 +115,7 @@ def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[
 
 
 def set_memory_env(container: Any, count: int | None) -> None:
-    """Set ENV_BYTES, and ENV_MIB for each percentage that is referred to, for programs that size themselves.
+    """Set ENV_BYTES, and ENV_MIB for each percentage that the container refers to, for programs that size themselves.
 
     They come before the author's own variables, because a variable can only use variables that are defined before it.
     """

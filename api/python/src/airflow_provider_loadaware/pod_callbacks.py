@@ -23,7 +23,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
 
     @staticmethod
     def on_pod_manifest_created(*, pod_request: Any, operator: Any, context: Any, **kwargs: Any) -> None:
-        """Size the pod. Airflow calls this after pod_mutation_hook, once per try."""
+        """Size the pod. Airflow calls this when it starts a try, after pod_mutation_hook."""
         size(operator, pod_request, context)
 
     @staticmethod
@@ -36,7 +36,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
 
     @staticmethod
     def on_operator_resuming(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
-        """Report the end after a deferral; some providers do not call on_pod_completion then."""
+        """Report the end after a deferral; older providers do not call on_pod_completion then."""
         with fail_open(operator.log, "reporting"):
             if base_end(pod, operator.base_container_name).exit_code is not None:
                 SizingCallback.on_pod_completion(pod=pod, operator=operator, context=context)

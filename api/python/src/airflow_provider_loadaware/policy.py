@@ -1,9 +1,9 @@
 """Sizing without changing a DAG: hooks of Airflow's cluster policy (entry point `airflow.policy`).
 
-`task_policy` runs while Airflow parses DAGs. It opens no connection: it only appends callbacks to the
-KubernetesPodOperators that the settings allow. `pod_mutation_hook` sizes pods whose launch triggers no callback:
-pods of KubernetesJobOperator, and pods of deferrable tasks with older providers. It acts only inside a running
-task, never in the scheduler.
+`task_policy` runs while Airflow parses DAGs. It opens no connection: it appends callbacks to the
+KubernetesPodOperators that the settings allow, and marks those whose launch triggers no callback:
+KubernetesJobOperator, and deferrable tasks with older providers. `pod_mutation_hook` sizes the marked pods. It acts
+only inside a running task, never in the scheduler. `task_instance_mutation_hook` sets the pools of campaigns.
 
     policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all
     policy_deny .... globs not to size
@@ -119,7 +119,7 @@ def _fail_open(operation: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - see above
-        log.warning("loadaware: %s failed; the task is not sized (%s: %s)", operation, type(error).__name__, error)
+        log.warning("loadaware: %s failed; continuing without it (%s: %s)", operation, type(error).__name__, error)
 
 
 def _set_pool(task_instance: Any, dag_run: Any) -> None:

@@ -51,7 +51,7 @@ def format_bytes(count: int) -> str:
 
 
 def display_bytes(count: int) -> str:
-    """Return `count` bytes with three digits, for log lines: "12.6Gi"."""
+    """Return `count` bytes rounded for log lines: "12.6Gi"."""
     for unit, size in (("Gi", GIB), ("Mi", MIB), ("Ki", KIB)):
         if count >= size:
             return f"{count / size:.3g}{unit}" if count < 1000 * size else f"{count // size}{unit}"

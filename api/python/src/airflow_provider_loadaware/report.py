@@ -29,8 +29,8 @@ def mark_reported(key: Try) -> bool:
 class End:
     """The end of a try.
 
-    `pod` is the current pod, or None if it is gone. `last` is the last known state of the pod, from which the
-    resources are read. `read_log` returns the tail of the log.
+    `pod` is the current pod, or None if it is gone. `last` is the last known state of the pod; the resources are read
+    from it if the pod is gone. `read_log` returns the tail of the log.
     """
 
     pod: Any | None
@@ -39,7 +39,7 @@ class End:
     read_log: Callable[[], str] = str
     launch_timed_out: bool = False
     stopped: bool = False  # by a user or by Airflow
-    succeeded: bool = False  # according to Airflow, although the pod is gone
+    succeeded: bool = False  # according to Airflow, whatever the pod shows
     launched: bool = True  # False: no pod was created
     executed: dict[str, Any] | None = None  # how the plan of the pod was executed, if this process knows it
 
@@ -62,7 +62,7 @@ class End:
 
     @property
     def static_bytes(self) -> int | None:
-        """The static grant in bytes of a pod that followed a plan; None of other pods."""
+        """The static grant in bytes of a pod with a plan; None for other pods."""
         return self._plan.static_bytes if self._plan else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
@@ -70,7 +70,7 @@ class End:
         return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
 
     def outcome(self, measured: peak.Peak) -> Outcome:
-        """Return the outcome. An OOM needs a known allocation or peak; otherwise it is a kill or a failure."""
+        """Return the outcome. An OOM without a known allocation or peak counts as a kill or a failure."""
         outcome = self._classify(measured)
         if outcome.lacks_memory and not self.allocated_bytes and not measured.memory_bytes:
             return Outcome.KILLED if outcome is Outcome.OOM_KILLED else Outcome.FAILED

@@ -10,9 +10,9 @@ BATCH = 50
 
 
 def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
-    """Send pending reports. Sending a report twice is harmless, because the server counts a try once.
+    """Send up to BATCH pending reports. Sending a report twice is harmless, because the server counts a try once.
 
-    Exceptions of Service.observe_many propagate; the reports then stay pending.
+    Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending.
     """
     pending = spool.pending(BATCH, run_key)
     if not pending:
@@ -29,4 +29,4 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
         if answer.recorded:
             spool.deliver(key, report)
         elif not isinstance(answer.error, Unset) and answer.error.status < 500:
-            spool.remove(key)  # the server rejects it for good; only its own errors are worth a retry
+            spool.remove(key)  # the server rejects it for good; after a 5xx it may succeed later

@@ -1,14 +1,14 @@
 """The control of one running try: which amounts its pod gets, and when.
 
-`Controller.run` is a generator without I/O. It yields a request, and the caller sends back the result; so a thread of a
-synchronous task and the event loop of the triggerer share it:
+`Controller.run` is a generator without I/O. It yields a request, and the caller sends back the result. The caller is a
+thread of a synchronous task or the event loop of the triggerer.
 
     read the pod ─▶ read its usage ─▶ POST /phase ─▶ patch pods/resize ─▶ sleep ─▶ …
-                        any failure ─▶ static grant, for the rest of the try
+         fall_back, after a failure ─▶ static grant, for the rest of the try
 
 The pod and its annotation contain all that a plan needs, so another process can continue after a restart.
 
-A resize changes the CPU request first, then the memory request below the unchanged limit, then the limit. A limit never
+A resize changes the CPU request first, then the memory request up to the unchanged limit, then the limit. A limit never
 shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so a node without
 capacity for the larger request still accepts the larger limit.
 """
@@ -33,7 +33,7 @@ from airflow_provider_loadaware.resize_requests import (
 )
 from airflow_provider_loadaware.resizes import TRANSIENT, Resizes, format_amount
 
-MAX_SAMPLES = 1000  # of a request
+MAX_SAMPLES = 1000  # in a call of /phase
 MAX_SAMPLE_DELAY = 60.0  # seconds that a sample may be late; metrics-server takes up to a minute for the first one
 READ_FAILURES = 3  # consecutive failures to read the pod after which the usage may have outgrown its limit
 
@@ -69,10 +69,10 @@ class Controller:
         self._observed = 0  # largest memory limit in bytes that an observed plan would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
-        self._cpu_frozen = False  # the node or Kubernetes rejected a CPU request
+        self._cpu_frozen = False  # a CPU request was refused or pending; the plan changes it no more
 
     def run(self) -> Requests:
-        """Yield requests until the container ends, or the static grant is in force after a failure."""
+        """Yield requests until the container ends, the pod is gone, or nothing remains to be done after a failure."""
         failures = 0
         first = True
         while True:
@@ -99,7 +99,7 @@ class Controller:
             yield Sleep(self._plan.poll_seconds)
 
     def return_to_static(self, reason: str) -> Requests:
-        """Yield requests until the static grant is in force, or the container ends."""
+        """Fall back to the static grant now, and continue as `run`."""
         self._resizes.fall_back(reason)
         return (yield from self.run())
 
@@ -146,7 +146,7 @@ class Controller:
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Whether to send /phase: at the time that its last answer named, at a step of the plan, or if usage grows."""
+        """Whether to send /phase: when its last answer said so, at a step of the plan, or if the peak grew by 1 %."""
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 
@@ -155,7 +155,7 @@ class Controller:
         body = {
             **self._key,
             "elapsed_seconds": round(elapsed, 3),
-            # An observed plan does not change the limit of the pod, so its request contains the start of the plan.
+            # A plan that does not act leaves the limit of the pod unchanged, so the call names the start of the plan.
             "limit_bytes": plan.followed_limit(wanted) if plan.acts else plan.start_bytes,
             "static_bytes": plan.static_bytes,
             "cpu_millicores": wanted.cpu if plan.start_cpu else None,
@@ -191,7 +191,7 @@ class Controller:
     def _resize(
         self, state: PodState, elapsed: float, target: int, cpu: int | None, by: float, why: str
     ) -> Generator[Request, Any, None]:
-        """Patch what differs: the CPU request, the memory request below the limit, the limit with its request."""
+        """Patch what differs: the CPU request, the memory request up to the limit, the limit with its request."""
         plan, wanted = self._plan, state.wanted
         limit, request = wanted.limit or plan.static_bytes, wanted.request or 0
         if plan.resizes_cpu and cpu is not None and cpu != wanted.cpu and not self._cpu_frozen:
@@ -205,7 +205,7 @@ class Controller:
         goal = plan.request_of(target if plan.keeps_limit else max(target, limit))
         within = min(goal, limit)
         if within > request:
-            text = f"memory request {format_amount(request)} → {format_amount(within)} below the limit"
+            text = f"memory request {format_amount(request)} → {format_amount(within)} within the limit"
             refused = yield from self._resizes.send(elapsed, text, why, request=within)
             if refused is not None and refused.status not in TRANSIENT:
                 self._resizes.fall_back(f"the resize was refused ({refused})")
@@ -242,6 +242,9 @@ class Controller:
         if state.pending == INFEASIBLE:
             self._resizes.fall_back(f"the resize is Infeasible ({state.message})")
         elif elapsed >= self._deadline or self._peak >= _NEAR * (in_force.limit or 0):
-            status = f"{state.pending} ({state.message})" if state.pending else state.error or "not in force"
+            if state.pending:
+                status = f"{state.pending} ({state.message})"
+            else:
+                status = f"failing ({state.error})" if state.error else "not in force"
             when = "at its deadline" if elapsed >= self._deadline else "and the usage is near the limit"
             self._resizes.fall_back(f"the resize is {status} {when}")

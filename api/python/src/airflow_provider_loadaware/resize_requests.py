@@ -23,7 +23,7 @@ class ReadUsage:
 
 @dataclass(frozen=True)
 class Resize:
-    """Patch the subresource `resize` of the pod. The result is the JSON of the pod."""
+    """Patch the subresource `resize` of the pod. The result is empty."""
 
     body: dict[str, Any]
 
@@ -67,7 +67,7 @@ class Execution:
     plan: Plan
     fallback: str | None = None  # why the static grant applies
     resizes: list[dict[str, Any]] = field(default_factory=list)
-    is_complete: bool = True  # False: another process executed the first part
+    is_complete: bool = True  # False: another process may have executed a part
     static_grant_error: str | None = None  # why the static grant could not be set from here
 
     def add(self, entry: dict[str, Any]) -> None:

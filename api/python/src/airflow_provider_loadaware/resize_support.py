@@ -35,14 +35,14 @@ def _problem_of_pod(request: Any, base: str, plan: Plan) -> str | None:
     for rule in getattr(container, "resize_policy", None) or ():
         resized = plan.resizes_memory if rule.resource_name == "memory" else plan.resizes_cpu
         if resized and rule.restart_policy == "RestartContainer":
-            return f"its resizePolicy restarts the container when {rule.resource_name} changes"
+            return f"the resizePolicy of the pod restarts the container when {rule.resource_name} changes"
     if _is_guaranteed(request):
-        return "its QoS class is Guaranteed, so that its limit cannot grow without its request"
+        return "the QoS class of the pod is Guaranteed, so its limit cannot grow without its request"
     return None
 
 
 def _is_guaranteed(request: Any) -> bool:
-    """Return whether each container has equal requests and limits of memory and CPU. The class cannot change later."""
+    """Return whether the QoS class is Guaranteed: each container has equal requests and limits of memory and CPU."""
     for container in (*request.spec.containers, *(request.spec.init_containers or ())):
         static = pods.static_of(container)
         for wanted, limit in ((static.memory_request, static.memory_limit), (static.cpu_request, static.cpu_limit)):

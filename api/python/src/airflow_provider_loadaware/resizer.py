@@ -27,14 +27,14 @@ from airflow_provider_loadaware.service import Deadline, Service
 
 KUBERNETES_SECONDS = 5.0  # for one call
 METRICS_API = ("metrics.k8s.io", "v1beta1")
-RETURN_SECONDS = 30.0  # in which a worker sets the static grant for a trigger that cannot
+RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant for a trigger that cannot
 
 
 class Resizer:
-    """Executes the plan of one pod until it ends.
+    """Executes the plan of one pod until the pod ends.
 
     `core` returns the current client, because the operator replaces it when its credentials expire. `service` is the
-    server, or the reason why there is none.
+    Service, or the exception that prevented the connection.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Resizer:
         self._stopped.set()
 
     def return_to_static(self, reason: str) -> None:
-        """Set the static grant now, within RETURN_SECONDS."""
+        """Try to set the static grant now, for at most RETURN_SECONDS."""
         self._drive(self._controller.return_to_static(reason), time.monotonic() + RETURN_SECONDS)
 
     def _run(self) -> None:
@@ -122,7 +122,7 @@ def of_operator(operator: Any, pod: Any, plan: Plan, sizing: Any) -> Resizer:
 
 
 def stop(operator: Any) -> dict[str, Any] | None:
-    """Stop executing the plan of an operator's pod, and return how it was executed."""
+    """Stop executing the plan of an operator's pod, and return how it was executed, or None if unknown."""
     running = getattr(operator, "loadaware_resizer", None)
     if running is None:
         return getattr(operator, "loadaware_execution", None)

@@ -58,7 +58,8 @@ class Resizes:
             return self._can_hand_over
         request = plan.request_of(plan.static_bytes) if plan.resizes_memory else None
         if (request is not None and (wanted.request or 0) < request) or (cpu is not None and wanted.cpu != cpu):
-            text = f"requests → memory {format_amount(request)}, CPU {f'{cpu}m' if cpu else 'unchanged'} (static grant)"
+            memory = format_amount(request) if request else "unchanged"
+            text = f"requests → memory {memory}, CPU {f'{cpu}m' if cpu else 'unchanged'} (static grant)"
             yield from self.send(elapsed, text, "fallback", request=request, cpu=cpu)
         return True
 
@@ -72,7 +73,7 @@ class Resizes:
         request: int | None = None,
         cpu: int | None = None,
     ) -> Generator[Request, Any, Failure | None]:
-        """Send one resize and log it. Returns the refusal, or None."""
+        """Send one resize, log and record it. Returns the refusal, or None."""
         body = pod_state.patch(self._base, limit=limit, request=request, cpu=cpu)
         answer = yield Resize(body)
         refused = answer if isinstance(answer, Failure) else None
@@ -109,4 +110,4 @@ class Resizes:
 
 def format_amount(count: int | None) -> str:
     """Return an amount of memory for a log line."""
-    return display_bytes(count) if count else "unchanged"
+    return display_bytes(count) if count else "none"

@@ -59,7 +59,8 @@ def advice_for(
 def bound_timeout(advice: Advice, current: timedelta | None, startup: timedelta) -> timedelta:
     """Return the timeout to set. The DAG's own timeout stays the upper bound.
 
-    A run time starts with the container, but Airflow's timeout with the try, so the time to start a pod is added.
+    A run time starts with the container, but Airflow's timeout with the try, so `startup`, the time until the container
+    starts, is added.
     """
     chosen = max(advice.suggested + startup, MIN_TIMEOUT)
     return min(chosen, current) if current is not None else chosen

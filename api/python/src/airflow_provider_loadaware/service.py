@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class NotAnsweredError(Exception):
-    """The server is unreachable, late, or answers with an error or invalid data. A later request may succeed."""
+    """The server is unreachable or late, or answers with a 5xx status or invalid data. A later request may succeed."""
 
 
 class RejectedError(Exception):
@@ -73,9 +73,9 @@ class Deadline:
 
 
 class Service:
-    """One server. Its methods raise only NotAnsweredError and RejectedError.
+    """One server. With valid arguments, its methods raise only NotAnsweredError and RejectedError.
 
-    `state` is a folder in which processes share the state of the circuit breakers; None for no sharing.
+    `state` is a folder in which processes share the state of the circuit breakers; None turns the breakers off.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Service:
     def request(
         self, method: str, path: str, body: dict[str, Any] | None = None, *, seconds: float | None = None
     ) -> dict[str, Any]:
-        """Send a request that may be repeated, without the circuit breaker, and return its JSON object.
+        """Send a request that may be repeated, without the circuit breaker, and return the JSON object of the answer.
 
         It may take `seconds`; by default twice the time of other requests.
         """
@@ -200,7 +200,7 @@ class Service:
 
 
 def _send_with_retry(send: Callable[[], T]) -> T:
-    """Send, and retry once on a broken connection. All requests are idempotent."""
+    """Send, and retry once on a broken connection. A repeated request does no harm."""
     try:
         return send()
     except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError):

@@ -3,7 +3,7 @@
     conn_id ......... the connection; default loadaware_default
     namespace ....... distinguishes Airflow deployments; default that of the connection, else "default"
     ui_url .......... base URL of the dashboard, for its views in Airflow 3.1 and later; default none
-    feature_keys .... globs of dag_run.conf that may be sent besides declared params; default none
+    feature_keys .... globs of names in dag_run.conf that may be sent besides declared params; default none
     send_metadata ... whether to send the operator, image, owner and so on of a task; default true
     max_memory ...... upper bound of all grants, such as "384Gi"; default none
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
@@ -14,7 +14,7 @@
     synchronous_limits ... whether the memory limit of a synchronous task follows its plan; default false: only the
         memory request follows it
 
-LOADAWARE_DISABLED=1 turns everything off.
+LOADAWARE_DISABLED=1 turns sizing, measuring and reporting off.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sizing of one try of a Kubernetes task, from launch to report. It always fails open.
 
-    launch: pod ──▶ static request ──▶ /predict ──▶ bounds ──▶ pod          one line in the task's log
-    finish: pod ──▶ outcome, peak ──▶ /observe ──(OOM)──▶ /retry-lift       one line in the task's log
+    launch: pod ──▶ static request ──▶ /predict ──▶ bounds ──▶ pod
+    finish: pod ──▶ outcome, peak ──▶ /observe ──(OOM)──▶ /retry-lift
 
-launch, suggest_timeout and finish do not raise: an error becomes one warning, and the static request stays in force.
+An error in launch, suggest_timeout or finish becomes a warning in the task's log, and the task runs on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from loadaware_client.models.prediction import Prediction
 
 @dataclass(frozen=True)
 class Options:
-    """The DAG author's options. The settings apply where an option is empty."""
+    """The DAG author's options. Without `max_memory`, `conn_id` or `namespace`, the setting of that name applies."""
 
     features: features.Source = None
     jinja_names: frozenset[str] = frozenset()
@@ -280,7 +280,7 @@ class Sizing:
                 self._report(key, end)
 
     def report_leftover_pod(self, end: report.End, try_number: int | None) -> Kill | None:
-        """Report the leftover pod of an interrupted execution. Returns the kill if it was OOM-killed.
+        """Report the leftover pod of an interrupted execution. Returns the kill if it ran out of memory.
 
         The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.
         """
@@ -373,7 +373,7 @@ class Sizing:
 
 @contextlib.contextmanager
 def fail_open(log: logging.Logger, operation: str) -> Iterator[None]:
-    """Turn any Exception into a warning. Airflow's signals derive from BaseException and propagate."""
+    """Turn any Exception into a warning. Airflow's deferrals and timeouts derive from BaseException and propagate."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - the last handler before the task

@@ -22,13 +22,13 @@ STATE_KEY = "loadaware_kill"
 
 
 class Kills:
-    """Stores the latest OOM kill of each (run, map index)."""
+    """Stores the latest OOM kill of each (task, run, map index)."""
 
     def __init__(self, folder: Path | None) -> None:
         self._store = FileStore(folder, "kills", MAX_KILLS)
 
     def record(self, killed: Try, kill: Kill, context: Mapping[str, Any]) -> None:
-        """Store the latest kill of a run."""
+        """Store a kill as the latest of its run."""
         value = asdict(kill)
         self._store.put(killed.run_key, value)
         store = context.get("task_state_store")
@@ -36,7 +36,7 @@ class Kills:
             store.set(STATE_KEY, value)
 
     def find(self, current: Try, context: Mapping[str, Any]) -> Kill | None:
-        """Return the latest kill of an earlier try of this run, or None. A cleared task continues to count tries."""
+        """Return the latest kill of an earlier try of this run, or None. The try numbers of a cleared task continue."""
         if current.try_number == 1:
             return None
         store = context.get("task_state_store")

@@ -51,7 +51,7 @@ def remove(path: Path) -> None:
 
 
 def open_folder(preferred: Path) -> Path | None:
-    """Return `preferred`, or else a private folder in the temporary directory; None if neither is writable."""
+    """Return the first folder that this user owns and can write: `preferred`, or one in the temporary directory."""
     fallback = Path(tempfile.gettempdir()) / f"loadaware-{os.getuid()}"
     for folder in (preferred, fallback):
         try:

@@ -50,7 +50,7 @@ class Try:
 
     @property
     def run_key(self) -> str:
-        """A file name for this (run, map index): the same for all of its tries."""
+        """A file name for this (task, run, map index): the same for all of its tries."""
         return _digest(self._run())
 
     def _run(self) -> list[str | int]:

@@ -74,7 +74,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
                 yield _with(await waiting, execution)
                 return
             await _cancel(waiting)
-            self._fired_event = True  # Airflow's trigger deletes the pod of a trigger that ends without an event
+            self._fired_event = True  # else Airflow's trigger, which yielded no event itself, deletes the pod
             event = {"status": NEEDS_WORKER, "name": self.pod_name, "namespace": self.pod_namespace}
             yield _with(TriggerEvent({**event, "message": execution.static_grant_error}), execution)
         finally:
@@ -127,14 +127,14 @@ class ResizingPodTrigger(KubernetesPodTrigger):
 
 
 async def _first(events: AsyncIterator[TriggerEvent]) -> TriggerEvent | None:
-    """Return the only event of a trigger."""
+    """Return the first event of a trigger, which is its only one, or None."""
     async for event in events:
         return event
     return None
 
 
 async def _cancel(task: asyncio.Future[Any]) -> None:
-    """Repeat cancel() until the task ends, because Airflow's trigger ignores it while it stops watching events."""
+    """Repeat cancel() until the task ends. Airflow's trigger swallows a cancel while it stops watching pod events."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=1)

@@ -161,7 +161,7 @@ class CustomOperator(SizedKubernetesPodOperator):  # type: ignore[misc]
                     requests={"memory": "8Gi", "cpu": "1"}, limits={"memory": "8Gi", "cpu": "1"}
                 )
             },
-            "its QoS class is Guaranteed",
+            "the QoS class of the pod is Guaranteed",
         ),
     ],
 )
