@@ -178,6 +178,10 @@ func (m *Metrics) register(s *server) {
 			m.rejected.WithLabelValues(route)
 		}
 	}
+	if s.pages != nil {
+		add(pagesRoute)
+		m.rejected.WithLabelValues(pagesRoute)
+	}
 	m.registry.MustRegister(newGauges(s))
 }
 

@@ -54,6 +54,16 @@ func TestRootRedirectsBrowsersToThePages(t *testing.T) {
 	}
 }
 
+func TestPagesHaveTheirOwnRouteInMetrics(t *testing.T) {
+	cfg := noAuth
+	cfg.Pages = fixedPages{}
+	e := newTestEnv(t, cfg)
+	e.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/tasks", nil))
+	rec := httptest.NewRecorder()
+	httpapi.NewAdmin(e.metrics, noAuth.Auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	assert.Contains(t, rec.Body.String(), `loadaware_http_requests_total{route="GET /ui/",status="200"} 1`)
+}
+
 func TestRootReturnsLinksToOtherClients(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
