@@ -67,7 +67,7 @@ func TestATryIsPredictedLiftedReportedAndVoided(t *testing.T) {
 	assert.Equal(t, lift["attempt"], again["attempt"], "a repeated request counts one kill")
 
 	report := `{` + fmt.Sprintf(failed, `"outcome": "oom_killed", "duration_seconds": 12, "allocated":`) + `}`
-	assert.Equal(t, map[string]any{"recorded": true, "duplicate": false, "amended": true}, e.post("/observe", report).json(), "the report amends the provisional kill")
+	assert.Equal(t, map[string]any{"recorded": true, "duplicate": false, "amended": true}, e.post("/observe", report).json(), "the report amends the kill that the lift recorded")
 	assert.Equal(t, map[string]any{"recorded": true, "duplicate": true, "amended": false}, e.post("/observe", report).json())
 	a := e.do(http.MethodPost, "/observe", `{`+fmt.Sprintf(failed, `"outcome": "success", "duration_seconds": 12, "allocated":`)+`}`)
 	assert.Equal(t, http.StatusConflict, a.status)
@@ -257,8 +257,8 @@ func TestHealthReadinessAndDocsAreServed(t *testing.T) {
 	for _, words := range []string{"/retry-lift", "schema-PredictRequest", "Roles: admin, predict", "<code>malformed</code>"} {
 		assert.Contains(t, page, words)
 	}
-	for _, external := range []string{"<script", "http://", "<link", "ZgotmplZ"} {
-		assert.NotContains(t, page, external, "the page is self-contained")
+	for _, unwanted := range []string{"<script", "http://", "<link", "ZgotmplZ"} { // html/template replaces unsafe values by ZgotmplZ
+		assert.NotContains(t, page, unwanted, "the page is self-contained and has no unsafe value")
 	}
 }
 

@@ -210,7 +210,7 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 				assert.Equal(t, c.fields, a.fields(), "%s", a.body)
 			}
 			p := a.json()
-			assert.Greater(t, len(p["detail"].(string)), 10, "the detail says what to do")
+			assert.Greater(t, len(p["detail"].(string)), 10, "the problem has a detail")
 			assert.Less(t, len(a.body), 4000, "the answer does not repeat the request")
 		})
 	}
