@@ -89,7 +89,7 @@ var accessRules = map[string]accessRule{
 	"GET /docs":         {"public", `/docs`, 200, 0, false},
 }
 
-// scopes maps the scope of a token to whether it covers etl_… of blue.
+// scopes maps the scope of a token to whether it covers the tasks of callAs: DAGs etl_load_<number> of namespace blue.
 var scopes = map[string]bool{
 	"": true, "@blue": true, "@/etl_": true, "@blue/etl_": true,
 	"@red": false, "@/ml_": false, "@blue/ml_": false, "@red/etl_": false, "@blu": false, "@blue/etl_load_and_more": false,

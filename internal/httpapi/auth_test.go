@@ -49,7 +49,7 @@ func TestUnknownCallersGetAChallenge(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, e.do(http.MethodGet, "/no/such/path", "").status, "unknown callers learn nothing about paths")
 }
 
-func TestZeroConfigRejectsEveryCaller(t *testing.T) {
+func TestZeroConfigServesOnlyPublicPaths(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{})
 	assert.Equal(t, http.StatusUnauthorized, e.do(http.MethodGet, "/tasks", "").status)
 	assert.Equal(t, http.StatusUnauthorized, e.do(http.MethodGet, "/tasks", "", bearer("")).status)

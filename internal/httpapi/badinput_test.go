@@ -56,16 +56,6 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"deep nesting", "POST /predict", `{` + key + `, "features": {"a": ` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}`, 422, []string{"features.a"}},
 		{"a body above the limit", "POST /predict", `{` + key + `, "features": {"a": "` + strings.Repeat("x", 10<<20) + `"}}`, 413, nil},
 		{"a batch above the limit", "POST /observe/batch", `{"observations": ["` + strings.Repeat("x", 33<<20) + `"]}`, 413, nil},
-		{"NaN for a timeout", "GET /predict?dag_id=d&task_id=t&memory=1Gi&execution_timeout_seconds=NaN", "", 422, []string{"execution_timeout_seconds"}},
-		{"NaN for an elapsed time", "GET /tasks/d/t/runtime?elapsed_seconds=NaN", "", 422, []string{"elapsed_seconds"}},
-		{"an infinite elapsed time", "GET /tasks/d/t/runtime?elapsed_seconds=Inf", "", 422, []string{"elapsed_seconds"}},
-		{"NaN for a risk", "GET /tasks/d/t/runtime?risk=NaN", "", 422, []string{"risk"}},
-		{"an unknown node type", "GET /tasks/d/t/runtime/whatif?node_type=x", "", 422, []string{"node_type"}},
-		{"a load above 1", "GET /tasks/d/t/runtime/whatif?cluster_load=1.5", "", 422, []string{"cluster_load"}},
-		{"a load without a known effect", "GET /tasks/d/t/runtime/whatif?cluster_load=0.5", "", 422, []string{"cluster_load"}},
-		{"a cursor above every run number", "GET /campaigns/1/runs?cursor=3000000000", "", 422, []string{"cursor"}},
-		{"an incomplete escape in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=%zz", "", 400, nil},
-		{"a semicolon in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1;b=2", "", 400, nil},
 
 		// field names
 		{"an unknown field", "POST /predict", `{` + key + `, "run": 1}`, 422, []string{"run"}},
@@ -157,11 +147,21 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a batch under another name", "POST /observe/batch", `{"tasks": []}`, 422, []string{"tasks"}},
 
 		// queries and paths
+		{"NaN for a timeout", "GET /predict?dag_id=d&task_id=t&memory=1Gi&execution_timeout_seconds=NaN", "", 422, []string{"execution_timeout_seconds"}},
+		{"NaN for an elapsed time", "GET /tasks/d/t/runtime?elapsed_seconds=NaN", "", 422, []string{"elapsed_seconds"}},
+		{"an infinite elapsed time", "GET /tasks/d/t/runtime?elapsed_seconds=Inf", "", 422, []string{"elapsed_seconds"}},
+		{"NaN for a risk", "GET /tasks/d/t/runtime?risk=NaN", "", 422, []string{"risk"}},
+		{"an unknown node type", "GET /tasks/d/t/runtime/whatif?node_type=x", "", 422, []string{"node_type"}},
+		{"a load above 1", "GET /tasks/d/t/runtime/whatif?cluster_load=1.5", "", 422, []string{"cluster_load"}},
+		{"a load without a known effect", "GET /tasks/d/t/runtime/whatif?cluster_load=0.5", "", 422, []string{"cluster_load"}},
+		{"a cursor above every run number", "GET /campaigns/1/runs?cursor=3000000000", "", 422, []string{"cursor"}},
+		{"an incomplete escape in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=%zz", "", 400, nil},
+		{"a semicolon in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1;b=2", "", 400, nil},
 		{"no ids in a query", "GET /predict?memory=1Gi", "", 422, []string{"dag_id"}},
 		{"an empty id in a query", "GET /predict?dag_id=&task_id=t&memory=1Gi", "", 422, []string{"dag_id"}},
 		{"a duplicate parameter", "GET /predict?dag_id=d&task_id=t&memory=1Gi&n=1&n=2", "", 422, []string{"n"}},
 		{"a word for a try number", "GET /predict?dag_id=d&task_id=t&try_number=one", "", 422, []string{"try_number"}},
-		{"an unknown unit in a query", "GET /predict?dag_id=d&task_id=t&memory=lots", "", 422, []string{"memory"}},
+		{"an unreadable amount in a query", "GET /predict?dag_id=d&task_id=t&memory=lots", "", 422, []string{"memory"}},
 		{"1e400 in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1e400", "", 422, []string{"features.a"}},
 		{"a page size of 0", "GET /tasks?limit=0", "", 422, []string{"limit"}},
 		{"a page size above the maximum", "GET /tasks?limit=1001", "", 422, []string{"limit"}},
@@ -210,7 +210,7 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 				assert.Equal(t, c.fields, a.fields(), "%s", a.body)
 			}
 			p := a.json()
-			assert.Greater(t, len(p["detail"].(string)), 10, "the detail says what to do")
+			assert.Greater(t, len(p["detail"].(string)), 10, "the problem has a detail")
 			assert.Less(t, len(a.body), 4000, "the answer does not repeat the request")
 		})
 	}
@@ -277,6 +277,6 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 	}
 	batch := e.do(http.MethodPost, "/predict/batch", `{"predictions": [{`+key+`}]}`)
 	assert.Equal(t, []string{"predictions"}, batch.fields())
-	assert.Contains(t, batch.json()["detail"], "predictions is not a field of this request; the only one, which is required, is tasks")
-	assert.Contains(t, e.do(http.MethodPost, "/observe/batch", `{"tasks": []}`).json()["detail"], "is observations")
+	assert.Contains(t, batch.json()["detail"], "predictions is not a field of this request; send the items in the only field, tasks")
+	assert.Contains(t, e.do(http.MethodPost, "/observe/batch", `{"tasks": []}`).json()["detail"], "the only field, observations")
 }

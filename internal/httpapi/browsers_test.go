@@ -103,8 +103,7 @@ func TestCrossOriginReadsAreRejected(t *testing.T) {
 	}
 }
 
-// If the server has tokens, a browser cannot authenticate a request of another page, and a proxy may
-// forward any host name.
+// If the server has tokens, a browser cannot authenticate a request of another page.
 func TestTokensReplaceTheOriginCheck(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	for name, c := range browserCalls {
@@ -113,7 +112,7 @@ func TestTokensReplaceTheOriginCheck(t *testing.T) {
 	}
 }
 
-// A server without tokens accepts only host names that no web page can register.
+// A server without tokens accepts only IP addresses and host names outside the public DNS.
 func TestOnlyPrivateHostNamesAreServedWithoutTokens(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	for host, want := range map[string]int{
@@ -137,13 +136,14 @@ func TestOnlyPrivateHostNamesAreServedWithoutTokens(t *testing.T) {
 	}
 }
 
+// A proxy may forward any host name.
 func TestTokensPermitAnyHostName(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	a := e.do(http.MethodGet, "/tasks", "", bearer("secret"), func(r *http.Request) { r.Host = "loadaware.example.org" })
 	assert.Equal(t, http.StatusOK, a.status)
 }
 
-// A profile may contain secrets from memory.
+// A profile of pprof may contain secrets from memory.
 func TestProfilesNeedAnUnlimitedAdmin(t *testing.T) {
 	auth := tokens(t, "admin:"+sha("all"), "admin@blue:"+sha("blue"), "admin@/etl_:"+sha("etl"), "predict:"+sha("predictor")).Auth
 	admin := httpapi.NewAdmin(httpapi.NewMetrics(), auth)

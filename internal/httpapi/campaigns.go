@@ -130,22 +130,23 @@ func (s *server) ClaimCampaignRuns(ctx context.Context, r api.ClaimCampaignRunsR
 
 // PauseCampaign pauses a campaign.
 func (s *server) PauseCampaign(ctx context.Context, r api.PauseCampaignRequestObject) (api.PauseCampaignResponseObject, error) {
-	answer, err := s.pauseCampaign(ctx, r.Campaign, true, nil)
+	answer, err := s.setPaused(ctx, r.Campaign, true, nil)
 	return api.PauseCampaign200JSONResponse(answer), err
 }
 
-// ResumeCampaign resumes a campaign.
+// ResumeCampaign resumes a campaign. It replaces the budget if the request has one.
 func (s *server) ResumeCampaign(ctx context.Context, r api.ResumeCampaignRequestObject) (api.ResumeCampaignResponseObject, error) {
 	var budget *campaign.Budget
 	if r.Body.Budget != nil {
 		b := budgetOf(r.Body.Budget)
 		budget = &b
 	}
-	answer, err := s.pauseCampaign(ctx, r.Campaign, false, budget)
+	answer, err := s.setPaused(ctx, r.Campaign, false, budget)
 	return api.ResumeCampaign200JSONResponse(answer), err
 }
 
-func (s *server) pauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (api.Campaign, error) {
+// setPaused pauses or resumes a campaign. It replaces the budget unless budget is nil.
+func (s *server) setPaused(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (api.Campaign, error) {
 	err := s.checkCampaign(ctx, id)
 	if err == nil {
 		_, err = s.svc.PauseCampaign(ctx, id, paused, budget)

@@ -76,7 +76,7 @@ func TestSampledPeakIsRaisedByTheUndersamplingOfOtherTasks(t *testing.T) {
 	e.report("sampled", "s", 1, success(sample, small))
 	after := e.trainAndPredict("sampled", small)
 	t.Logf("%.2f → %.2f GiB", before, after)
-	assert.Less(t, before, 1.5, "the other task peaks at 1.5 GiB for samples of 1 GiB")
+	assert.Less(t, before, 1.5, "before the reports of the other task, whose samples are 1 GiB and whose peaks are 1.5 GiB")
 	assert.GreaterOrEqual(t, after, 1.5)
 
 	profile := e.do(http.MethodGet, "/tasks/censored/sampled", "").json()

@@ -168,7 +168,7 @@ func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.Raw
 	err = json.Unmarshal(raw, body, s.strict, json.WithUnmarshalers(array))
 	if semantic := (*json.SemanticError)(nil); errors.As(err, &semantic) && errors.Is(err, json.ErrUnknownName) {
 		name, _ := api.DescribeError(semantic)
-		return invalidFields([]sizing.FieldError{{Field: name, Detail: "is not a field of this request; the only one, which is required, is " + field}})
+		return invalidFields([]sizing.FieldError{{Field: name, Detail: "is not a field of this request; send the items in the only field, " + field}})
 	}
 	return readFailure(err)
 }
@@ -191,8 +191,9 @@ func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api
 	return f.problem(prefix)
 }
 
-// readFailure converts an error of reading a body to a failure: for example with status 400 if the body
-// is not JSON, and with status 422 and the field if a field of the JSON is invalid. It returns nil for nil.
+// readFailure converts an error of reading a body to one that failureOf maps to a client error or 503: for
+// example 400 if the body is not JSON, and 422 with the field if a field of the JSON is invalid. It returns
+// nil for nil.
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError

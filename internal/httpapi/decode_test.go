@@ -21,7 +21,7 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/admission"
 )
 
-// A client that sends slowly or disconnects must not cause a 5xx, because those alert operators.
+// A client that sends slowly or disconnects must not cause a 5xx, because a 5xx alerts operators.
 func TestIncompleteBodyIsAClientError(t *testing.T) {
 	s := &server{strict: api.Strict()}
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestRejectedBodyIsNotRead(t *testing.T) {
 	}
 }
 
-func TestBufferedBodyErrorsHaveAStatus(t *testing.T) {
+func TestErrorWhileBufferingABodyIsAClientError(t *testing.T) {
 	s := &server{buffers: admission.NewBodyBuffers()}
 	for name, c := range map[string]struct {
 		err    error

@@ -21,7 +21,7 @@ func (s *server) Docs(context.Context, api.DocsRequestObject) (api.DocsResponseO
 	return api.Docs200TextHTMLResponse{Body: bytes.NewReader(page), ContentLength: int64(len(page))}, err
 }
 
-// docsPolicy is the content security policy of every answer. It permits the style of the docs page.
+// docsPolicy is the content security policy of every answer of the API. It permits the style of the docs page.
 var docsPolicy = contentPolicy(api.DocsStyle)
 
 // contentPolicy returns a content security policy that permits one style and nothing else: no

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExampleAnswersMatchTheServer sends the requests of the example answers in openapi.yaml.
+// TestExampleAnswersMatchTheServer sends the requests of example answers in openapi.yaml.
 // Answers that do not depend on a model equal the example in every value except ids. The other answers have
-// the fields and the JSON types of the example, and a reason of the same pattern.
+// the fields and the JSON types of the example. Some reasons match the same pattern as the example.
 func TestExampleAnswersMatchTheServer(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)

@@ -34,7 +34,7 @@ func (e *testEnv) reportHistory(n int) {
 var lastOperations = []string{"ResetCampaignRun", "CancelWhatIf", "VoidObservation", "RenameTask", "DeleteTask"}
 
 // prepareExamples creates the objects to which the example requests refer: tasks, usage profiles, a plan,
-// an experiment, a campaign, the structure of a DAG, a prediction and a replay.
+// an experiment, a campaign, the structure of a DAG, a prediction and a what-if.
 func (e *testEnv) prepareExamples() (predictionID, whatIfID string) {
 	e.t.Helper()
 	e.reportHistory(60)
@@ -52,9 +52,9 @@ func (e *testEnv) prepareExamples() (predictionID, whatIfID string) {
 		PredictionID string `json:"prediction_id"`
 	}
 	e.post("/predict", `{"dag_id": "pricing", "task_id": "predict_demand", "requested": {"memory": "350Gi"}}`).into(&prediction)
-	var replay struct{ ID string }
-	e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing"}`).into(&replay)
-	return prediction.PredictionID, replay.ID
+	var whatIf struct{ ID string }
+	e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing"}`).into(&whatIf)
+	return prediction.PredictionID, whatIf.ID
 }
 
 // target returns the path and query of an operation with the examples of its parameters.

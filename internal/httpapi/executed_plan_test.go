@@ -77,5 +77,5 @@ func TestOutcomesOfFollowedPlansCorrectTheNextPlan(t *testing.T) {
 	assert.Equal(t, before.Version+1, after.Version)
 	require.NotNil(t, after.Plan)
 	assert.Greater(t, after.Plan.StartBytes, before.Plan.StartBytes)
-	assert.Equal(t, before.Savings, after.Savings, "no run was replayed")
+	assert.Equal(t, before.Savings, after.Savings, "a report without a detailed series is not replayed")
 }

@@ -131,7 +131,7 @@ func (f *fieldReader) id(field string, id *string) string {
 }
 
 // features reads the features of a body whose syntax was checked. It returns nil if the body
-// has none; the service then uses the features of the prediction for the same try.
+// has none; for a report or a lift, the service then uses the features of the prediction for the same try.
 func (f *fieldReader) features(raw []byte) sizing.Features {
 	features, invalid := codec.ReadFeatures(raw)
 	if invalid != nil {
@@ -140,8 +140,8 @@ func (f *fieldReader) features(raw []byte) sizing.Features {
 	return features
 }
 
-// metadata reads the metadata of a body whose syntax was checked. It ignores each entry that has the wrong
-// type, and adds a warning instead of an error, because metadata must not fail a launch.
+// metadata reads the metadata of a body whose syntax was checked. Metadata that are not an object are an
+// error. An entry of the wrong type is ignored with a warning, because it must not fail a launch.
 func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
 	metadata, invalid := api.ReadMetadata(raw)
 	for _, name := range invalid {

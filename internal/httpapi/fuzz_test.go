@@ -86,7 +86,7 @@ func has(features sizing.Features, name string) bool {
 	return ok
 }
 
-// FuzzBodies requires that every text is decoded as the body of each listed operation, or is a client error.
+// FuzzBodies requires that each of the listed request types is decoded from every text, or the text is a client error.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory": "1Gi", "cpu_cores": 0.5}, "max_memory_bytes": 1e9, "features": {"a": true}}`,

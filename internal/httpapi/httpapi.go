@@ -2,7 +2,7 @@
 // package sizing, calls the service, and converts the result to an answer.
 //
 //	begin ─▶ authenticate ─▶ route ─▶ admit ─▶ decode ─▶ handler ─▶ service
-//	  │        401, 403     404, 405   403, 503  4xx         │
+//	  │        401, 403     404, 405   4xx, 503  4xx         │
 //	  └──────────── fail: every error as problem+json ◀──────┘
 //
 // Between begin and authenticate, servePages answers the paths of the HTML pages, if there are pages.
@@ -34,7 +34,7 @@ import (
 // suits production.
 type Config struct {
 	Auth    auth.Config
-	Metrics *Metrics     // the metrics that NewAdmin serves; metrics that are not served if nil
+	Metrics *Metrics     // the metrics that NewAdmin serves; if nil, metrics are collected and not served
 	Log     *slog.Logger // slog.Default() if nil
 	Tracer  trace.Tracer // no tracing if nil
 	Limits  admission.Limits

@@ -69,8 +69,8 @@ func readAsImport(t *testing.T, text string) (sizing.Observation, bool) {
 	return row.Observation, true
 }
 
-// asStored rounds times and durations to microseconds and drops missing features, like the store.
-func asStored(o sizing.Observation) sizing.Observation {
+// asImported truncates times and rounds durations to microseconds, and drops missing features, like an import.
+func asImported(o sizing.Observation) sizing.Observation {
 	o.StartedAt, o.EndedAt = o.StartedAt.UTC().Truncate(time.Microsecond), o.EndedAt.UTC().Truncate(time.Microsecond)
 	o.Duration = o.Duration.Round(time.Microsecond)
 	o.Features = maps.Clone(o.Features)
@@ -88,7 +88,7 @@ func requireParity(t *testing.T, text string) (accepted bool) {
 	if accepted {
 		require.Equal(t, fmt.Sprint(want.Usage), fmt.Sprint(got.Usage), text) // NaN, which is unknown, does not equal itself
 		want.Usage, got.Usage = nil, nil
-		require.Equal(t, asStored(want), got, text)
+		require.Equal(t, asImported(want), got, text)
 	}
 	return accepted
 }

@@ -27,7 +27,7 @@ func (a *answerWithWarnings) fields() (fields []string) {
 	return fields
 }
 
-func TestMetadataNeverFailsALaunchOrAReport(t *testing.T) {
+func TestInvalidMetadataEntriesAreIgnoredWithAWarning(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	many := make([]string, 40)
 	for i := range many {

@@ -44,14 +44,15 @@ type answerKind struct {
 	mode   sizing.Mode
 }
 
-// noRoute is the route label of all requests for unknown paths, which share one series.
+// noRoute is the route label of requests outside the route table: of /, of unknown paths and methods, and of
+// callers that are rejected before routing.
 const noRoute = "none"
 
 func newCounterVec(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "loadaware", Name: name, Help: help}, labels)
 }
 
-// NewMetrics creates all counters at zero.
+// NewMetrics creates the metrics. The series of answers, lifts and trainings exist from the start, at zero.
 func NewMetrics() *Metrics {
 	answers := newCounterVec("answers_total", "Answers to /predict by source and mode.", "source", "mode")
 	lifts := newCounterVec("lifts_total", "Answers to /retry-lift by verdict.", "verdict")
@@ -176,6 +177,10 @@ func (m *Metrics) register(s *server) {
 		if rule.gate != nil {
 			m.rejected.WithLabelValues(route)
 		}
+	}
+	if s.pages != nil {
+		add(pagesRoute)
+		m.rejected.WithLabelValues(pagesRoute)
 	}
 	m.registry.MustRegister(newGauges(s))
 }

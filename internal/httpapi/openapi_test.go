@@ -56,7 +56,8 @@ func constraints(s *openapi3.Schema) openapi3.Schema {
 }
 
 // TestNullableRequiresAType requires that every schema with `nullable` has a `type` and is not a
-// union, because OpenAPI 3.0 does not define `nullable` for other schemas.
+// union, because OpenAPI 3.0 does not define `nullable` for other schemas. It also requires that a nullable
+// enumeration contains null.
 func TestNullableRequiresAType(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
@@ -184,7 +185,7 @@ func (visit schemaVisitor) content(path string, content openapi3.Content) {
 	}
 }
 
-// schema visits a schema and its parts: properties, items, additional properties and members of unions.
+// schema visits a schema and its parts, unless it is a reference.
 func (visit schemaVisitor) schema(path string, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Ref != "" {
 		return

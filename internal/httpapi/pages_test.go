@@ -15,9 +15,9 @@ import (
 // browserAccept is the Accept header of a browser navigation.
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
-// getRoot requests / with an Accept header. openapi.yaml does not contain /, so the answer is not
+// requestRoot requests / with an Accept header. openapi.yaml does not contain /, so the answer is not
 // validated.
-func getRoot(handler http.Handler, method, accept string, options ...option) *httptest.ResponseRecorder {
+func requestRoot(handler http.Handler, method, accept string, options ...option) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	r := httptest.NewRequest(method, "/", nil)
 	r.Host = "localhost:8080"
@@ -44,28 +44,38 @@ func TestRootRedirectsBrowsersToThePages(t *testing.T) {
 	for name, cfg := range map[string]httpapi.Config{"without tokens": noAuth, "with tokens": tokens(t, "admin:"+sha("secret"))} {
 		cfg.Pages = fixedPages{}
 		e := newTestEnv(t, cfg)
-		rec := getRoot(e.handler, http.MethodGet, browserAccept, fetch("none", "navigate", "document"))
+		rec := requestRoot(e.handler, http.MethodGet, browserAccept, fetch("none", "navigate", "document"))
 		assert.Equal(t, http.StatusSeeOther, rec.Code, name)
 		assert.Equal(t, "/prefix/ui/", rec.Header().Get("Location"), name)
-		assert.Equal(t, "application/json", getRoot(e.handler, http.MethodGet, "*/*").Header().Get("Content-Type"), name)
+		assert.Equal(t, "application/json", requestRoot(e.handler, http.MethodGet, "*/*").Header().Get("Content-Type"), name)
 		rec = httptest.NewRecorder()
 		e.handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/ui/tasks", nil))
 		assert.Equal(t, "/ui/tasks", rec.Body.String(), "the pages identify their callers: %s", name)
 	}
 }
 
+func TestPagesHaveTheirOwnRouteInMetrics(t *testing.T) {
+	cfg := noAuth
+	cfg.Pages = fixedPages{}
+	e := newTestEnv(t, cfg)
+	e.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/tasks", nil))
+	rec := httptest.NewRecorder()
+	httpapi.NewAdmin(e.metrics, noAuth.Auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	assert.Contains(t, rec.Body.String(), `loadaware_http_requests_total{route="GET /ui/",status="200"} 1`)
+}
+
 func TestRootReturnsLinksToOtherClients(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
-		rec := getRoot(e.handler, http.MethodGet, accept)
+		rec := requestRoot(e.handler, http.MethodGet, accept)
 		assert.Equal(t, http.StatusOK, rec.Code, accept)
 		assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), accept)
 	}
-	assert.Equal(t, http.StatusNotFound, getRoot(e.handler, http.MethodPost, browserAccept).Code)
-	assert.Equal(t, http.StatusOK, getRoot(e.handler, http.MethodGet, "application/xml, text/html;q=0.5").Code)
+	assert.Equal(t, http.StatusNotFound, requestRoot(e.handler, http.MethodPost, browserAccept).Code)
+	assert.Equal(t, http.StatusOK, requestRoot(e.handler, http.MethodGet, "application/xml, text/html;q=0.5").Code)
 	withTokens := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
-	assert.Equal(t, http.StatusOK, getRoot(withTokens.handler, http.MethodGet, "*/*").Code)
-	assert.Equal(t, http.StatusUnauthorized, getRoot(withTokens.handler, http.MethodPost, "*/*").Code)
-	rec := getRoot(withTokens.handler, http.MethodGet, browserAccept)
+	assert.Equal(t, http.StatusOK, requestRoot(withTokens.handler, http.MethodGet, "*/*").Code)
+	assert.Equal(t, http.StatusUnauthorized, requestRoot(withTokens.handler, http.MethodPost, "*/*").Code)
+	rec := requestRoot(withTokens.handler, http.MethodGet, browserAccept)
 	assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), "there are no pages")
 }

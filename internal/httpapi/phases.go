@@ -39,8 +39,8 @@ func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api
 	return api.AskPhase200JSONResponse(phaseAnswer(a)), nil
 }
 
-// invalidPhaseFields checks what a service.PhaseAsk cannot show: required fields that are missing,
-// although zero would be valid, and optional fields that are sent as zero.
+// invalidPhaseFields checks what a service.PhaseAsk cannot show: missing fields that are required and whose
+// zero is valid, and optional fields that are sent as zero.
 func invalidPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
 	var f fieldReader
 	if b.ElapsedSeconds == nil {
@@ -128,7 +128,7 @@ func planSteps(steps []sizing.PlanStep) []api.PlanStep {
 	return all
 }
 
-// GetTaskPhases describes the phases of a task, which are parts of a run with one level of usage, and its plan.
+// GetTaskPhases describes the plan and the phases of a task. A phase is a part of a run with one level of usage.
 func (s *server) GetTaskPhases(ctx context.Context, r api.GetTaskPhasesRequestObject) (api.GetTaskPhasesResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {

@@ -106,7 +106,7 @@ func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) 
 	return a, err
 }
 
-// RetryLift answers with the next allocation after a failed try.
+// RetryLift answers whether a failed try is repeated, and with which allocation.
 func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (api.RetryLiftResponseObject, error) {
 	var f fieldReader
 	b := r.Body
@@ -168,8 +168,8 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	return p
 }
 
-// cohortAnswer converts the tasks that an answer is derived from; nil stays nil. Without usage profiles the
-// confidence is 0, and the answer names no profile.
+// cohortAnswer converts the cohort of an answer; nil stays nil. If the namespace has no usage
+// profiles, the confidence is 0, and the answer names no profile.
 func cohortAnswer(c *sizing.Cohort) *api.Cohort {
 	if c == nil {
 		return nil
@@ -186,7 +186,7 @@ func durationAnswer(d *sizing.Duration) *api.Duration {
 		return nil
 	}
 	answer := &api.Duration{MedianSeconds: d.Median.Seconds(), P95Seconds: d.P95.Seconds(), TimeoutProbability: d.Timeout}
-	if d.P99 > 0 { // receipts do not store it
+	if d.P99 > 0 { // zero in receipts, which do not store it
 		p99 := d.P99.Seconds()
 		answer.P99Seconds, answer.OutlierProbability = &p99, &d.Outlier
 	}

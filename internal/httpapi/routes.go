@@ -153,8 +153,9 @@ func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
 // sendTime is the time that a caller may take to receive an answer.
 const sendTime = time.Minute
 
-// setDeadlines replaces the timeouts of the http.Server by the timeouts of the route, because a body that
-// arrives slowly occupies a buffer or a slot of a gate, and a training takes longer than other answers.
+// setDeadlines replaces the read timeout of the http.Server if the route has a body, because a body that
+// arrives slowly occupies a buffer or a slot of a gate. It replaces the write timeout if the timeout of the
+// route is longer than sendTime, as for a training.
 func (rule *route) setDeadlines(w http.ResponseWriter) {
 	conn, now := http.NewResponseController(w), time.Now()
 	if rule.maxBody > 0 {

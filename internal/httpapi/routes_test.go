@@ -56,7 +56,7 @@ func TestInternalErrorsHideTheirCause(t *testing.T) {
 }
 
 func TestPanicReturnsAProblem(t *testing.T) {
-	s := New(nil, Config{Auth: auth.Config{Disabled: true}}) // without a service every operation panics
+	s := New(nil, Config{Auth: auth.Config{Disabled: true}}) // without a service /readyz panics
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	assert.Equal(t, http.StatusInternalServerError, rec.Code)

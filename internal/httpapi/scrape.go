@@ -72,7 +72,7 @@ func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
 	return func(state *scrape) (float64, bool) { return read(state), true }
 }
 
-// addTries adds the counters of first tries.
+// addTries adds the metrics of first tries.
 func (g *gauges) addTries() {
 	const scope = " of first tries whose prediction and report this replica both handled"
 	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(state *scrape) float64 { return float64(state.Promises.Tries) })

@@ -30,8 +30,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// testEnv is a complete service with its own database. It validates every request and answer
-// against openapi.yaml.
+// testEnv is a complete service with its own database. Its method do validates answers and accepted
+// requests against openapi.yaml.
 type testEnv struct {
 	t          *testing.T
 	handler    http.Handler

@@ -162,7 +162,8 @@ func testOddRunTimes(t *testing.T, e *testEnv) {
 	}
 }
 
-// checkDuration requires that the quantiles of a run time are in order and within bounds.
+// checkDuration requires that the quantiles of a run time are in order, and that these and the probabilities
+// are within bounds; nil is accepted.
 func checkDuration(t *testing.T, d *api.Duration) {
 	t.Helper()
 	if d == nil {

@@ -26,7 +26,7 @@ func (s *server) checkExists(ctx context.Context, key sizing.TaskKey) error {
 	return err
 }
 
-// GetTask returns one profile.
+// GetTask returns the statistics of one task, and its usage profile if there is one.
 func (s *server) GetTask(ctx context.Context, r api.GetTaskRequestObject) (api.GetTaskResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {

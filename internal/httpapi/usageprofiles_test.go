@@ -85,7 +85,7 @@ func TestUsageProfilesAreShownWithinTheScope(t *testing.T) {
 	e.do(http.MethodPost, "/observe", `{"namespace": "blue", "dag_id": "etl_a", "task_id": "new", "run_id": "r", "outcome": "success", "memory_max_bytes": 31000000000, "duration_seconds": 4200}`, bearer("all"))
 	var unseen api.TaskProfile
 	get("/tasks/etl_a/new?namespace=blue", "all").into(&unseen)
-	assert.Equal(t, task.Profile.ID, unseen.Profile.ID, "a task that is newer than the profiles is placed by its runs")
+	assert.Equal(t, task.Profile.ID, unseen.Profile.ID, "a task that is newer than the profiles gets the profile of its runs")
 }
 
 func TestUsageProfilesOfTheDefaultNamespaceNeedAGrant(t *testing.T) {

@@ -49,7 +49,7 @@ func (s *server) GetWhatIf(ctx context.Context, r api.GetWhatIfRequestObject) (a
 	return api.GetWhatIf200JSONResponse(whatIfAnswer(job)), nil
 }
 
-// CancelWhatIf cancels a what-if.
+// CancelWhatIf stops a what-if and removes it with its result.
 func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObject) (api.CancelWhatIfResponseObject, error) {
 	job, err := s.whatIf(ctx, r.WhatifID)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// await polls a replay until it has ended.
+// await polls a what-if until it has ended.
 func (e *testEnv) await(a answer) (w api.WhatIf) {
 	e.t.Helper()
 	a.into(&w)
@@ -45,7 +45,7 @@ func TestWhatIfReplaysTheHistory(t *testing.T) {
 	require.NotNil(t, w.Set)
 	assert.Equal(t, 60, w.Set.Runs)
 	assert.GreaterOrEqual(t, w.Set.After.P50Bytes, w.Set.Before.P50Bytes)
-	assert.Equal(t, granted, e.post("/predict", before).json()["memory"], "a replay changes nothing")
+	assert.Equal(t, granted, e.post("/predict", before).json()["memory"], "a what-if changes no grant")
 
 	all := e.await(e.do(http.MethodPost, "/whatif", `{"dag_id": "pricing"}`))
 	assert.Equal(t, 60, *all.Rows)

@@ -11,13 +11,13 @@ import (
 
 // Sizes of request bodies in bytes.
 const (
-	SmallBody  = 64 << 10 // largest body that needs no buffer of BodyBuffers
+	SmallBody  = 64 << 10 // largest declared length of a body that needs no buffer of BodyBuffers
 	SingleBody = 1 << 20  // largest body of a single request
 	BatchBody  = 32 << 20 // largest body of a batch
 )
 
 // BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need
-// more memory than all models. A body above SmallBody is read whole before its request enters
+// 256 MiB. A body above SmallBody is read whole before its request enters
 // a gate, into a buffer of its size class. While all buffers of the class are in use, the request waits.
 //
 //	declared up to  64 KiB ──────────────────▶ gate   the handler reads the body
@@ -27,7 +27,7 @@ const (
 //	chunked ──▶ a buffer of 1 MiB, then the buffer of 32 MiB if the body is longer
 //
 // Buffers are reused, because a new allocation for each body would add garbage until the next garbage
-// collection and cause more collections: a body of 32 MiB would take three times as long to read
+// collection and cause more collections: a body of 32 MiB would take several times as long to read
 // (BenchmarkBodyBuffers).
 type BodyBuffers []*bufferPool // ordered by size; every body fits the last
 
@@ -79,8 +79,8 @@ func (b *Buffer) Release() {
 }
 
 // Read reads the body of r into a buffer, and waits at most maxWait for the buffer. It does not
-// read a small body, or one that declares more than limit bytes. The caller releases the buffer
-// after the answer, even if Read fails.
+// read a small body, or one that declares more than limit bytes. The caller limits a chunked body by
+// http.MaxBytesReader. It releases the buffer after the answer, even if Read fails.
 func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, maxWait time.Duration) (*Buffer, error) {
 	size := r.ContentLength
 	switch {

@@ -99,7 +99,7 @@ func TestBodyWaitsOnlyForItsSizeClass(t *testing.T) {
 }
 
 // BenchmarkBodyBuffers compares reused buffers with a new allocation for each body of 32 MiB, next to
-// a heap of 256 MiB, which every garbage collection scans. It reports the collections per body.
+// a heap of 256 MiB, which every garbage collection marks. It reports the collections per body.
 func BenchmarkBodyBuffers(b *testing.B) {
 	heap := make([]*[1 << 10]byte, 256<<10)
 	for i := range heap {

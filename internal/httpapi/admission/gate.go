@@ -17,12 +17,12 @@ import (
 // ErrOverloaded rejects a request that the caller may send again later.
 var ErrOverloaded = errors.New("too many requests of this kind are in flight; send the request again later")
 
-// Limits bound the requests in flight. A request beyond its limit waits up to maxWait, and is
-// then rejected. Zero selects the default.
+// Limits bound the requests in flight. A request beyond its limit waits at most maxWait, and is rejected
+// if no slot becomes free. Zero selects the default.
 type Limits struct {
-	Predict int // predictions; default 64 per CPU, because they need only CPU
-	Observe int // reports while no prediction is in flight; default 128, more than the database stores in one commit
-	Batch   int // batches, each up to 32 MiB; default 8
+	Predict int // predictions, lifts and calls of /phase; default 64 per CPU, because they need only CPU
+	Observe int // single reports and voids while the gate of predictions is empty; default 128
+	Batch   int // batches, each up to 32 MiB, and other expensive requests such as explanations; default 8
 }
 
 // WithDefaults replaces zero fields by their defaults.

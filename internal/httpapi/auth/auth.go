@@ -1,7 +1,7 @@
-// Package auth decides who may call the API: bearer tokens with roles and scopes, and
-// protection against web pages of other origins where no tokens are configured.
+// Package auth decides who may call the API and open the pages: bearer tokens with roles and scopes,
+// sessions of browsers, users that a proxy names, and protection against web pages of other origins.
 //
-// It does not depend on routes and status codes; internal/httpapi maps its errors.
+// It does not depend on routes; internal/httpapi maps its errors to status codes.
 package auth
 
 import (
@@ -153,7 +153,7 @@ func (c Config) RequireUnlimitedAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !c.Identify(r).WithRole(nil).Unlimited() {
 			w.Header().Set("WWW-Authenticate", Challenge)
-			http.Error(w, "unauthenticated: this path needs an admin token for all namespaces; send Authorization: Bearer <token>", http.StatusUnauthorized)
+			http.Error(w, "unauthenticated: this path needs an admin token without a scope; send Authorization: Bearer <token>", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -105,7 +105,7 @@ func (g Grants) Scopes() []store.Scope {
 }
 
 // SkipAhead returns the key from which a list continues: the key after, or the start of the
-// caller's next range of dag_ids if after is between two ranges. The tasks between two ranges are not
+// caller's next range of dag_ids if after is in no range. The tasks between two ranges are not
 // shown, and a list that does not skip them reads all of them. more is false after the last range.
 //
 //	shown         etl_a etl_b                 ml_x
@@ -125,7 +125,7 @@ func (g Grants) SkipAhead(namespace string, after sizing.TaskKey) (from sizing.T
 }
 
 // Visible returns up to limit tasks that the caller may access and that follow the key after.
-// list reads one page of tasks in order; namespace limits the tasks ("" for all).
+// list reads up to limit tasks in order; namespace limits the tasks ("" for all).
 func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list func(after sizing.TaskKey) ([]sizing.Profile, error)) ([]sizing.Profile, error) {
 	var visible []sizing.Profile
 	for {

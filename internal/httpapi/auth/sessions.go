@@ -61,7 +61,8 @@ func (s Sessions) Grants(value string, now time.Time) Grants {
 }
 
 // CSRFToken returns the CSRF token of a session. Each form contains it, so that a page of another origin
-// cannot submit a form. The argument is the value of the session cookie, or "" if the server needs no token.
+// cannot submit a form. The argument is the value of the session cookie; without a session it is a text that
+// names the user of a proxy, or "".
 func (s Sessions) CSRFToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("form", []byte(session)))
 }

@@ -48,7 +48,7 @@ func TestParseTokenErrorsDoNotRepeatTheText(t *testing.T) {
 	}
 }
 
-// FuzzParseToken requires that an error does not repeat the grant, which may contain a secret.
+// FuzzParseToken requires that an error does not repeat the text after the colon, which may be a secret token.
 func FuzzParseToken(f *testing.F) {
 	hash := strings.Repeat("a1", 32)
 	for _, seed := range []string{"admin:" + hash, "me=predict@ns/dag_:" + hash, "observe@:" + hash, "admin:secret-secret", ":", "@/:", "a=b=c:d"} {

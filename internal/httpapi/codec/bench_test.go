@@ -82,8 +82,7 @@ func BenchmarkReadObservation(b *testing.B) {
 	})
 }
 
-// BenchmarkWritePrediction compares the hand-written writer with the library for the example answer
-// of a model in openapi.yaml.
+// BenchmarkWritePrediction compares the hand-written writer with the library for an answer of a model.
 func BenchmarkWritePrediction(b *testing.B) {
 	memory := &api.Memory{RequestBytes: 12204376064, LimitBytes: 12204376064, Request: "11639Mi", Limit: "11639Mi"}
 	promised := 0.01302

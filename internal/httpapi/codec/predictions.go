@@ -198,7 +198,7 @@ func (w *PredictionResponse) plan(p *api.Plan) {
 	w.B = append(w.B, text...)
 }
 
-// cohort writes the tasks that an answer is derived from. It writes nothing for nil.
+// cohort writes the cohort of an answer. It writes nothing for nil.
 func (w *PredictionResponse) cohort(c *api.Cohort) {
 	if c == nil {
 		return
