@@ -87,7 +87,7 @@ type Observations interface {
 	RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error)
 
 	// TriesOfRun reads the ended tries of one (run, map index), oldest first, like
-	// RecentTries; at most MaxTriesOfRun.
+	// RecentTries; at most the newest MaxTriesOfRun.
 	TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error)
 
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
@@ -193,7 +193,7 @@ type Cohort struct {
 	Version     int // 1, 2, …: assigned by PublishCohort
 	Format      int // version of the encoding of Blob
 	Blob        []byte
-	Runs, Kills int // reports, and OOM kills among them, at the training; they include removed ones
+	Runs, Kills int // reports, and OOM kills among them, at the training, including those that retention removed
 	// UsedRuns and UsedKills are the same counts, but of each task at most as many reports, or kills, as a
 	// training uses.
 	UsedRuns, UsedKills int
@@ -205,7 +205,7 @@ type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
 	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
-	Runs, Kills               int // reports and OOM kills now; they include removed ones
+	Runs, Kills               int // reports and OOM kills now, including those that retention removed
 	UsedRuns, UsedKills       int // the same counts, but of each task at most as many as a training uses
 }
 
