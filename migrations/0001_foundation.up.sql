@@ -1,4 +1,4 @@
--- The six core tables. Null means "unknown" everywhere.
+-- The six core tables. Null means "unknown" in columns without another explanation of null.
 -- Ids sort by bytes (COLLATE "C"), so that pages have the same order on every machine.
 
 CREATE TABLE task (

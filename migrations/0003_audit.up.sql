@@ -1,4 +1,5 @@
--- The audit trail, and the columns that the watchdog needs to compare promised risks with outcomes.
+-- The audit trail, pins of model versions, and the columns that the watchdog needs to compare promised risks
+-- with outcomes.
 
 -- Rows refer to tasks by text, so that they survive a rename and a deletion.
 CREATE TABLE audit (

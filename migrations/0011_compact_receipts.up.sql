@@ -52,8 +52,8 @@ CREATE TABLE receipt_compact_other PARTITION OF receipt_compact DEFAULT;
 DO $$
 DECLARE
     monday timestamp := date_trunc('week', now() AT TIME ZONE 'UTC');
-    first  text; -- id of the week
-    next   text;
+    first  text; -- the lowest id of a week
+    next   text; -- the lowest id of the next week
 BEGIN
     FOR n IN 0..5 LOOP
         next := lpad(to_hex((extract(epoch FROM monday + n * interval '1 week') * 1000)::bigint), 12, '0');

@@ -136,7 +136,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Records requests that differ from the last request of their task, in the order of the arrays.
+-- Records requests that differ from the last request of their task. The requests of a task are recorded in
+-- the order of the arrays.
 CREATE FUNCTION note_requests(namespaces text[], dags text[], tasks text[], times timestamptz[], memories bigint[], cores float8[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -229,8 +230,8 @@ SELECT r.task, (r.at AT TIME ZONE 'UTC')::date, count(*),
 FROM observation AS r, savings_of(r.outcome, r.duration_us, r.memory_max, coalesce(r.allocated_memory, r.requested_memory), coalesce(r.allocated_cpu, r.requested_cpu)) AS s
 GROUP BY 1, 2;
 
--- The baselines of existing tasks are their oldest stored requests, from reports or from receipts of
--- tries.
+-- The baselines of existing tasks are the oldest requests in their stored reports, or else the requests in
+-- their oldest receipts of tries.
 INSERT INTO baseline (namespace, dag_id, task_id, memory, memory_at, cpu, cpu_at, last_memory, last_cpu)
 SELECT task.namespace, task.dag_id, task.task_id,
     coalesce(m.requested_memory, p.memory), CASE WHEN m.requested_memory IS NULL THEN p.at ELSE m.at END,

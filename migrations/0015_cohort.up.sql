@@ -4,7 +4,7 @@ CREATE TABLE cohort (
     namespace  text COLLATE "C" PRIMARY KEY,
     version    integer NOT NULL,
     format     integer NOT NULL, -- of blob
-    runs       bigint NOT NULL,  -- number of stored reports at the training
+    runs       bigint NOT NULL,  -- number of reports at the training
     kills      bigint NOT NULL,  -- number of OOM kills among the reports
     trained_at timestamptz NOT NULL,
     blob       bytea NOT NULL

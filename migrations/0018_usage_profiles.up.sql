@@ -4,7 +4,7 @@ CREATE TABLE usage_profiles (
     namespace   text COLLATE "C" PRIMARY KEY,
     version     integer NOT NULL,
     format      integer NOT NULL, -- of content
-    runs        bigint NOT NULL,  -- stored reports when the profiles were found
+    runs        bigint NOT NULL,  -- number of reports when the profiles were found
     learned_at  timestamptz NOT NULL,
     content     bytea NOT NULL CHECK (octet_length(content) <= 5242880)
 );

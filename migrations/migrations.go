@@ -46,7 +46,8 @@ func Fingerprint() string {
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
-// Therefore a step waits at most maxLockWait at a time, and then pauses for lockPause.
+// Therefore a step of Up waits at most maxLockWait at a time, unless the step sets another limit, and then
+// pauses for lockPause.
 // maxLockWait is longer than deadlock_timeout (1 s), after which PostgreSQL cancels a blocking
 // autovacuum.
 const (
@@ -174,7 +175,7 @@ func numbers() []int {
 	return list
 }
 
-// Down reverts the newest n steps, including the data in the tables that they created. If fewer
+// Down reverts the newest n steps, and deletes the data in the tables that they created. If fewer
 // than n steps are applied, it reverts all of them.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
@@ -211,7 +212,7 @@ func Newest() (uint, error) { return newestStep() }
 
 // run opens the database and calls do. A statement waits for a lock at most for the time wait.
 // The end of ctx cancels the current statement. versionAfterFailure returns the version of the database
-// after the step with the given number failed.
+// after a step to the given version failed.
 func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {

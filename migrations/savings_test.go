@@ -75,8 +75,7 @@ func TestRevertedMeansAreNotCounted(t *testing.T) {
 	require.Equal(t, ledger(t, before), ledger(t, dsn))
 }
 
-// Step 27 changes what the ledger counts, and its sums of the stored reports with it; its revert changes both
-// back.
+// Step 27 changes what the ledger counts, and corrects the sums of the stored reports. Its revert undoes both.
 func TestRevertCountsTheCPUOfRequestsAgain(t *testing.T) {
 	const before = 26
 	dsn, reverted := atStep(t, before), pgtest.DSN(t)

@@ -124,7 +124,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 func TestReceiptsBecomeAPartitionWithoutCopy(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	p := previousReplica{t, connect(t, dsn)}
-	p.insertReceipts(idAt(time.Now(), 1), "whole") // the second id is not a UUID and sorts above all
+	p.insertReceipts(idAt(time.Now(), 1), "whole") // the second id is not a UUID and sorts after all UUIDs
 	files := func(table string) (all []string) {
 		rows, err := p.Query(t.Context(), `SELECT pg_relation_filepath(oid) FROM pg_class
 			WHERE oid = $1::text::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::text::regclass) ORDER BY 1`, table)

@@ -25,9 +25,9 @@ type Campaigns interface {
 	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
 	// very many reports may be a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
-	// RegisterRuns adds runs in the state campaign.Registered, and ignores runs whose scenario and
-	// execution date are registered already. It returns the number of added runs (registered) and of ignored
-	// runs (already), or NotFound if there is no such campaign.
+	// RegisterRuns adds runs in the state campaign.Registered, and ignores runs whose scenario, conf and
+	// execution date (in whole seconds) are registered already. It returns the number of added runs
+	// (registered) and of ignored runs (already), or NotFound if there is no such campaign.
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states with a number above after,
 	// ordered by number. An empty list of states selects all states.
@@ -40,11 +40,12 @@ type Campaigns interface {
 	// has expired come first. For a trigger, limit bounds the active runs of the branch over all workers: a
 	// run is active from its claim until a check reports its result. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
-	// used up; a stopped campaign starts no more deployments and DAG runs.
+	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
+	// expired.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
-	// the run is not in state r.From or not in r.Attempt, and Invalid if workers may not report the
-	// step.
+	// the run is not in state r.From or not in r.Attempt, and Invalid if a worker must not make this
+	// move.
 	ReportRun(ctx context.Context, id int64, r RunReport) (campaign.Run, error)
 	// ResetRun moves a run back by the rules of campaign.CheckReset. It starts a new attempt if
 	// campaign.RestartsRun says so. It returns NotFound if there is no such run.
@@ -52,7 +53,7 @@ type Campaigns interface {
 	// PauseCampaign pauses or resumes a campaign. Resuming also lifts the stop by a used-up
 	// budget. A budget that is not nil replaces the stored one.
 	PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error)
-	// ReleaseRuns ends the expired leases of a campaign, and returns at most limit runs whose
+	// ReleaseRuns ends the expired leases of a campaign, and returns at most limit active runs whose
 	// state has not changed for the duration stuckAfter.
 	ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration, limit int) (released int, stuck []campaign.Run, err error)
 }
@@ -75,8 +76,8 @@ type RunReport struct {
 type CampaignAudit struct {
 	Campaign int64           `json:"campaign"` // id
 	Name     string          `json:"name,omitempty"`
-	Pool     string          `json:"pool,omitempty"`
-	Conf     json.RawMessage `json:"conf,omitempty"`
+	Pool     string          `json:"pool,omitempty"`  // Airflow pool of the reproduced tasks
+	Conf     json.RawMessage `json:"conf,omitempty"`  // sandbox settings that override the archived conf
 	Run      int             `json:"run,omitempty"`   // number of the run that was reset
 	State    *int            `json:"state,omitempty"` // state of that run
 	Runs     int             `json:"runs,omitempty"`  // number of registered runs

@@ -9,15 +9,15 @@ import (
 // ChangeLog lists what changed, so that a replica that missed notifications need not read all
 // tasks.
 type ChangeLog interface {
-	// ChangedSince lists the tasks that were created, or got another active version, policy or
-	// name, since the Watermark of an earlier call. It misses no change, but may list again changes
+	// ChangedSince lists the tasks that were created or deleted, or got another active version, policy
+	// or name, since the Watermark of an earlier call. It misses no change, but may list again changes
 	// that committed around the earlier call. With since = 0 it lists no tasks and returns a Watermark.
 	ChangedSince(ctx context.Context, since int64) (ChangedTasks, error)
 }
 
 // ChangedTasks are the changes since a watermark.
 type ChangedTasks struct {
-	Watermark int64 // for the next call; lower than the last one if the database was replaced
+	Watermark int64 // for the next call; if it is lower than the last one, the database was replaced
 	Tasks     []ChangedTask
 }
 

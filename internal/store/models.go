@@ -14,7 +14,7 @@ type Model struct {
 	Family       string // kind of the model, such as experts
 	Format       int    // version of the encoding of Blob
 	Blob         []byte // contains its own checksum
-	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; nil for models of earlier releases
+	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; read by Shares only; nil for models of earlier releases
 	Observations int    // number of training rows
 	LastSeq      int64  // seq of the newest training row
 	TrainedAt    time.Time
@@ -57,8 +57,7 @@ type Models interface {
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed after every publication, activation, rollback, policy change, rename and
 	// deletion by any replica. It returns an error when ctx ends or the connection breaks. It calls
-	// ready once, when it listens: from then on it misses no change. The caller reads earlier changes
-	// with ActiveVersions.
+	// ready once, when it listens: from then on it misses no change.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
 }
 

@@ -23,7 +23,7 @@ type Retention interface {
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
 	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on
 	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing
-	// partitions and rows, waits at most one second for locks, and is safe to call
+	// partitions and rows, waits at most one second for each lock, and is safe to call
 	// concurrently. Receipts of a week without a partition are stored in a default one.
 	MakeWeeks(ctx context.Context, from, to time.Time) error
 	// RemoveReceipts removes the receipts with prediction ids below before, in byte order. It drops

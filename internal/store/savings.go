@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Savings reads the savings ledger: sums per task and UTC day over all acknowledged reports,
+// Savings reads the savings ledger: sums per task and UTC day over all recorded reports,
 // except those of reproduced runs. A sum still includes observations that retention has removed.
 // Deleting a task deletes its sums.
 type Savings interface {
@@ -51,8 +51,8 @@ type SavingsFilter struct {
 	Namespace string    // all if empty
 	DAG, Task string    // all if empty
 	From, To  time.Time // selects the UTC days in [From, To); a zero time does not limit
-	// Monthly makes SavingsSums return one sum per key and calendar month. Its Day is the first
-	// day of the month.
+	// Monthly makes SavingsSums return one sum per key and calendar month, ordered by month first. The Day
+	// of a sum is the first day of its month.
 	Monthly bool
 }
 
@@ -68,7 +68,7 @@ type SavingsSum struct {
 	Successes int
 	Kills     int // OOM kills
 
-	Unaccounted int // not accounted: successes and kills without a duration or an allocation; only Used may include them
+	Unaccounted int // not accounted: successes and kills without a duration or an allocation
 	Unmeasured  int // not measured: successes without a duration or a peak; Used omits them
 
 	Hours     *float64 // durations of the accounted successes

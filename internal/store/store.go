@@ -55,7 +55,8 @@ type Observations interface {
 	// is one. Times are compared with microsecond precision. A usage series amends a try without a
 	// series, and is ignored otherwise. A report that adds only a series does not make the task due.
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
-	// training (see TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
+	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise
+	// after the debounce time.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 	// Void deletes the report of a try as if it had never been made. It returns NotFound if there is
@@ -68,8 +69,9 @@ type Observations interface {
 	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from the oldest receipt
-	// of the day after its end. A reproduced run has the time of the archived run and no promise.
-	// History returns NotFound if the task is unknown.
+	// of the day after its end. A try that was killed below the static grant of its plan has no promise.
+	// A reproduced run has the time of the archived run and no promise. History returns NotFound if the
+	// task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, limits HistoryLimits) (sizing.History, error)
 
 	// Since reads the rows that arrived after seq, in order of arrival, at most limit. It omits
@@ -85,7 +87,7 @@ type Observations interface {
 	RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error)
 
 	// TriesOfRun reads the ended tries of one (run, map index), oldest first, like
-	// RecentTries; at most MaxTriesOfRun.
+	// RecentTries; at most the newest MaxTriesOfRun.
 	TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error)
 
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
@@ -101,8 +103,8 @@ type Observations interface {
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
 
 	// ContextRows reads successes and OOM kills with their context: the metadata, the mean usage
-	// and the placement of the report. It takes the newest perTask rows of every task of a
-	// namespace, and returns the newest limit rows of these, oldest first. Like a series, the
+	// and the placement (node type, load of the cluster) of the report. It takes the newest perTask rows of
+	// every task of a namespace, and returns the newest limit rows of these, oldest first. Like a series, the
 	// first context of a try stays. A task stores its newest MaxMetadataSets different sets of
 	// metadata: a report with one set more gets a warning, and the rows with the oldest set lose
 	// their metadata.
@@ -178,10 +180,10 @@ type Cohorts interface {
 	PublishCohort(ctx context.Context, c Cohort) (version int, err error)
 	// Cohort returns the cohort of a namespace, or NotFound if none is stored.
 	Cohort(ctx context.Context, namespace string) (Cohort, error)
-	// CohortVersions returns the version of every namespace that has a cohort.
+	// CohortVersions returns the version of the cohort of every namespace that has one.
 	CohortVersions(context.Context) (map[string]int, error)
-	// CohortAge compares the stored cohort of a namespace with its stored reports. A training uses at
-	// most perTask reports of a task.
+	// CohortAge compares the stored cohort of a namespace with its reports. A training uses at most
+	// perTask reports of a task.
 	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
@@ -191,19 +193,19 @@ type Cohort struct {
 	Version     int // 1, 2, …: assigned by PublishCohort
 	Format      int // version of the encoding of Blob
 	Blob        []byte
-	Runs, Kills int // stored reports, and OOM kills among them, at the training
+	Runs, Kills int // reports, and OOM kills among them, at the training, including those that retention removed
 	// UsedRuns and UsedKills are the same counts, but of each task at most as many reports, or kills, as a
 	// training uses.
 	UsedRuns, UsedKills int
 	TrainedAt           time.Time
 }
 
-// CohortAge compares the cohort of a namespace with the stored reports.
+// CohortAge compares the cohort of a namespace with its reports.
 type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
 	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
-	Runs, Kills               int // stored reports and OOM kills now
+	Runs, Kills               int // reports and OOM kills now, including those that retention removed
 	UsedRuns, UsedKills       int // the same counts, but of each task at most as many as a training uses
 }
 
@@ -243,7 +245,7 @@ type Tasks interface {
 	// memory (except Max) and seconds. These quantiles would need thousands of observations per task.
 	TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// Task returns the profile of a task, or NotFound if the task is unknown. Its counts include removed
-	// observations. The caller sets Group, Realised and Ambiguous.
+	// observations. The caller sets Group, Bins, Realised, Ambiguous and Quarantined.
 	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
 	// Owners returns the owner of each task of a namespace ("" for all), from the newest set of
 	// metadata that has the entry "owner". It omits tasks without an owner.
@@ -272,8 +274,8 @@ type TrainingQueue interface {
 	// Renew extends a lease. It returns Conflict if the lease was lost.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
 	// Finish releases a claim. Observations recorded after the claim keep the task due. After a
-	// failure, the caller passes the time of a retry, and the task is due then; a zero time means no
-	// retry. Finish returns Conflict if the lease was lost.
+	// failure, the caller passes the time of a retry, and the task is due at that time at the latest; a
+	// zero time means no retry. Finish returns Conflict if the lease was lost.
 	Finish(ctx context.Context, c Claim, retry time.Time) error
 	// Backlog returns the number of due tasks, and for how long the first of them has been due.
 	Backlog(context.Context) (Backlog, error)

@@ -12,7 +12,7 @@ type UsageProfiles struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveUsageProfiles
 	Format    int // version of the encoding of Content
-	Runs      int // stored reports of the namespace when the profiles were found
+	Runs      int // reports of the namespace, including those that retention removed, when the profiles were found
 	LearnedAt time.Time
 	Content   []byte
 }

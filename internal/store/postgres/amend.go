@@ -45,8 +45,8 @@ const amendSQL = `
 		prediction_id = nullif($13, ''), features = $14
 	WHERE task = $1 AND seq = $2`
 
-// amendStored compares the repeated reports with the stored reports, in order, and stores the
-// fields that they fill.
+// amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
+// they fill, and replaces provisional kills for which they state another outcome.
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
@@ -188,7 +188,7 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 
 // comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
-	filled        bool  // the repeated report filled an unknown field
+	filled        bool  // the repeated report filled an unknown field or confirmed a provisional kill
 	contradiction error // the first contradiction; nil if there is none
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // appendBody appends a receipt in the format of encoding/json. It takes a fifth of the time of encoding/json
-// (see BenchmarkBody), which matters because every answer writes a receipt. It fails if a number is not finite.
+// (see BenchmarkBody). It fails if a number is not finite.
 func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 	w := bodyWriter{jsonwriter.Writer{B: b}}
 	w.ask(&r.Ask)

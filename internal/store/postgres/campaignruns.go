@@ -92,7 +92,7 @@ func smallints(states []campaign.State) []int16 {
 	return numbers
 }
 
-// campaignRunTasksSQL sums the reports of a run by task and map index. Outcome 1 is a success.
+// campaignRunTasksSQL groups the reports of a run by task and map index. Outcome 1 is a success.
 const campaignRunTasksSQL = `
 	SELECT task.task_id, map_index, count(*), bool_or(outcome = 1), coalesce(max(memory_max) FILTER (WHERE outcome = 1), 0)
 	FROM campaign
@@ -191,7 +191,7 @@ const reportRunSQL = `
 	WHERE campaign = $1 AND n = $2
 	RETURNING ` + runColumns
 
-// ReportRun moves a run to another state if its state is still the reported one.
+// ReportRun moves a run from state r.From to state r.To.
 func (s *Store) ReportRun(ctx context.Context, id int64, r store.RunReport) (run campaign.Run, err error) {
 	if err := campaign.CheckReport(r.From, r.To); err != nil {
 		return run, err
@@ -255,8 +255,8 @@ func (s *Store) ResetRun(ctx context.Context, id int64, number int, to campaign.
 const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
-// stuckRunsSQL selects runs whose state has not changed for the time $2. The states are those of
-// campaign.State in which a run waits for a worker or for Airflow.
+// stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its
+// claim by a trigger until a check reports its result; these are the states in the list (campaign.State).
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

@@ -18,7 +18,7 @@ expired AS (
 	ORDER BY changed_at, n LIMIT $5::bigint
 	FOR UPDATE SKIP LOCKED),
 waiting AS (
-	-- runs that no worker has claimed yet; none for a check
+	-- runs in the state before the claim; none for a check
 	SELECT n FROM campaign_run
 	WHERE campaign = $1 AND $2::smallint <> $3::smallint AND state = $2::smallint
 	ORDER BY n

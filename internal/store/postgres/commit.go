@@ -50,7 +50,7 @@ func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.Rec
 	}
 }
 
-// stop returns after all accepted requests are committed.
+// stop returns after the flush of all accepted requests.
 func (g *groupCommit) stop() {
 	g.close.Do(func() { close(g.closing) })
 	g.running.Wait()

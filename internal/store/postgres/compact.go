@@ -205,7 +205,7 @@ func (w *compactWriter) model(m *sizing.ModelRef) {
 	if !w.flag(m != nil) {
 		return
 	}
-	w.int(int64(m.Version)) // the column omits 0
+	w.int(int64(m.Version)) // the column has NULL for 0
 	w.text(m.Family)
 	w.int(int64(m.Observations))
 	_, offset := m.TrainedAt.Zone()

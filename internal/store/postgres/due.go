@@ -25,9 +25,8 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	return wrapError("mark a task due", err)
 }
 
-// pickSQL returns the task that has been due longest, and whether an expired lease of it is left. It first selects
-// the due tasks and the expired leases by index, and joins other tables afterwards, because only few tasks
-// are due.
+// pickSQL returns the task that has been due longest, and whether it has an expired lease. It first selects the
+// due tasks and the expired leases by index, and joins other tables afterwards, because only few tasks are due.
 const pickSQL = `
 	SELECT lease.task, lease.until IS NOT NULL, task.namespace, task.dag_id, task.task_id
 	FROM lease
@@ -138,5 +137,5 @@ func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
 }
 
 func lostLease(c store.Claim) error {
-	return sizing.Errorf(sizing.Conflict, "use a lease: %s lost its lease on %s, because another owner claimed the task or the task was deleted; claim again", c.Owner, c.Task)
+	return sizing.Errorf(sizing.Conflict, "use a lease: %s lost its lease on %s, because another owner claimed the task, or the task was renamed or deleted; claim again", c.Owner, c.Task)
 }

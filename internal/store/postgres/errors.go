@@ -34,7 +34,7 @@ var advice = map[string]struct {
 	"26000": {sizing.Unavailable, transactionPooling},
 	"42P05": {sizing.Unavailable, transactionPooling},
 	"42703": {sizing.Unavailable, "the tables of the database are older than this program; run `loadaware migrate up`"},
-	"42P01": {sizing.Unavailable, "the database has no tables; run `loadaware migrate up`"},
+	"42P01": {sizing.Unavailable, "the database lacks a table; run `loadaware migrate up`"},
 	"53":    {sizing.Unavailable, "the database lacks disk space, memory or connections; free some and try again"},
 	"53100": {sizing.Unavailable, "the disk of the database is full; free space and try again"},
 	"53300": {sizing.Unavailable, "the database has no free connection; raise max_connections of the database or reduce the connections of loadaware, and try again"},
@@ -50,7 +50,7 @@ var advice = map[string]struct {
 const transactionPooling = "a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
 
 // wrapError converts err to a *sizing.Error for an operation. It returns err unchanged if err is
-// nil or already a *sizing.Error.
+// nil or wraps a *sizing.Error already.
 func wrapError(operation string, err error) error {
 	var known *sizing.Error
 	if err == nil || errors.As(err, &known) {

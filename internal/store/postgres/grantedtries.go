@@ -10,9 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// grantedTriesSQL returns the promised risk, and the promised risk without the guard's factor
-// (before_guard): guard[4] is the factor and guard[2] the risk that the experts promised, see
-// taskmodel.BeforeGuard. It reads the large body only of retries, of tries that are not reported, and of
+// grantedTriesSQL reads the newest answers with the outcomes of their tries. The column before_guard is the
+// promised risk without the guard's factor: guard[4] is the factor and guard[2] the risk that the experts
+// promised; see taskmodel.BeforeGuard. For compact receipts the column equals promised until decodeGranted
+// corrects it. The statement reads the large body only of retries, of tries that are not reported, and of
 // kills below the limit.
 const grantedTriesSQL = `
 	WITH newest AS (

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// historyColumns are the columns of scanHistory without the last one. They need the parameters $1, the
-// task's id, and $2 to $4, its namespace, DAG and task id.
+// historyColumns are the columns of scanHistory without the last one. In statements with these columns $1 is
+// the id of the task, and $2 to $4 are its namespace, DAG and task id.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
@@ -26,7 +26,7 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 // search tries in this order:
 //  1. the receipt that the report names;
 //  2. the newest receipt of the try before its end, first in the eight days before the end and then in
-//     all weeks;
+//     all weekly partitions;
 //  3. the oldest receipt of the try in the day after its end, because the reporter's clock may be slow.
 //
 // If the try ended more than a day before the task's first receipt, only step 1 and the eight days are
@@ -150,7 +150,8 @@ const openHistorySQL = `
 	FROM task JOIN tally ON tally.task = task.id
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
-// openHistory resets h and reads the task's id, and the schema and the counts of h.
+// openHistory applies preferIndexesSQL to the transaction, resets h, sets its Schema, Total and LastSeq, and
+// returns the id of the task.
 func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
 	*h = sizing.History{Task: task}
 	if _, err = tx.Exec(ctx, preferIndexesSQL); err != nil {

@@ -8,8 +8,8 @@
 -- $25 to $27 the names of these tasks; nothing is inserted unless every task still has its name
 -- $28        the prefix of the run ids of reproduced runs, whose kills neither count nor make a task due at once
 --
--- It returns one row per report: the index of the report, the seq of the inserted row (0: the try was
--- already stored), and whether all tasks still have their names.
+-- It returns one row per report: the index of the report, the seq of the inserted row (0: no row was
+-- inserted), and whether all tasks still have their names.
 WITH locked AS (
 	SELECT task.id, task.namespace, task.dag_id, task.task_id
 	FROM task JOIN tally ON tally.task = task.id

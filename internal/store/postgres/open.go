@@ -46,7 +46,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// pingTimeout bounds a connect and a ping.
+// pingTimeout bounds a ping and, unless the DSN sets connect_timeout, a connect.
 const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.

@@ -36,7 +36,8 @@ const (
 	highestUUID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 )
 
-// uuidBound returns the lowest UUID whose text is at least id, which may be the prefix of a UUID.
+// uuidBound returns the lowest UUID whose text is at least id, if id is the beginning of a UUID. For another
+// text the result may be one UUID too low.
 func uuidBound(id string) string {
 	for i := range len(id) {
 		switch c := id[i]; {

@@ -11,8 +11,8 @@ const isPlanned = `coalesce(body -> 'Allocation' -> 'Plan' ->> 'Mode' = 'memory'
 // a tolerance of 1 %; see sizing.IsBelowStatic.
 const isKilledBelow = `outcome IN (2, 3) AND allocated_memory * 1.01 < task_limit`
 
-// comparedPromise is the promise of a receipt, or NaN for a kill below the static grant of a plan. It
-// reads the large body only of receipts of kills below the limit.
+// comparedPromise is the promise of a receipt. It is NaN without a promise, and for a kill below the static
+// grant of a plan. It reads the large body only of receipts of kills below the limit.
 const comparedPromise = `CASE WHEN CASE WHEN ` + isKilledBelow + ` THEN ` + isPlanned + ` ELSE false END THEN 'NaN' ELSE coalesce(promised, 'NaN') END`
 
 // isCompared selects the first tries of the task $1, $2, $3 whose outcome is compared with the promise.

@@ -187,7 +187,7 @@ const receiptFeaturesSQL = `
 type receiptFeatures struct {
 	report   int // index among the reports without features
 	at       time.Time
-	features sizing.Features // of a JSON receipt, until decodeFeatures
+	features sizing.Features // nil for a compact receipt, until decodeFeatures sets them
 	name     int32           // of a compact receipt, like content; see storedReceipt
 	content  []byte
 }

@@ -52,8 +52,8 @@ const unsampledSQL = `
 	WHERE at >= $1 AND at < $2 AND memory_sampled IS NULL AND outcome <> 7 AND ` + lookupDue + `
 	ORDER BY at, seq LIMIT $4`
 
-// Unsampled lists observations without a sampled peak, except scheduling failures. A try without a reported end
-// has the end in column at: its start, or else the time of its report.
+// Unsampled lists observations without a sampled peak, except scheduling failures. Without a reported end,
+// EndedAt is the start of the try, or else the time at which its report arrived.
 func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observation, error) {
 	rows, err := s.pool.Query(ctx, unsampledSQL, w.From, w.To, w.Now, w.Limit)
 	if err != nil {

@@ -30,7 +30,7 @@ type report struct {
 	fromReceipt        bool      // the features come from a receipt; they are not compared with stored features
 }
 
-// Record commits all valid observations and returns a result for each.
+// Record commits all valid observations and returns a result for every observation.
 func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, 0, len(obs))
 	for part := range slices.Chunk(obs, chunkRows) {
@@ -86,8 +86,8 @@ func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, st
 	return results, nil
 }
 
-// recordRemaining records the remaining observations. It returns those that it did not record,
-// because their task was renamed or deleted since it was cached.
+// recordRemaining records the remaining observations. It returns those that it did not record, because
+// their task, or another task of the same transaction, was renamed or deleted since it was cached.
 func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, storable, remaining []int, results []sizing.RecordResult) (stale []int, err error) {
 	picked := make([]int, len(remaining))
 	for i, j := range remaining {
@@ -122,8 +122,8 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare returns the observations with the indexes picked, with encoded features. It extends schemas
-// that lack features.
+// prepare returns the observations with the indexes picked, with encoded features. It creates unknown
+// tasks, and extends schemas that lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))
 	for j, i := range picked {

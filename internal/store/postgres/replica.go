@@ -17,16 +17,17 @@ import (
 // recent tries, usage series, the usage and the peaks of tasks, savings, experiments and the audit trail come
 // from the standby while it is fresh: it has replayed all that the primary wrote until maxReplicaLag ago, and
 // the changes below. Otherwise, or if the standby fails, they come from the primary. Everything else always
-// comes from the primary: what predictions, training and reports need, and single tasks, policies and receipts.
+// comes from the primary, such as what predictions, training and reports need, single tasks, policies, receipts
+// and campaigns.
 //
 // After SetPolicy, Activate and the other changes in replicawrites.go through this process, reads stay on the
 // primary until the standby has replayed the change. A change through another process, and a report, may be
-// missing from a list for up to maxReplicaLag.
+// missing from a list for about maxReplicaLag.
 type ReplicatedStore struct {
 	*Store  // the primary
 	standby *Store
 
-	lastErr string // text of the error of the last check; "" if the standby was fresh
+	lastErr string // text of the error of the last check; "" if there was none
 
 	mu      sync.Mutex
 	isFresh bool          // the standby serves reads

@@ -27,7 +27,7 @@ const saveRunModelsSQL = `
 
 // SaveRun stores a run of an experiment with all of its models, or nothing.
 func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
-	if _, isNumber := asRunID(r.Name); isNumber {
+	if _, isNumber := asExperimentID(r.Name); isNumber {
 		return 0, sizing.Errorf(sizing.Invalid, "save an experiment: name %q is a number, which would be read as an id; choose another name", r.Name)
 	}
 	for _, m := range models {
@@ -57,8 +57,8 @@ func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunMode
 	return id, nil
 }
 
-// asRunID parses text as a decimal id.
-func asRunID(text string) (id int64, ok bool) {
+// asExperimentID parses text as a decimal id.
+func asExperimentID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil
 }
@@ -79,7 +79,7 @@ const runNamedSQL = `
 // Run returns a run by its decimal id or its name.
 func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
 	var row pgx.Row
-	if id, ok := asRunID(idOrName); ok {
+	if id, ok := asExperimentID(idOrName); ok {
 		row = s.pool.QueryRow(ctx, runSQL, id)
 	} else {
 		row = s.pool.QueryRow(ctx, runNamedSQL, idOrName)

@@ -168,8 +168,8 @@ const checkNamesSQL = `
 	ORDER BY id -- the same order for all writers prevents deadlocks
 	FOR KEY SHARE`
 
-// checkNames locks the tasks' rows in receipt_name against rename and deletion. If a cached row is no
-// longer stored, checkNames clears the cache and returns errStale.
+// checkNames locks the tasks' rows in receipt_name against rename and deletion. If the row of a cached
+// vocabulary was renamed or deleted, checkNames clears the cache and returns errStale.
 func (s *Store) checkNames(ctx context.Context, tx pgx.Tx, byTask map[sizing.TaskKey]*vocabulary) error {
 	ids := make([]int32, 0, len(byTask))
 	for v := range maps.Values(byTask) {

@@ -7,9 +7,9 @@
 -- $9         whether there is one sum per key and calendar month; its day is the first of the month
 --
 -- The owner of a task is the owner in its newest set of metadata that names an owner; the column owner of the ledger
--- is always null. The ledger has zero amounts for tries that are not accounted or not measured.
+-- is always null. In the ledger an unknown amount of a try counts as zero.
 --
--- A year of a thousand tasks has 365,000 days. Therefore sums over several days read the stored months in
+-- A year of a thousand tasks has 365,000 rows of days. Therefore sums over several days read the stored months in
 -- [months_from, months_to), and the days before and after them; see migration 0020. OFFSET 0 makes the
 -- planner scan an index for each task.
 WITH owners AS (
