@@ -186,8 +186,8 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	assert.Less(t, after.Width, before.Width)
 }
 
-// The sums by day take seconds for thousands of days. The HTML page is shown at once without their chart; the
-// JSON page waits for the sums.
+// The history has more days than the page waits for. The first HTML page is shown at once, without the chart of the
+// sums by day; the JSON page waits for the sums.
 func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for _, at := range []time.Time{time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {
