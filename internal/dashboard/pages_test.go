@@ -127,6 +127,7 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	list := e.page("/ui/campaigns")
 	assert.Contains(t, list, ">spring<")
 	assert.Contains(t, list, `data-value="0">0 <small>`, "the column is sorted by the number of profiled runs, without their share")
+	assert.NotContains(t, e.page("/ui/audit"), "/ui/task?", "a campaign is no task")
 	page := e.page("/ui/campaign?id=1")
 	assert.Contains(t, page, "image not found")
 	assert.Contains(t, page, "deployment failed")
