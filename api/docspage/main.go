@@ -80,7 +80,7 @@ type operation struct {
 	Roles  string              // the roles that may call the operation, separated by commas
 }
 
-// groupByTag groups the operations by tag, and sorts each group by path and method.
+// groupByTag groups the operations by tag, and sorts each group by path, then POST first.
 func groupByTag(spec *openapi3.T) []tagGroup {
 	var out []tagGroup
 	for _, tag := range spec.Tags {
@@ -170,7 +170,7 @@ func typeLink(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(template.HTMLEscapeString(strings.Join(ref.Value.Type.Slice(), " or ")))
 }
 
-// describeLimits lists constraints of a schema beyond its type: values, bounds, lengths, the default and null.
+// describeLimits lists constraints of a schema beyond its type: values, bounds, maximum lengths, the default and null.
 func describeLimits(s *openapi3.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

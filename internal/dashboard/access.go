@@ -23,7 +23,7 @@ type pageRequest struct {
 	admin   auth.Grants // grants with the role admin
 	observe auth.Grants // grants that may read usage series
 	session string      // value of the cookie; "" without one
-	user    string      // the user that a trusted proxy names, if there is no valid session; "" without one
+	user    string      // the user that a trusted proxy names; "" with other grants or if it names none
 }
 
 // namespace returns the namespace of a page that shows exactly one namespace: the requested one, or else the

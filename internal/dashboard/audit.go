@@ -24,20 +24,20 @@ type Audit struct {
 	Next string `json:"-"` // address of the older entries; "" if there are none
 }
 
-// AuditEntry is one change of a task.
+// AuditEntry is one change of a task or a campaign.
 type AuditEntry struct {
 	ID        int64          `json:"id"`
 	At        time.Time      `json:"at"`
-	Who       string         `json:"who"` // identity of the caller
+	Who       string         `json:"who"` // the caller, or the part of the service that made the change
 	Action    string         `json:"action"`
 	Namespace string         `json:"namespace"`
 	DagID     string         `json:"dag_id"`
-	TaskID    string         `json:"task_id"`
+	TaskID    string         `json:"task_id"` // empty for a campaign
 	Changes   []PolicyChange `json:"changes"`
 	Reason    string         `json:"reason,omitempty"`
 }
 
-// Key returns the key of the task.
+// Key returns the key of the task; for a campaign that of its DAG, without a task id.
 func (e *AuditEntry) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: e.Namespace, DAG: e.DagID, Task: e.TaskID}
 }
@@ -45,7 +45,7 @@ func (e *AuditEntry) Key() sizing.TaskKey {
 // auditRows is the number of entries on one page.
 const auditRows = 100
 
-// audit shows the changes of tasks that the caller may see, the newest first.
+// audit shows the changes of tasks and campaigns that the caller may see, the newest first.
 func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	ctx, cancel := v.withDeadline()
 	defer cancel()
@@ -83,7 +83,7 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
 }
 
-// auditEntries returns the newest entries of tasks that the caller may see: auditRows+1 entries if there
+// auditEntries returns the newest entries that match a filter and that the caller may see: auditRows+1 if there
 // is a next page, and at most auditRows otherwise.
 func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
 	for {
@@ -138,7 +138,8 @@ func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
 // policyField is a field of a policy with its name in the API, and its value as a person types it.
 type policyField struct{ name, value string }
 
-// policyFields lists the fields of a policy. The value of a field that is not set is "none" or "default".
+// policyFields lists the fields of a policy. The value of a field that is not set is "none" or "default"; that of
+// a bool is "false".
 func policyFields(p *sizing.Policy) []policyField {
 	number := func(v float64) string {
 		if v == 0 {
@@ -206,7 +207,7 @@ func auditTable(entries []AuditEntry) (header []string, table [][]string) {
 	header = []string{"id", "at", "who", "action", "namespace", "dag_id", "task_id", "changes", "reason"}
 	for i := range entries {
 		e := &entries[i]
-		changes, _ := json.Marshal(e.Changes) // texts can be encoded
+		changes, _ := json.Marshal(e.Changes) // encoding texts cannot fail
 		table = append(table, []string{strconv.FormatInt(e.ID, 10), e.At.UTC().Format(time.RFC3339Nano), e.Who, e.Action, e.Namespace, e.DagID, e.TaskID, string(changes), e.Reason})
 	}
 	return header, table

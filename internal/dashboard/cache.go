@@ -203,7 +203,7 @@ func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 }
 
 // entry returns the entry of a key, which it adds if it is missing. If there are maxEntries, it removes
-// the oldest first.
+// the one with the oldest value first.
 func (c *cache) entry(key string) (e *cacheEntry, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Campaigns is the page of the profiling campaigns.
+// Campaigns is the page that lists the campaigns.
 type Campaigns struct {
 	Rows []CampaignRow `json:"campaigns"` // newest first
 	Next string        `json:"-"`         // address of the older campaigns; "" if there are none
@@ -28,7 +28,7 @@ type CampaignRow struct {
 	Active    int        `json:"active"`                 // being deployed, run or profiled
 	Hourly    int        `json:"profiled_last_hour"`     // runs that were profiled within the last hour
 	Progress  float64    `json:"progress"`               // share of the runs that are profiled
-	Started   int        `json:"started_runs"`           // DAG runs, repeated attempts included
+	Started   int        `json:"started_runs"`           // started DAG runs, including repeated attempts
 	GBHours   float64    `json:"used_gbh"`               // used part of the budget: allocated GB·h
 	MaxRuns   int        `json:"budget_runs,omitempty"`  // 0: any number
 	MaxGBH    float64    `json:"budget_gbh,omitempty"`   // 0: any amount
@@ -64,7 +64,7 @@ type CampaignState struct {
 // FailedRun is a run that failed and waits until a person resets it.
 type FailedRun struct {
 	Number   int       `json:"n"`
-	Scenario string    `json:"scenario"`
+	Scenario string    `json:"scenario"` // name of the inputs of the run
 	State    string    `json:"state"`
 	Attempt  int       `json:"attempt"`
 	RunID    string    `json:"dag_run_id"`

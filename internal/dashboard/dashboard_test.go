@@ -190,7 +190,6 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 	assert.Contains(t, killed, "All tries of this run")
 }
 
-// Every page prints the same struct as HTML, JSON and CSV.
 func TestPagesAreAlsoJSONAndCSV(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 40, rows)

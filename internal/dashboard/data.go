@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// profilesPerQuery is the number of profiles that one query reads.
+// profilesPerQuery is the number of profiles of tasks (sizing.Profile) that one query reads.
 const profilesPerQuery = 1000
 
 // TaskRow is one task of a list: its row in the report of all tasks, and what the report lacks.
@@ -34,7 +34,7 @@ func (t *TaskRow) Key() sizing.TaskKey {
 // taskList has all tasks in the scope of a caller.
 type taskList struct {
 	report.Report
-	rows []TaskRow // in the order of the report: by wastage
+	rows []TaskRow // in the order of the report, by wastage; then the tasks without tries
 }
 
 // taskDays returns the number of tasks times the number of days of their history.
@@ -90,7 +90,7 @@ func (d *Dashboard) ownersOf(ctx context.Context, namespace string) (map[sizing.
 	})
 }
 
-// newTaskList joins a report with the profiles, and adds the tasks that the report omits.
+// newTaskList joins a report with the profiles of the tasks, and adds the tasks that the report omits.
 func newTaskList(r *report.Report, profiles []sizing.Profile, owners map[sizing.TaskKey]string) *taskList {
 	list := &taskList{Report: *r}
 	known := map[sizing.TaskKey]*sizing.Profile{}
@@ -132,7 +132,7 @@ func (t *TaskRow) complete(p *sizing.Profile, owner string) {
 	}
 }
 
-// profiles returns the profiles of all tasks that the caller may see.
+// profiles returns the sizing.Profile of each task that the caller may see.
 func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.Profile, error) {
 	namespace, err := grants.ListNamespace("")
 	if err != nil {
@@ -176,8 +176,8 @@ func sumsKey(f *store.SavingsFilter, by store.SavingsKey) string {
 	return fmt.Sprintf("%s %q %q", by, f.Scopes, []any{f.Namespace, f.DAG, f.Task, f.From, f.To})
 }
 
-// riskCache has the realised risks of tasks, because a list cannot run one query for each task. A
-// risk is valid until the number of reports of its task changes.
+// riskCache has the realised risks of tasks (sizing.RealisedRisk), because a list cannot run one query for each
+// task. A risk is valid until the number of reports of its task changes.
 type riskCache struct {
 	mu    sync.Mutex
 	tasks map[sizing.TaskKey]cachedRisk

@@ -25,7 +25,7 @@ var filterAll store.AuditFilter
 // hostile is a name that breaks out of every context of a page that does not escape it.
 const hostile = `"><script>alert(1)<` + "\u2044" + `script>'onload=x {{.}} <!--`
 
-// Every text that callers choose appears on some page. None may become markup or an attribute.
+// The pages show texts that callers choose. None may become markup or an attribute.
 func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	task := sizing.TaskKey{Namespace: "ns" + hostile, DAG: "dag" + hostile, Task: "task" + hostile}

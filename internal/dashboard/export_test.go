@@ -2,7 +2,7 @@ package dashboard
 
 import "context"
 
-// Warm reads the lists of all callers once, as Run does when the server starts.
+// Warm reads once what Run reads when the server starts.
 func (d *Dashboard) Warm(ctx context.Context) error {
 	for _, grants := range d.readerGrants() {
 		if err := d.warm(ctx, grants); err != nil {

@@ -37,7 +37,7 @@ type Forecast struct {
 	Base      string       `json:"-"` // URL of the API
 }
 
-// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the longest time.
+// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the time until the last end.
 type ForecastTask struct {
 	TaskID    string       `json:"task_id"`
 	Start     float64      `json:"start_seconds"` // median
@@ -105,7 +105,7 @@ func (d *Dashboard) forecast(v *pageRequest) (*view, error) {
 // forecastSeed is fixed, so that the same history gives the same page.
 const forecastSeed = 1
 
-// fillForecast adds a forecast and its chart.
+// fillForecast adds a forecast and its chart to the page.
 func (d *Dashboard) fillForecast(f *Forecast, r *service.DAGForecast) {
 	f.Median, f.P95, f.PastRuns, f.UpdatedAt = r.Median, r.P95, r.PastRuns, &r.UpdatedAt
 	f.Peak, f.PeakP95 = sizing.Bytes(r.Peak.Median), sizing.Bytes(r.Peak.P95)
@@ -114,11 +114,11 @@ func (d *Dashboard) fillForecast(f *Forecast, r *service.DAGForecast) {
 	for i := range r.Tasks {
 		end = max(end, r.Tasks[i].EndP95)
 	}
-	place := func(seconds float64) float64 { return math.Round(1000*seconds/max(end, 1e-9)) / 10 }
+	percentOfEnd := func(seconds float64) float64 { return math.Round(1000*seconds/max(end, 1e-9)) / 10 }
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		row := ForecastTask{TaskID: t.ID, Start: t.Start, End: t.End, EndP95: t.EndP95, Critical: t.Critical, Instances: t.Instances, Memory: sizing.Bytes(t.Memory),
-			X: place(t.Start), Width: max(0.6, place(t.End-t.Start)), Tail: place(t.EndP95 - t.End), Colour: "c1",
+			X: percentOfEnd(t.Start), Width: max(0.6, percentOfEnd(t.End-t.Start)), Tail: percentOfEnd(t.EndP95 - t.End), Colour: "c1",
 			URL: d.taskURL("/runtime", sizing.TaskKey{Namespace: f.Namespace, DAG: f.DagID, Task: t.ID})}
 		if t.Critical >= 0.5 {
 			row.Colour = "c4"

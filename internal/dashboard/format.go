@@ -76,7 +76,8 @@ func exact(b sizing.Bytes) string {
 	return b.String()
 }
 
-// float returns the value of a number or of a pointer to a number. isKnown is false for nil and NaN.
+// float returns the value of a number or of a pointer to a number. isKnown is false for nil, NaN and
+// other types.
 func float(v any) (f float64, isKnown bool) {
 	switch v := v.(type) {
 	case *float64:
@@ -212,7 +213,7 @@ func duration(v time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
 }
 
-// seconds formats a number of seconds as a duration; unknown if it is nil or above maxTimeout.
+// seconds formats a number of seconds as a duration; unknown if it is nil, negative or above maxTimeout.
 func seconds(v any) string {
 	f, isKnown := float(v)
 	if !isKnown || f > maxTimeout.Seconds() {

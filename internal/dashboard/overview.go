@@ -65,7 +65,7 @@ type Health struct {
 	Ready   bool   `json:"ready"`
 	Observe string `json:"observe"` // "ok", or "unavailable" while reports are rejected
 	Models  int    `json:"models"`  // tasks with a published model
-	Waiting int    `json:"waiting"` // tasks that wait for training
+	Waiting int    `json:"waiting"` // tasks that wait for training, of all replicas
 	Queued  int    `json:"queued"`  // receipts that wait to be stored
 	Dropped int    `json:"dropped"` // receipts that were not stored
 }
@@ -287,7 +287,7 @@ func daysFigure(rows []savings.Row) chart.Figure {
 const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG with the largest requests. It returns nil if there is no
-// such DAG, or if its history is too long for an automatic replay. tries is the number of tries of the
+// such DAG, if its history is too long for an automatic replay, or after an error. tries is the number of tries of the
 // caller's tasks; a new try starts a new replay.
 func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, tries int) *Replay {
 	dags, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDAG)

@@ -126,7 +126,7 @@ func (d *Dashboard) write(w http.ResponseWriter, v *pageRequest, status int, s *
 	_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
 }
 
-// nav returns the entries of the navigation that the caller may use.
+// nav returns the entries of the navigation. Only an admin gets the audit trail.
 func (d *Dashboard) nav(v *pageRequest, current string) []entry {
 	entries := []entry{{Name: "Overview", URL: "/"}, {Name: "Tasks", URL: "/tasks"}, {Name: "Savings", URL: "/savings"}, {Name: "What if", URL: "/whatif"},
 		{Name: "Forecast", URL: "/forecast"}, {Name: "Profiles", URL: "/profiles"}, {Name: "Phases", URL: "/phases"}, {Name: "Campaigns", URL: "/campaigns"}}

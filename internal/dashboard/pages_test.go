@@ -124,7 +124,10 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.Contains(t, e.page("/ui/campaign?id=1"), "No run is registered yet")
 	failCampaignRun(t, e, c.ID, "image not found")
 	e.serve(withoutTokens)
-	assert.Contains(t, e.page("/ui/campaigns"), ">spring<")
+	list := e.page("/ui/campaigns")
+	assert.Contains(t, list, ">spring<")
+	assert.Contains(t, list, `data-value="0">0 <small>`, "the column is sorted by the number of profiled runs, without their share")
+	assert.NotContains(t, e.page("/ui/audit"), "/ui/task?", "a campaign is no task")
 	page := e.page("/ui/campaign?id=1")
 	assert.Contains(t, page, "image not found")
 	assert.Contains(t, page, "deployment failed")
@@ -186,8 +189,8 @@ func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	assert.Less(t, after.Width, before.Width)
 }
 
-// The sums by day take seconds for thousands of days. The HTML page is shown at once without their chart; the
-// JSON page waits for the sums.
+// The history has more days than the page waits for. The first HTML page is shown at once, without the chart of the
+// sums by day; the JSON page waits for the sums.
 func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for _, at := range []time.Time{time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {

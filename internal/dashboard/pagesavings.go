@@ -7,15 +7,15 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// pageSavings reads the savings sums of one page. It computes the total from the rows that it has read,
-// because a query for the total takes as long as a query for the rows.
+// pageSavings reads the savings sums of one page, with one filter. It computes the total from the rows that it has
+// read, because a query for the total takes as long as a query for the rows.
 type pageSavings struct {
 	report.Source
 	rows []store.SavingsSum
 }
 
-// SavingsSums returns sums grouped by a key. For store.ByAll it returns the total of the sums that it
-// returned last, if there are any.
+// SavingsSums returns sums grouped by a key. For store.ByAll it returns the total of the sums that the last call
+// read; it queries the total only if there was no such call.
 func (p *pageSavings) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	if by == store.ByAll && p.rows != nil {
 		return totalOf(p.rows), nil

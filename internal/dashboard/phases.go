@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page of the tasks of a namespace whose phases and plans were learned.
+// PhasedTasks is the page that lists the tasks of a namespace with learned phases and plans.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from
@@ -67,7 +67,7 @@ func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	return &view{Title: "Phases", Nav: "Phases", Template: "phases", Page: page, Table: func() ([]string, [][]string) { return phasedTable(page.Rows) }}, nil
 }
 
-// phasesModes returns the mode of each task that the caller may see.
+// phasesModes returns the phases mode of each task that the caller may see.
 func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[sizing.TaskKey]sizing.PhasesMode, error) {
 	return cached(ctx, d.cache, "phases "+scopeKey(grants), func(ctx context.Context) (map[sizing.TaskKey]sizing.PhasesMode, error) {
 		profiles, err := d.profiles(ctx, grants)
@@ -79,7 +79,7 @@ func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[si
 	})
 }
 
-// fillPhased adds the tasks with a plan that the caller may see: those with a mode.
+// fillPhased adds the tasks with a plan that the caller may see: those in modes.
 func (d *Dashboard) fillPhased(page *PhasedTasks, plans []store.TaskPlan, modes map[sizing.TaskKey]sizing.PhasesMode, isHTML bool) {
 	for i := range plans {
 		p := &plans[i]

@@ -64,7 +64,8 @@ func checkboxValue(on bool) string {
 	return ""
 }
 
-// policy converts the form. The errors name the fields of the form.
+// policy converts the form. Errors of the conversion name fields of the form, and errors of Policy.Validate name
+// fields of the API.
 func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 	add := func(field, format string, args ...any) {
 		bad = append(bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
@@ -115,8 +116,7 @@ func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 
 // settings returns the settings that replay the history with p, the policy of the form, in place of
 // current, the policy in force. A removed floor becomes one byte, because settings without a floor keep
-// that of current. A removed cap stays in force, because a replay without a cap uses the largest peak of
-// the history.
+// that of current. A removed cap and removed bins stay in force, because settings cannot remove them.
 func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
 	full := p.WithDefaults()
 	s := whatif.Settings{RiskTarget: &full.RiskTarget, MaxLifts: full.MaxLifts}

@@ -27,14 +27,14 @@ type RunTime struct {
 	P95         float64             `json:"p95_seconds"`
 	P99         float64             `json:"p99_seconds"`
 	Longest     float64             `json:"longest_seconds"` // of the newest successes
-	Risk        float64             `json:"risk"`            // share of healthy runs that Suggested may stop
+	Risk        float64             `json:"risk"`            // share of healthy (not stuck) runs that Suggested may stop
 	Suggested   float64             `json:"suggested_timeout_seconds"`
 	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
 	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
 	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, over that of earlier runs
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
-	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run
+	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took far longer than predicted
 	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first
 	NodeTypes   []string            `json:"node_types"`          // whose effect is known
 	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form; empty without one
@@ -62,10 +62,10 @@ type RunTimeRow struct {
 	Outliers float64 `json:"outlier_share"` // share of the runs that are outliers
 }
 
-// RunTimeShape is a distribution of run times that several tasks share.
+// RunTimeShape is a distribution of the ratio of run time to prediction that several tasks share.
 type RunTimeShape struct {
 	Name        string  `json:"name"`
-	Probability float64 `json:"probability"` // that the run times of the task have this distribution
+	Probability float64 `json:"probability"` // that the ratios of the task have this distribution
 }
 
 // ratioBar is one bar of the histogram of the ratios of run time to prediction.

@@ -26,8 +26,8 @@ type Savings struct {
 	Currency    string             `json:"currency,omitempty"`
 	Months      []MonthRow         `json:"rows"` // newest month first
 	Total       savings.Row        `json:"total"`
-	Baselines   []savings.Baseline `json:"baselines,omitempty"` // by task only
-	IsTruncated bool               `json:"is_cut"`              // earlier months are not shown
+	Baselines   []savings.Baseline `json:"baselines,omitempty"` // only in JSON, grouped by task
+	IsTruncated bool               `json:"is_cut"`              // older rows are left out
 
 	Chart     chart.Figure `json:"-"`
 	HasMoney  bool         `json:"-"` // a price is configured
@@ -46,7 +46,7 @@ func (s *Savings) IsUngranted() bool {
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0
 }
 
-// IsByDAGAndOwner reports whether a row has both a DAG and an owner.
+// IsByDAGAndOwner reports whether the rows have both a DAG and an owner.
 func (s *Savings) IsByDAGAndOwner() bool { return s.By == string(store.ByDAGOwner) }
 
 // OwnerName returns the owner of the row.
@@ -74,8 +74,8 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths   = 36  // the page shows at most this many months
-	shownMonths = 500 // and at most this many rows, one for each month and key, in the HTML table
+	maxMonths      = 36  // the page shows at most this many months
+	shownMonthRows = 500 // and at most this many rows, one for each month and key, in the HTML table
 )
 
 // savings shows the savings by month.
@@ -91,8 +91,8 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 		return nil, err
 	}
 	all := page.Months
-	if isHTML && len(page.Months) > shownMonths {
-		page.Months, page.IsTruncated = page.Months[:shownMonths], true
+	if isHTML && len(page.Months) > shownMonthRows {
+		page.Months, page.IsTruncated = page.Months[:shownMonthRows], true
 	}
 	if page.By == string(store.ByTask) && formatOf(v.query) == asJSON {
 		read, err := d.svc.Baselines(ctx, filter)
@@ -166,7 +166,7 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 			return err
 		}
 		page.Months = months.rows
-		if !isPart || len(page.Months) >= shownMonths {
+		if !isPart || len(page.Months) >= shownMonthRows {
 			page.IsTruncated = page.IsTruncated || isPart
 			return nil
 		}

@@ -71,7 +71,7 @@ type TryRow struct {
 	MapIndex  int           `json:"map_index"`
 	Try       int           `json:"try_number"`
 	Outcome   string        `json:"outcome"`
-	Allocated sizing.Bytes  `json:"allocated_bytes"` // 0: unknown
+	Allocated sizing.Bytes  `json:"allocated_bytes"` // the request if no allocation was reported; 0: unknown
 	Used      sizing.Bytes  `json:"used_bytes"`      // 0: unknown
 	IsKill    bool          `json:"is_kill"`         // Used is a lower bound
 	Duration  time.Duration `json:"duration_ns"`
@@ -81,7 +81,7 @@ type TryRow struct {
 const (
 	shownTries  = 300  // newest tries on the chart of memory
 	listedTries = 25   // newest tries in the table
-	peakRows    = 4000 // runs in the histogram of peaks
+	peakRows    = 4000 // largest sample of runs in the histogram of peaks
 	promiseRows = 2000 // newest promises in the reliability diagram
 )
 
@@ -156,7 +156,8 @@ func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, p
 	return d.fillFigures(ctx, t, key)
 }
 
-// fillFigures draws the charts that need many rows; the cache bounds how often it reads them.
+// fillFigures adds the charts, the suggested static request and the drivers, which need many rows. The cache bounds
+// how often it reads these.
 func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	peaks, err := cached(ctx, d.cache, fmt.Sprintf("peaks %q", key), func(ctx context.Context) ([]store.PeakRow, error) {
 		return d.svc.PeakSample(ctx, key, peakRows)

@@ -156,7 +156,7 @@ func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 
 const (
 	minPromises       = 20 // with fewer promises there is no reliability diagram
-	reliabilityGroups = 6  // number of groups of promises
+	reliabilityGroups = 6  // largest number of groups of promises
 )
 
 // reliabilityFigure compares promised and realised risk. It orders the promises by risk and divides them into
@@ -209,7 +209,7 @@ type drivers struct {
 }
 
 const (
-	explainedTries = 40 // newest tries whose grants are explained
+	explainedTries = 40 // largest number of recent tries whose grants are explained
 	shownDrivers   = 8
 	shownDependent = 2 // features with a chart
 )

@@ -225,7 +225,7 @@ func phasedRun(r *service.PhasedRun) PhasedRun {
 	return run
 }
 
-// figure draws the memory of a run, coloured by phase, below its planned limit and static grant.
+// figure draws the memory of a run, coloured by phase, with its planned limit and static grant.
 func (r *PhasedRun) figure() chart.Figure {
 	spec := chart.Spec{
 		Title:   r.RunID,

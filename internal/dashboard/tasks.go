@@ -13,7 +13,7 @@ import (
 // Tasks is the list of tasks.
 type Tasks struct {
 	Filter  TaskFilter `json:"filter"`
-	Rows    []TaskRow  `json:"tasks"`   // the tasks on this page of the list
+	Rows    []TaskRow  `json:"tasks"`   // in HTML only those of one page of the list
 	Matches int        `json:"matches"` // number of tasks that match the filter
 	Known   int        `json:"known"`   // number of tasks without the filter
 	Choices Choices    `json:"choices"`

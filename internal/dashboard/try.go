@@ -45,7 +45,7 @@ type Try struct {
 	Base         sizing.Bytes   `json:"base_bytes,omitempty"`
 	Steps        []Step         `json:"steps"`
 	Ladder       []sizing.Bytes `json:"ladder_bytes"`     // the grant, and the grants after OOM kills
-	Rung         int            `json:"rung"`             // index in Ladder of the first amount that would have held; 0 if none or unknown, because the try was killed with the first
+	Rung         int            `json:"rung"`             // index in Ladder of the first amount that would have held; 0: none or unknown
 	Killed       string         `json:"killed,omitempty"` // why the try was OOM-killed; "" if it was not
 	Nearest      []SimilarRun   `json:"nearest"`
 	Tries        []TryRow       `json:"tries"` // of the same run, this try included

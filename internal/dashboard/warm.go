@@ -14,7 +14,7 @@ import (
 
 const (
 	warmEvery  = maxStale * 4 / 5 // pause of Run, so that no value becomes too old to show
-	warmRetry  = 5 * time.Second  // pause of Run while the store is not available
+	warmRetry  = 5 * time.Second  // pause of Run after a failed read
 	warmScopes = 8                // maximum number of scopes whose lists Run reads
 )
 
@@ -39,7 +39,7 @@ func (d *Dashboard) Run(ctx context.Context) {
 	}
 }
 
-// warm reads what the pages about all tasks of a caller show.
+// warm updates the stored sums per month, and reads what the pages about all tasks of a caller show.
 func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	defer func() { // a defect of a page must not end the process that answers predictions
 		if cause := recover(); cause != nil {
@@ -71,8 +71,8 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	return err
 }
 
-// readerGrants returns the grants of the callers that may read pages: one caller for each scope, at most
-// warmScopes.
+// readerGrants returns the grants of the callers that may read the lists of tasks: one caller for each scope, at
+// most warmScopes.
 func (d *Dashboard) readerGrants() (all []auth.Grants) {
 	callers := d.cfg.Auth.Callers()
 	if d.cfg.Proxy.Header != "" {

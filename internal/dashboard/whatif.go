@@ -22,7 +22,7 @@ type WhatIf struct {
 	State    whatif.State        `json:"state,omitempty"` // empty if no replay was started
 	Progress float64             `json:"progress"`
 	Runs     int                 `json:"runs"`     // number of replayed runs
-	LeftOut  int                 `json:"left_out"` // number of tries without a measured peak or duration
+	LeftOut  int                 `json:"left_out"` // number of tries without a success, a measured peak or a duration
 	Results  []ReplayRow         `json:"results"`
 	Problem  string              `json:"problem,omitempty"` // why there is no result
 
@@ -65,7 +65,7 @@ func newReplayRow(name string, r *whatif.Result) ReplayRow {
 var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1}
 
 const (
-	replayWait  = 700 * time.Millisecond // a page waits for its replay; after that it shows the progress
+	replayWait  = 700 * time.Millisecond // time for which a page waits for its replay before it shows the progress
 	listedNames = 200                    // maximum number of names that a form offers
 )
 

@@ -18,7 +18,7 @@ const (
 )
 
 // Axis describes an axis of a chart. Its ends are Min and Max if these differ. Otherwise Draw chooses ends that
-// include the values of all series.
+// include all Names or, without Names, the values of all series and markers.
 type Axis struct {
 	Label    string
 	Unit     Unit
@@ -30,7 +30,7 @@ type Axis struct {
 	isFitted  bool
 }
 
-// include extends the axis to values.
+// include extends the axis to values. It skips those that the axis cannot show.
 func (a *Axis) include(values ...float64) {
 	for _, v := range values {
 		if !isFinite(v) || a.Log && v <= 0 {
@@ -67,7 +67,8 @@ func (a *Axis) ends() (low, high float64) {
 	return low, high + (high-low)*0.04
 }
 
-// position returns the position of a value between 0 and 1.
+// position returns the position of a value on the axis: 0 at the low end, 1 at the high end. A value outside the
+// axis has the position of the nearer end.
 func (a *Axis) position(v float64) float64 {
 	low, high := a.ends()
 	if a.Log {

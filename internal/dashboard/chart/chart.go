@@ -17,7 +17,7 @@ type Style int
 const (
 	Line    Style = iota
 	Dashed        // a line for a comparison, such as the static request
-	Dots          // one mark for each point
+	Dots          // one dot for each point
 	Crosses       // one cross for each point, such as an OOM kill
 	Bars          // from zero; X has the left edges of the bars and the right edge of the last bar
 	Ranges        // a vertical line from Lower to Y for each point
@@ -144,7 +144,7 @@ func (s Spec) Draw() Figure {
 
 func class(colour int) string { return "c" + strconv.Itoa(colour) }
 
-// fit extends the axes to all values.
+// fit extends the axes to the values of all series and markers.
 func (s *Spec) fit() {
 	for i := range s.Series {
 		series := &s.Series[i]
@@ -190,7 +190,7 @@ func (s *Spec) draw(width, height int) Drawing {
 	return d
 }
 
-// painter converts the values of one drawing to positions.
+// painter adds the series and markers of a chart to one drawing.
 type painter struct {
 	spec *Spec
 	d    *Drawing
@@ -257,7 +257,7 @@ func at(texts []string, i int) string {
 	return ""
 }
 
-// lines draws a polyline for each part without gaps; NaN is a gap.
+// lines draws a polyline for each part without gaps; a point that is not finite is a gap.
 func (p *painter) lines(s *Series) {
 	name := class(s.Colour)
 	if s.Style == Dashed {
