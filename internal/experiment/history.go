@@ -79,8 +79,8 @@ func at(o *sizing.Observation) time.Time {
 	return o.EndedAt
 }
 
-// NewData builds Data from histories whose rows are in time order. It returns sizing.Invalid
-// if no task has enough measured rows.
+// NewData builds Data from histories whose rows are in time order. It returns an error of kind
+// sizing.Invalid if no task has enough measured rows.
 func NewData(name string, histories []*sizing.History) (*Data, error) {
 	d := &Data{Name: name, Cap: minCap}
 	sum := sha256.New()
