@@ -242,6 +242,11 @@ func TestTasksWithTheSameNameStayDistinct(t *testing.T) {
 	assert.Equal(t, "e/load", r.Rows[1].Task)
 }
 
+func TestATaskThatIsNamedTwiceCountsOnce(t *testing.T) {
+	r := run(t, history(30), experiment.Config{Tasks: []string{"score", "d/score"}, BinsGB: bins, Families: []string{"prior"}, Seeds: 1})
+	assert.Len(t, r.Rows, 1)
+}
+
 func TestStoredModelsDecode(t *testing.T) {
 	p := plan(t, history(60), experiment.Config{
 		Families: []string{"cart", "svm", "final"}, BinsGB: map[string][][]float64{"score": {{20, 200}, {5, 200}}}, Seeds: 2,
