@@ -16,8 +16,7 @@ type rule interface {
 
 // baseline is a Policy with the conventions that all baselines share. Each task has its own rule,
 // which learns successes only. While the rule has no answer, the try gets the static request. No
-// first allocation is above the cap. A kill doubles the allocation, up to the bound that also
-// applies to the lifts of loadaware.
+// first allocation is above the cap. A kill doubles the allocation, up to Question.maxLift.
 type baseline struct {
 	newRule func(task int) rule // task is the number of the task in order of appearance
 	rules   map[sizing.TaskKey]rule

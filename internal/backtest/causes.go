@@ -7,7 +7,7 @@ const (
 	causeColdStart cause = iota // a success that was sized without a model of the task
 	causeMargin                 // another success below the cap: the allocation was above the peak
 	causeKill                   // a killed try, which wastes its whole allocation
-	causeCap                    // a success at the cap or above it, except with the static request of a cold start
+	causeCap                    // a success at the cap or above it, except a first try in a cold start
 	causeCount                  // number of causes
 )
 
@@ -17,7 +17,7 @@ func causeOf(o *Outcome, cold bool) cause {
 	switch {
 	case o.Killed:
 		return causeKill
-	case o.Allocated >= o.Cap && (o.Above > 0 || !cold): // a static request at the cap is a cold start
+	case o.Allocated >= o.Cap && (o.Above > 0 || !cold): // a first try in a cold start does not count as causeCap
 		return causeCap
 	case cold:
 		return causeColdStart
@@ -30,7 +30,7 @@ type Causes struct {
 	ColdStartGBh float64 `json:"cold_start_gbh"` // successes that were sized without a model of the task
 	MarginGBh    float64 `json:"margin_gbh"`     // other successes below the cap
 	KillsGBh     float64 `json:"kills_gbh"`      // killed tries
-	CapGBh       float64 `json:"cap_gbh"`        // successes at the cap
+	CapGBh       float64 `json:"cap_gbh"`        // successes at the cap or above it, except first tries in a cold start
 }
 
 func newCauses(c *[causeCount]float64) Causes {

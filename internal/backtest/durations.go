@@ -48,9 +48,9 @@ type PointError struct {
 	Within20  float64 `json:"within_20_percent"` // share (0 to 1) of the rows with an error of at most 20 %
 }
 
-// learnShapesEvery is the factor by which the number of rows grows until the replay learns the
+// shapesGrowth is the factor by which the number of rows grows until the replay learns the
 // shapes again. The service learns the shapes at intervals of time.
-const learnShapesEvery = 1.25
+const shapesGrowth = 1.25
 
 // firstShapes is the number of rows at which the replay learns the first shapes.
 const firstShapes = 300
@@ -98,7 +98,7 @@ func (r *durationReplay) row(i int, cfg Config) error {
 		if err := r.learnShapes(); err != nil {
 			return err
 		}
-		r.nextShapes = int(learnShapesEvery * float64(i))
+		r.nextShapes = int(shapesGrowth * float64(i))
 	}
 	l.model.SetShapes(r.shapes)
 	sized := l.model.Size(taskmodel.Question{Features: q.Features, Requested: q.Requested, RiskTarget: cfg.RiskTarget, Cap: q.Cap})

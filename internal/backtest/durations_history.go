@@ -28,9 +28,9 @@ const (
 	kindCount
 )
 
-// historyReplay rates the first runs of tasks separately from later runs. The other tasks of the
-// namespace predict a run while its task has at most cohort.MaxOwnRuns runs, or if the task's own model
-// predicts no duration.
+// historyReplay rates the first runs of tasks separately from later runs. While a task has at most
+// cohort.MaxOwnRuns earlier runs, the other tasks of its namespace predict the run, and after that its own
+// model does. If one of the two has no prediction, the other one predicts.
 type historyReplay struct {
 	similarBy []string                          // names of metadata
 	learners  map[string]*cohort.RunTimeLearner // by namespace
@@ -43,7 +43,7 @@ type historyReplay struct {
 
 func newHistoryReplay(similarBy []string) historyReplay {
 	s := historyReplay{similarBy: similarBy, learners: map[string]*cohort.RunTimeLearner{}, similar: map[string]*runningMean{}, logs: map[sizing.TaskKey]*runningMean{}}
-	similar := "all tasks"
+	similar := "all tasks of the namespace"
 	if len(similarBy) > 0 {
 		similar = "the same " + strings.Join(similarBy, ", ")
 	}

@@ -100,7 +100,7 @@ func extremeHistories(seed uint64) map[string][]extremeRow {
 		"peaks of at most 1000 bytes, inputs to 1e13": repeatRows(n, func(int) extremeRow {
 			return extremeRow{math.Floor(power(-1, 13)), sizing.Bytes(1 + random.IntN(1000)), 60, time.Hour}
 		}),
-		"input zero, then 1e13": repeatRows(n, func(i int) extremeRow {
+		"inputs of zero and 1e13": repeatRows(n, func(i int) extremeRow {
 			return extremeRow{1e13 * float64(min(1, i%(1+n/3))), sizing.Bytes(1 + i%7), 60, time.Hour}
 		}),
 		"decreasing peaks": repeatRows(n, func(i int) extremeRow {
@@ -114,7 +114,7 @@ func extremeHistories(seed uint64) map[string][]extremeRow {
 			return extremeRow{float64(i % 2), []sizing.Bytes{1, sizing.MaxBytes}[i%2], []float64{1e-6, 3e8}[i%2], 0}
 		}),
 		"short and ten years long": repeatRows(n, func(int) extremeRow { return extremeRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),
-		"centuries apart": repeatRows(n, func(int) extremeRow {
+		"up to 19 years apart": repeatRows(n, func(int) extremeRow {
 			return extremeRow{power(0, 3), anyPeak(), 60, time.Duration(random.IntN(20)) * 24 * 365 * time.Hour}
 		}),
 	}

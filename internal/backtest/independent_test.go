@@ -42,7 +42,7 @@ var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, 
 
 // tolerance returns the allowed difference from the independent figure. The rules from the
 // literature agree up to rounding. The two reference policies (cost-aware and cap-2pct) depend on the
-// rows at which they choose, and on a list of quantiles of which only an approximation is known.
+// rows at which they choose, and cost-aware also on a list of quantiles that is known only approximately.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":
@@ -75,12 +75,12 @@ func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]
 	}
 }
 
-// historyTrace reads a real history, which is stored outside the repository. It skips
-// the test if the history is not there.
+// historyTrace reads a history that is stored outside the repository. It skips the test if the history is
+// not there.
 func historyTrace(t *testing.T, name string) *Trace {
 	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", name+".csv.gz"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the real histories are not in this repository; only the hand-checked traces are tested")
+		t.Skip("the histories of this test are not in the repository; other tests compare the rules with values computed by hand")
 	}
 	require.NoError(t, err)
 	defer file.Close()

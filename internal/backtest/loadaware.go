@@ -150,7 +150,7 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 }
 
 // updatePool replaces before, the earlier contribution of the task to the pool of its DAG, by the
-// current contribution. The other models of the DAG load the new pool at their next prediction.
+// current contribution. All models of the DAG load the new pool at their next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)

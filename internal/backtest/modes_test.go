@@ -38,7 +38,7 @@ func TestColdStartOfTwoModesIsSeldomKilled(t *testing.T) {
 		own, max := replayOne(t, csv, Config{Policies: []string{Loadaware}}), replayOne(t, csv, Config{Policies: []string{"max"}})
 		kills, wasted, wastedByMax = kills+own.Kills, wasted+own.WastedGBh, wastedByMax+max.WastedGBh
 	}
-	t.Logf("%d of 360 runs are killed; %.0f GB·h are wasted, and %.0f by the policy max", kills, wasted, wastedByMax)
+	t.Logf("%d kills in 360 runs; %.0f GB·h are wasted, and %.0f by the policy max", kills, wasted, wastedByMax)
 	assert.LessOrEqual(t, kills, 60, "kills in 360 runs, of which about 108 need much")
 	assert.Less(t, wasted, 1.1*wastedByMax, "at most a tenth more wastage than by the policy max")
 }

@@ -17,7 +17,7 @@ const (
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
 // Requirements for Scientific Workflows". If x, the first numeric feature, predicts the peak, it
 // fits a line through the upper part of the points, and otherwise it uses the largest peak. Both
-// get a safety margin. The allocation never exceeds the request.
+// get a safety margin. The first allocation never exceeds the request.
 type ponder struct {
 	points          []point
 	line            line          // for Pearson's r, and as the first guess of fit
@@ -68,8 +68,8 @@ func (r *ponder) unbounded(x float64) float64 {
 	return v + max(ponderOffset, ponderDeviations*r.deviation(x))
 }
 
-// fit minimises Σ w·(y − line)² by iterative reweighting until no point changes sides;
-// w is 1 above the line and ponderOver below it. The iteration starts from the previous fit, so one
+// fit minimises Σ w·(y − line)² by iterative reweighting until the line no longer changes, at most 100
+// times; w is 1 above the line and ponderOver below it. The iteration starts from the previous fit, so one
 // more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {

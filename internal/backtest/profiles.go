@@ -23,11 +23,11 @@ const mixtureGrowth = 1 + cohort.RefitGrowth
 
 func (m *profileMixture) allocate(q *Question) float64 {
 	facts := factsOf(q)
-	place, ok := m.profiles.Place(&facts)
+	mixture, ok := m.profiles.Place(&facts)
 	if !ok {
 		return 0
 	}
-	return place.Grant(sizing.DefaultRiskTarget)
+	return mixture.Grant(sizing.DefaultRiskTarget)
 }
 
 func (m *profileMixture) learn(o *Outcome) {

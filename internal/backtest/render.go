@@ -23,9 +23,9 @@ type Layout struct {
 	TaskWastage bool
 }
 
-// Write writes reports. json contains every figure. csv contains the figures of each policy and of each
-// of its tasks, but neither the worst heavy task nor the rows, use and kills by age group. table and
-// markdown contain the totals and the shares of wastage per trace, then utilisation and kills per task.
+// Write writes reports. json contains every figure. csv contains the columns of csvHeader for each policy
+// and each of its tasks. table and markdown contain the totals and the shares of wastage per trace, then
+// utilisation and kills per task if a trace has several tasks.
 func Write(w io.Writer, layout Layout, reports []*Report) error {
 	switch layout.Format {
 	case "json":

@@ -67,8 +67,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill sets a value that is unknown (zero). It reports false if again differs from a
-// known value.
+// fill replaces an unknown (zero) value by again. It reports false if both values are known and differ.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {

@@ -20,9 +20,8 @@ type Config struct {
 	Skip           float64      // share of the rows, from the start, that only train and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request if a trace has none; 4 GB if zero
-	RiskTarget     float64      // risk target of loadaware's own policy; sizing.DefaultRiskTarget if zero
-	// Settings holds the settings of loadaware's own policy, such as a floor. A RiskTarget above
-	// zero replaces its risk target.
+	RiskTarget     float64      // risk target of loadaware's own policy; that of Settings if zero
+	// Settings holds the settings of loadaware's own policy, such as a floor.
 	Settings sizing.Policy
 	// SimilarBy holds names of metadata. Durations compares the run times that it predicts for
 	// never-seen tasks with the mean of the earlier runs of the namespace with the same values; empty: of
@@ -37,7 +36,7 @@ type Config struct {
 	// and leaves half of the Workers unused while it returns true. It may be nil.
 	IsBusy func() bool
 	// Progress receives the number of newly replayed rows, from several goroutines at
-	// once; it may be nil. The numbers of a complete replay sum to Config.Steps.
+	// once; it may be nil. The numbers of a complete Run sum to Config.Steps.
 	Progress func(rows int)
 	// OnStep receives every replayed row, in order for one policy, and concurrently for several
 	// policies. It may be nil.

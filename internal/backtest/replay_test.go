@@ -37,10 +37,10 @@ func TestCostsCountEveryAttempt(t *testing.T) {
 		wasted float64 // GB·h
 		kills  int
 	}{
-		"static wastes 6 GB for one hour, then 5 GB for two hours":            {Config{Policies: []string{"static"}}, 6 + 10, 0},
-		"max wastes 6 GB for one hour, then 2 (killed) and 1 GB for two each": {Config{Policies: []string{"max"}}, 6 + 4 + 2, 1},
-		"a kill after half of the time costs half":                            {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
-		"a peak is not known while its try still runs":                        {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
+		"static wastes 6 GB for one hour, then 5 GB for two hours":                     {Config{Policies: []string{"static"}}, 6 + 10, 0},
+		"max wastes 6 GB for one hour, then 2 GB (killed) and 1 GB for two hours each": {Config{Policies: []string{"max"}}, 6 + 4 + 2, 1},
+		"a kill after half of the time costs half":                                     {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
+		"a peak is not known while its try still runs":                                 {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
 	} {
 		got := replayOne(t, twoRows, c.cfg)
 		assert.InDelta(t, 8, got.UsedGBh, 1e-9, claim)

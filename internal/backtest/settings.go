@@ -11,11 +11,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// NewTrace returns the newest maxRows tries of stored histories as one trace. The rows are ordered
-// by HistoryRow.At: the end of a try, or its start if the end is unknown. NewTrace leaves out tries that
-// cannot be replayed. A stored history has no metadata. Therefore the cohort compares first runs of tasks
-// with other tasks by names, features and requests only. If no try remains, NewTrace returns an error of
-// kind sizing.NotFound.
+// NewTrace returns the newest tries of stored histories, at most maxRows, as one trace. The rows are ordered
+// by HistoryRow.At. NewTrace leaves out tries that cannot be replayed. A stored history has no metadata.
+// Therefore the cohort compares first runs of tasks with other tasks by names, features and requests only.
+// If no try remains, NewTrace returns an error of kind sizing.NotFound.
 func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, error) {
 	t := &Trace{Name: name, Cap: minCap}
 	for i := range histories {

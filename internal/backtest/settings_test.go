@@ -101,7 +101,7 @@ func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
 		report, err := Run(t.Context(), trace, Config{Policies: []string{Loadaware}, Settings: settings})
 		require.NoError(t, err)
 		assert.Equalf(t, report.Results[0].Figures, results[i].Figures, "%+v", settings)
-		assert.Falsef(t, seen[results[i].WastedGBh], "%+v changes nothing", settings)
+		assert.Falsef(t, seen[results[i].WastedGBh], "%+v wastes as much as other settings", settings)
 		seen[results[i].WastedGBh] = true
 	}
 }

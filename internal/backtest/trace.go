@@ -28,7 +28,7 @@ type Trace struct {
 	rows []row
 }
 
-// row is one try with its outcome, which a Policy never sees in full.
+// row is one successful try of the history. A replay treats it as one run, with its own tries.
 type row struct {
 	sizing.Observation
 	x float64 // see Question.X

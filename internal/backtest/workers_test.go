@@ -80,7 +80,7 @@ func hasFree(w *workers, n int64) bool {
 	return isFree
 }
 
-func TestBusyReplaysLeaveHalfOfTheWorkersUnused(t *testing.T) {
+func TestReplaysLeaveHalfOfTheWorkersUnusedWhileBusy(t *testing.T) {
 	trace := pricingTrace(t, 300)
 	var isBusy atomic.Bool
 	isBusy.Store(true)

@@ -35,8 +35,8 @@ func wide() string {
 	return text.String()
 }
 
-// The search has 30 trials on 3 folds of the training rows, which are 1,022 of the 1,460 rows.
-func BenchmarkSearchOfTrees30Trials3Folds(b *testing.B) {
+// The search has 30 trials on 3 folds of the training rows, which are about 1,022 of the 1,460 rows.
+func BenchmarkSearch30Trials3Folds(b *testing.B) {
 	for _, family := range []string{"softmax-trees", "regression", "svm"} {
 		b.Run(family, func(b *testing.B) {
 			p := plan(b, wide(), experiment.Config{

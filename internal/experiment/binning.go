@@ -21,7 +21,7 @@ const (
 const (
 	minBins, maxBins = 2, 4 // smallest and largest number of bins of the search
 
-	margin = 0.2 // share by which the top edge is above the largest peak, if no request covers the peaks
+	topMargin = 0.2 // share by which the top edge is above the largest peak, if no request covers the peaks
 )
 
 // Binning holds the bins of a task, and the shares of the static cost that a perfect classifier
@@ -66,8 +66,7 @@ func (c *binner) binningOf(found string, edges []float64) Binning {
 	return b
 }
 
-// top returns the largest request if it covers every peak, else the largest peak plus a
-// margin.
+// top returns the largest request if it covers every peak, else the largest peak plus topMargin.
 func (c *binner) top() float64 {
 	requested := sizing.Bytes(0)
 	for i := range c.dataset.Len() {
@@ -76,7 +75,7 @@ func (c *binner) top() float64 {
 	if float64(requested) >= slices.Max(c.runs.Peaks) {
 		return float64(requested)
 	}
-	return binning.Top(c.runs.Peaks, margin, 1e6)
+	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
 // compare searches the edges for a number of bins up to top with three methods: the exact search,
@@ -163,7 +162,7 @@ func (c *binner) search() (tasks []*binnedTask, table []Binning, err error) {
 		}
 	}
 	if tasks == nil {
-		return nil, nil, sizing.Errorf(sizing.Invalid, "search bins of %s: all peaks are equal; leave the task out", c.name)
+		return nil, nil, sizing.Errorf(sizing.Invalid, "search bins of %s: all peaks equal the largest request; leave the task out", c.name)
 	}
 	return tasks, table, nil
 }

@@ -25,8 +25,8 @@ type family struct {
 	name   string
 	levels bool                                        // learns levels (log peaks) instead of bins, so it needs rows with a level
 	space  tune.Space                                  // of the parameter search; nil: no parameters
-	build  func(params []float64) classify.LevelFamily // nil: the defaults
-	decide func(p []float64, penalty float64) int      // returns the bin for P(bin) = p
+	build  func(params []float64) classify.LevelFamily // params are values of space; nil: the defaults
+	decide func(p []float64, penalty float64) int      // returns a bin, given the probability of each bin
 }
 
 // treeSpace is the search space of boosted trees. Its bounds keep a search of 30

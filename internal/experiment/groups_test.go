@@ -29,5 +29,5 @@ func TestGroupsCollectTheSeedsOfASetting(t *testing.T) {
 	cart.Rows = cart.Rows[:1]
 	mean, standardError = experiment.Difference(final, cart, u)
 	require.InDelta(t, 7.5, mean, 1e-12)
-	require.True(t, math.IsNaN(standardError), "one pair has no standard error")
+	require.True(t, math.IsNaN(standardError), "one group has no row of the second seed")
 }

@@ -79,8 +79,8 @@ func at(o *sizing.Observation) time.Time {
 	return o.EndedAt
 }
 
-// NewData builds Data from histories whose rows are in time order. It returns sizing.Invalid
-// if no task has enough measured rows.
+// NewData builds Data from histories whose rows are in time order. It returns an error of kind
+// sizing.Invalid if no task has enough measured rows.
 func NewData(name string, histories []*sizing.History) (*Data, error) {
 	d := &Data{Name: name, Cap: minCap}
 	sum := sha256.New()
@@ -164,18 +164,22 @@ func (d *Data) heavy() []*taskmodel.Dataset {
 	return heavy
 }
 
-// named returns the datasets of tasks, in the order of the names. A name is a task id or a whole
+// named returns the datasets of tasks, in the order of the names, each once. A name is a task id or a whole
 // key as formatted by sizing.TaskKey. An unknown name is an error of kind sizing.NotFound.
 func (d *Data) named(names []string) ([]*taskmodel.Dataset, error) {
 	var found []*taskmodel.Dataset
 	for _, name := range names {
-		before := len(found)
+		isKnown := false
 		for _, dataset := range d.datasets {
-			if (dataset.Task.Task == name || dataset.Task.String() == name) && !slices.Contains(found, dataset) {
+			if dataset.Task.Task != name && dataset.Task.String() != name {
+				continue
+			}
+			isKnown = true
+			if !slices.Contains(found, dataset) {
 				found = append(found, dataset)
 			}
 		}
-		if len(found) == before {
+		if !isKnown {
 			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with at least %d measured runs; check the name", d.Name, name, minRows)
 		}
 	}

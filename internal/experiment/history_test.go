@@ -75,7 +75,7 @@ func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 	assert.Equal(t, 1, read(t, text).LeftOut)
 }
 
-func TestReadRejectsAHistoryWithoutEnoughRows(t *testing.T) {
+func TestReadRejectsInvalidHistories(t *testing.T) {
 	for claim, c := range map[string]struct{ text, message string }{
 		"an invalid row": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
 		"no history":     {"", "some history: "},

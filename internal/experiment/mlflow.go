@@ -42,7 +42,7 @@ func (k *StoredRun) Title() string {
 	return "experiment " + strconv.FormatInt(k.ID, 10)
 }
 
-// mlflowName is the single MLflow experiment for all exports, so that MLflow can compare
+// mlflowName names the single MLflow experiment of all exports, so that MLflow can compare
 // settings across runs. The id has 18 digits like the ids that MLflow generates.
 const (
 	mlflowName = "loadaware"
@@ -58,7 +58,7 @@ const (
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
 //
-// Ids are hashes: a second export of the same run replaces the first and leaves runs of
+// The ids of runs are hashes: a second export of the same run replaces the first and leaves runs of
 // other databases unchanged. An interrupted export leaves a run without meta.yaml, which
 // MLflow skips with a warning.
 func ExportMLflow(dir string, k *StoredRun) error {

@@ -25,9 +25,9 @@ type Config struct {
 	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty
 	Split         string                 `json:"split"`        // a name from Splits(); Stratified if empty
-	Seeds         int                    `json:"seeds"`        // number of seeds, from 0; 5 if zero
+	Seeds         int                    `json:"seeds"`        // number of seeds, which are 0, 1, …; 5 if zero
 	Penalty       float64                `json:"penalty"`      // cost of an under-estimate, where an over-estimate costs 1; 10 if zero
-	Trials        int                    `json:"trials"`       // trials of the parameter search, per family and seed; no search if zero
+	Trials        int                    `json:"trials"`       // trials of each parameter search; no search if zero
 	Search        string                 `json:"search"`       // a name from Searches(); Bayes if empty
 }
 
@@ -164,7 +164,7 @@ func (p *Plan) Steps() int {
 	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run executes the plan on GOMAXPROCS goroutines. They call progress, which may be nil, for each
+// Run executes the plan on at most GOMAXPROCS goroutines. They call progress, which may be nil, for each
 // step. Run stops early when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress

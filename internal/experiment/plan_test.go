@@ -132,7 +132,7 @@ func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "load is a light task")
+		assert.Equal(t, "score", b.Task, "load is not heavy")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -226,7 +226,7 @@ func TestNewRejectsAnInvalidConfig(t *testing.T) {
 		`seeds (-1)`:                                 {Seeds: -1},
 		`bins of score: [30 20] GB; give ascending`:  {BinsGB: map[string][][]float64{"score": {{30, 20}}}},
 		`bins are given for "d/load"`:                {BinsGB: map[string][][]float64{"d/load": {{1, 2}}}},
-		`search bins of e/load: all peaks are equal`: {Tasks: []string{"e/load"}},
+		`search bins of e/load: all peaks equal`:     {Tasks: []string{"e/load"}},
 	} {
 		_, err := experiment.New(d, cfg)
 		assert.ErrorContains(t, err, message)
@@ -240,6 +240,11 @@ func TestTasksWithTheSameNameStayDistinct(t *testing.T) {
 	require.Len(t, r.Rows, 2)
 	assert.Equal(t, "d/load", r.Rows[0].Task)
 	assert.Equal(t, "e/load", r.Rows[1].Task)
+}
+
+func TestATaskThatIsNamedTwiceCountsOnce(t *testing.T) {
+	r := run(t, history(30), experiment.Config{Tasks: []string{"score", "d/score"}, BinsGB: bins, Families: []string{"prior"}, Seeds: 1})
+	assert.Len(t, r.Rows, 1)
 }
 
 func TestStoredModelsDecode(t *testing.T) {
@@ -262,7 +267,7 @@ func TestStoredModelsDecode(t *testing.T) {
 	}
 }
 
-func TestJSONHoldsTheRowsOfTheContract(t *testing.T) {
+func TestJSONRowsHaveTheDocumentedFields(t *testing.T) {
 	var out struct{ Rows []map[string]any }
 	text := render(t, "json", run(t, history(40), experiment.Config{Families: []string{"prior"}, BinsGB: bins, Seeds: 1}))
 	require.NoError(t, json.Unmarshal([]byte(text), &out))

@@ -11,8 +11,8 @@ import (
 )
 
 // Savings compares the requests with the grants of the service on held-out rows. The grants are
-// not rounded up to the bins of the experiment. Shares are from 0 to 1; a saved share below 0 means that
-// the grants are larger than the requests.
+// not rounded up to the bins of the experiment. A saved share below 0 means that the grants are larger than
+// the requests.
 type Savings struct {
 	RequestedGB  float64 `json:"requested_gb"`
 	GrantedGB    float64 `json:"granted_gb"` // to first tries
@@ -34,7 +34,7 @@ type Savings struct {
 // TaskSavings holds the means over the tries of one task.
 type TaskSavings struct {
 	Task string `json:"task"`
-	Rows int    `json:"rows"` // held-out rows over all seeds
+	Rows int    `json:"rows"` // held-out rows with a request, over all seeds
 	Savings
 }
 

@@ -1,5 +1,5 @@
-// Package growth replays runs sample by sample, and compares limits that grow during a run with
-// a static grant. Every policy plans a run before it learns the series of the run.
+// Package growth replays runs sample by sample, and compares limits that change during a run with a static
+// grant. Every policy plans a run before it learns the series of the run, except two with hindsight.
 //
 // A series is the usage of one run over time. A run whose memory exceeds its limit is killed. Its
 // policy is charged for the try until the kill, and starts the run again with a larger limit. The

@@ -65,8 +65,8 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// lift returns a limiter whose limit starts as a static limit above the killed one, and still grows with
-// the usage.
+// lift returns the limiter of the next try: its static grant is above the killed limit, and its limit grows
+// beyond this grant if the usage comes near it.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }

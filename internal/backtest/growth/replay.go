@@ -141,7 +141,8 @@ type try struct {
 	killed bool
 }
 
-// simulate returns the tries of a run under a limiter, up to the first try that is not killed.
+// simulate returns the tries of a run under a limiter, up to the first try that is not killed, but at most
+// maxTries.
 func simulate(r *Run, l limiter) []try {
 	var tries []try
 	for range maxTries {

@@ -101,7 +101,7 @@ func TestARunMayBeKilledInEachTry(t *testing.T) {
 	assert.Equal(t, maxTries, task.PlanKilled)
 	report := newReport(Config{}, nil)
 	report.addRequests(r, simulate(r, constant(2e15)), planned)
-	assert.Zero(t, report.Requests[0].byteSeconds, "requests compare runs that ended")
+	assert.Zero(t, report.Requests[0].byteSeconds, "a run whose planned tries were all killed does not count")
 }
 
 // A limit may depend only on samples that are older than the reaction time.

@@ -17,7 +17,7 @@ type Report struct {
 	Poll      float64       `json:"poll_seconds"`
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
-	Requests  []*Requests   `json:"requests"` // plans that change only the memory request below a static limit
+	Requests  []*Requests   `json:"requests"` // memory requests below a static limit
 	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
 	PerTask   []*TaskReport `json:"per_task"`
 }
@@ -38,7 +38,7 @@ type Figures struct {
 	resizes       int
 }
 
-// Requests holds the costs of a plan that changes only the requests, below a static limit.
+// Requests holds the costs of the memory requests of one policy, below a static limit.
 type Requests struct {
 	Policy        string  `json:"policy"`
 	RequestGBh    float64 `json:"request_gbh"`
@@ -57,7 +57,7 @@ type CPUFigures struct {
 	short, all    float64 // seconds
 }
 
-// TaskReport compares the plan with the static grant for one task, and shows its newest plan.
+// TaskReport compares the plans with the static grants of one task, and shows the plan for its next run.
 type TaskReport struct {
 	DagID         string      `json:"dag_id"`
 	TaskID        string      `json:"task_id"`
@@ -67,11 +67,11 @@ type TaskReport struct {
 	ShareOfStatic float64     `json:"share_of_static"`
 	StaticKilled  int         `json:"static_killed"`
 	PlanKilled    int         `json:"plan_killed"`
-	Plan          *PlanReport `json:"plan"` // plan for the next run
+	Plan          *PlanReport `json:"plan"`
 }
 
-// PlanReport shows a plan. The steps are the limits of a run that always uses the largest memory of
-// the earlier runs at the same time.
+// PlanReport shows a plan. The steps are those of a run whose memory at each time is the largest memory of
+// all earlier runs up to that time.
 type PlanReport struct {
 	Rule        string  `json:"rule"`         // description of the chosen rule
 	StaticBytes int64   `json:"static_bytes"` // the static grant

@@ -13,7 +13,7 @@ const segmentCount = 4
 // minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors.
 const minSegment = 100e6
 
-// history holds the runs of each task.
+// history holds the runs of each task that have at least segmentCount samples.
 type history map[sizing.TaskKey][]*Run
 
 func (h history) learn(r *Run, _ grant) {
@@ -54,11 +54,11 @@ func (k kSegments) plan(r *Run, g grant) limiter {
 	return s.ascending()
 }
 
-// segments is a step function of time: the ends of the segments in seconds, and their limits. The
-// last segment has no end.
+// segments is a step function of time: the ends of the segments in seconds, and their limits. The last
+// limit also applies after the last end.
 type segments struct{ ends, peaks []float64 }
 
-// ascending raises each limit to the largest limit before it.
+// ascending raises each limit to at least minSegment and the largest limit before it.
 func (s segments) ascending() segments {
 	most := minSegment
 	for i, p := range s.peaks {
@@ -118,8 +118,8 @@ func (k ksPlus) plan(r *Run, g grant) limiter {
 }
 
 // cutRun returns the segments of a run. It begins with one segment for each value of the running maximum
-// of the memory, and merges the neighbouring segments with the least added cost (the limit of the later
-// one over the time of the earlier one) until segmentCount segments remain. If there are fewer, the last
+// of the memory, and merges the neighbouring segments with the least added cost (the difference of their
+// peaks times the time of the earlier one) until segmentCount segments remain. If there are fewer, the last
 // one is repeated.
 func cutRun(r *Run) segments {
 	type segment struct{ peak, seconds float64 }

@@ -17,7 +17,7 @@ type grant struct {
 // staticGrants computes static grants with loadaware's own policy of package backtest.
 type staticGrants struct {
 	policy  backtest.Policy
-	request sizing.Bytes           // request of a task without history
+	request sizing.Bytes           // static request of every run
 	most    sizing.Bytes           // upper bound of the grants
 	seen    map[sizing.TaskKey]int // number of ended runs
 	clock   time.Time              // start of the next run; the series have no dates, so runs follow each other
@@ -26,8 +26,8 @@ type staticGrants struct {
 // minNode is the smallest upper bound of the grants in bytes: the memory of a common node.
 const minNode = 128e9
 
-// newStaticGrants returns the static grants before the first run. The largest peak of runs sets the
-// upper bound of the grants.
+// newStaticGrants returns the static grants before the first run. The upper bound of the grants is slightly
+// above the largest peak of runs, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {

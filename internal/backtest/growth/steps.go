@@ -20,7 +20,7 @@ func (stepwise) learn(*Run, grant)              {}
 // stepLimits sets the limits of one run of stepwise.
 type stepLimits struct {
 	current bool
-	first   float64 // limit of the first step
+	first   float64 // limit of the first step, unless current
 }
 
 func (s stepLimits) limits(r *Run) []float64 {

@@ -104,7 +104,7 @@ func (c *Comparison) warnings() (warnings []string, err error) {
 	if !c.SameData {
 		warnings = append(warnings, "warning: the experiments used different histories, which may cause the differences")
 	}
-	var a, b struct{ Penalty float64 } // of the reports
+	var a, b struct{ Penalty float64 } // of the reports; 0: unknown
 	for _, r := range []struct {
 		report json.RawMessage
 		into   any
@@ -116,7 +116,7 @@ func (c *Comparison) warnings() (warnings []string, err error) {
 			return nil, err
 		}
 	}
-	if a.Penalty != b.Penalty {
+	if a.Penalty != b.Penalty && a.Penalty > 0 && b.Penalty > 0 {
 		warnings = append(warnings, fmt.Sprintf("warning: the u scores use different penalties, %v and %v", a.Penalty, b.Penalty))
 	}
 	return warnings, nil

@@ -25,6 +25,7 @@ func TestComparisonWarnsOfDifferentPenalties(t *testing.T) {
 		"equal penalties":       {`{"penalty": 10}`, `{"penalty": 10}`, nil},
 		"different penalties":   {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores use different penalties, 10 and 2.5"}},
 		"no recorded penalties": {`{}`, `{}`, nil},
+		"one recorded penalty":  {`{"penalty": 10}`, `{}`, nil},
 	} {
 		warnings, err := Compare(&Run{Report: json.RawMessage(c.a)}, &Run{Report: json.RawMessage(c.b)}).warnings()
 		require.NoError(t, err, name)
