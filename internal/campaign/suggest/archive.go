@@ -1,5 +1,4 @@
-// Package suggest reads archives of runs and chooses the runs to reproduce: those that most reduce
-// the uncertainty about the peaks of all runs.
+// Package suggest reads archives of runs and chooses the runs to reproduce; see Rank.
 package suggest
 
 import (
@@ -20,7 +19,7 @@ import (
 
 // Archive contains the archived runs of one or more DAGs.
 type Archive struct {
-	Runs  []campaign.ArchivedRun // one for each DAG and run id, or for each line of a list of runs
+	Runs  []campaign.ArchivedRun // one for each namespace, DAG and run id, or for each line of a list of runs
 	Rows  []sizing.Observation   // tries of a history; none in a list of runs
 	RunOf []int                  // index in Runs of the run of each row
 	Lines []int                  // line of each row
@@ -34,8 +33,8 @@ type runLine struct {
 }
 
 // Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
-// lines with scenario, execution_date and conf. For a run in a history, the features are the conf,
-// and the run id is the scenario.
+// lines with scenario (the name of the run), execution_date and conf. For a run in a history, the
+// features are the conf, and the run id is the scenario.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of layout.
@@ -75,7 +74,7 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 			at = o.EndedAt
 		}
 		if at.IsZero() {
-			return sizing.Errorf(sizing.Invalid, "line %d: run %q has no started_at; add it, because it is the execution date", row.Line, o.Try.RunID)
+			return sizing.Errorf(sizing.Invalid, "line %d: run %q has no started_at; add it, because it becomes the execution date", row.Line, o.Try.RunID)
 		}
 		n = len(a.Runs)
 		known[dag][o.Try.RunID] = n
@@ -143,8 +142,8 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run. A run of a history has the features of its tasks, and a
-// run of a list of runs has its conf and its execution date.
+// Candidates returns one candidate for each run. Its features are those of the tasks of the run in a history,
+// or the conf and the execution date in a list of runs.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
 	if len(a.Rows) == 0 {
@@ -167,7 +166,8 @@ func (a *Archive) Candidates() []Candidate {
 }
 
 // Split returns rest, the part of the archive without the registered runs, and known, the features of the
-// registered runs. A run is registered if one with the same scenario, conf and execution date is.
+// registered runs. A run of the archive is registered if registered has a run with the same scenario, conf and
+// execution date.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
 		hash string
