@@ -3,6 +3,7 @@ package suggest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,8 +40,8 @@ func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of layout.
 func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
-	in := bufio.NewReader(r)
-	if start, _ := in.Peek(4096); strings.Contains(string(start), `"scenario"`) {
+	in := bufio.NewReaderSize(r, detectionBytes)
+	if start, _ := in.Peek(detectionBytes); isRunList(start) {
 		return readRuns(in)
 	}
 	reader, err := file.OpenAs(in, layout)
@@ -58,6 +59,30 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 		}
 	}
 	return a, nil
+}
+
+// detectionBytes is the number of bytes in which isRunList finds the scenario of the first run, also after the
+// longest conf.
+const detectionBytes = 2 * campaign.MaxConf
+
+// isRunList reports whether start, the first bytes of an archive, is the start of a list of runs: a JSON object
+// with a scenario.
+func isRunList(start []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(start))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil || name == "scenario" {
+			return err == nil
+		}
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // add adds a row, and the run of the row if it is new.
