@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan"
 )
 
-// Format is the version of the encoding of a State and of a plan.Pool. A state or pool of another format
+// Format is the version of the encoding of a State and of a plan.Pool. A state or plan.Pool of another format
 // is learned again from the stored series.
 const Format = 2
 
@@ -25,7 +25,7 @@ var ErrFormat = errors.New("the state of plans cannot be decoded")
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the pool of a namespace: what the plans of its tasks have in common.
+// EncodePool encodes the plan.Pool of a namespace: the outcomes that the plans of its tasks have in common.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
 // encode writes CBOR and compresses it, because running maxima repeat their values.
@@ -78,7 +78,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the bytes that a damaged state may have after decompression.
+// maxDecoded bounds the bytes that a damaged state or pool may have after decompression.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.
