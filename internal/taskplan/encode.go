@@ -19,8 +19,12 @@ const Format = 2
 // MaxSize bounds an encoded state or pool, in bytes.
 const MaxSize = 2 << 20
 
-// ErrFormat reports bytes that cannot be decoded.
-var ErrFormat = errors.New("the state of plans cannot be decoded")
+// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
+// format and are damaged.
+var (
+	ErrFormat  = errors.New("the state of plans cannot be decoded")
+	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
+)
 
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
@@ -88,10 +92,10 @@ func decode(format int, b []byte, v any) error {
 	}
 	content, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxDecoded))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if err := cbor.Unmarshal(content, v); err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return nil
 }

@@ -67,6 +67,7 @@ type planInputs struct {
 	storedPool store.PlanPool
 	state      *taskplan.State // decoded stored
 	pool       *plan.Pool      // decoded storedPool
+	pooled     int64           // newest ID of the runs that state learns again and that pool has counted already; 0: none
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
@@ -117,8 +118,13 @@ func (p *planInputs) learn(runs []taskplan.Run) {
 		p.pool.Observe(&p.state.Learner, o.Killed)
 		p.stored.Plans = o.ID
 	}
+	counted := new(plan.Pool) // in place of p.pool for the runs that p.pool has counted already
 	for i := range runs {
-		p.state.Learn(p.pool, &runs[i])
+		pool := p.pool
+		if p.runs[i].ID <= p.pooled {
+			pool = counted
+		}
+		p.state.Learn(pool, &runs[i])
 	}
 }
 
@@ -137,16 +143,20 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 	if p.storedPool, err = t.store.PlanPool(ctx, task.Namespace, 0); err != nil {
 		return nil, err
 	}
-	if p.storedPool.Version > 0 {
+	isNewPool := p.storedPool.Version == 0
+	if !isNewPool {
 		if p.pool, err = taskplan.DecodePool(p.storedPool.Format, p.storedPool.Content); err != nil {
 			t.log.WarnContext(ctx, "the stored pool of plans cannot be decoded; it starts again with the next runs", "namespace", task.Namespace, "err", err)
-			p.pool = new(plan.Pool)
+			p.pool, isNewPool = new(plan.Pool), true
 		}
 	}
 	if p.stored.Version > 0 {
 		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
 			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again from the stored series", "task", task.String(), "err", err)
-			p.state, p.stored.Series, p.stored.Plans = new(taskplan.State), 0, 0
+			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) { // the pool has counted nothing of a state of another format
+				p.stored.Series, p.stored.Plans = 0, 0
+			}
+			p.state, p.pooled, p.stored.Series = new(taskplan.State), p.stored.Series, 0
 		}
 	}
 	if p.outcomes, err = t.store.PlanOutcomes(ctx, task, p.stored.Plans); err != nil {
