@@ -107,7 +107,7 @@ func (b Budget) Exhausted(used Usage, now time.Time) string {
 
 // ArchivedRun is an archived run to register.
 type ArchivedRun struct {
-	Scenario      string // name of the inputs of the run
+	Scenario      string // name of the run in the archive
 	ExecutionDate time.Time
 	Conf          json.RawMessage // conf of the archived DAG run; nil: none
 }

@@ -2,7 +2,7 @@
 // that the models learn their usage before production runs.
 //
 // The package contains the states of a run, the transitions between them, budgets and deterministic
-// run ids. The numbers of the states are those of the registry of the load-aware scheduler (2021).
+// run ids.
 //
 //	           trigger_deploy    check_deploy
 //	 0 registered ──▶ 10 ──▶ 11 ──┬──▶ 17 deployed
@@ -54,7 +54,7 @@ var names = []struct {
 	{ProfileTriggered, "profiling triggered"}, {Profiling, "profiling"}, {ProfileFailed, "profiling failed"}, {Profiled, "profiled"},
 }
 
-// States lists all states in the order of a run.
+// States lists all states in the order of their numbers.
 func States() []State {
 	states := make([]State, len(names))
 	for i := range names {
@@ -116,7 +116,7 @@ var resetTargets = []State{Registered, Deployed, RunSucceeded}
 
 // CheckReset returns an error if a person must not reset a run from one state to another. A reset
 // must go back to one of the resetTargets, from which a trigger continues. An active run cannot be
-// reset; the person must wait for its lease to expire.
+// reset.
 func CheckReset(from, to State) error {
 	switch {
 	case !slices.Contains(resetTargets, to):
@@ -124,7 +124,7 @@ func CheckReset(from, to State) error {
 	case from == to:
 		return nil
 	case transitions[from] != nil:
-		return sizing.Errorf(sizing.Conflict, "the run is %s (%d) and cannot be reset while it is active; wait for its check, or for its lease to expire", from, from)
+		return sizing.Errorf(sizing.Conflict, "the run is %s (%d) and cannot be reset while it is active; wait until a worker reports its end", from, from)
 	case to > from:
 		return sizing.Errorf(sizing.Conflict, "the run is %s (%d), and a reset cannot move it forward to %d; reset it to an earlier state", from, from, to)
 	}
@@ -135,7 +135,7 @@ func CheckReset(from, to State) error {
 // last attempt has ended.
 func RestartsRun(from, to State) bool { return from >= RunFailed && to <= Deployed }
 
-// Branch is one of the six branches of the scheduler DAG.
+// Branch is one of the six branches of the Airflow DAG that runs the campaigns (docs/campaigns.md).
 type Branch string
 
 // The branches. A trigger starts a deployment, a DAG run or a profiling for each of its runs. A check
@@ -174,8 +174,8 @@ func RuleOf(b Branch) (Rule, error) {
 	return Rule{}, sizing.InvalidField("branch", "%q is not a branch; use trigger_deploy, check_deploy, trigger_run, check_run, trigger_profile or check_profile", b)
 }
 
-// IsTrigger reports whether the branch is a trigger. The parallelism, a pause and the budget limit
-// triggers only, not checks, so that started work is always finished.
+// IsTrigger reports whether the branch is a trigger. A pause stops triggers and not checks, so that started
+// work is always finished.
 func (r Rule) IsTrigger() bool { return r.From != r.Claimed }
 
 // Spends reports whether the branch is a trigger before the DAG run (TriggerDeploy or TriggerRun). The

@@ -8,19 +8,20 @@ import (
 
 // The bounds and the smoothing of a naive Bayes score.
 const (
-	maxBayesValues = 4000 // largest number of values; the values of the most tasks count
-	pseudoCount    = 0.5  // weight of the prior, in tasks
+	maxBayesValues = 4000 // largest number of values: those that most tasks have
+	pseudoCount    = 0.5  // smoothing of the shares, in tasks
 )
 
-// bayes scores the classes of a task by its categories, as naive Bayes does. Each task has weight 1.
+// bayes scores the classes of a task (usage profiles or shapes) by its categories, as naive Bayes does. Each task has
+// weight 1.
 type bayes struct {
 	Classes int
 	Prior   []float32            // number of tasks by class
 	Values  map[uint64][]float32 // by hash of name and value: number of tasks with the value, by class
 }
 
-// newBayes returns an empty score that will count the maxBayesValues values that the newest runs of the
-// most tasks have. The number is bounded because names and values come from callers.
+// newBayes returns a score without counts, for the maxBayesValues values that most tasks have in their newest
+// row. The number is bounded because names and values come from callers.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {

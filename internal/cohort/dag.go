@@ -13,7 +13,7 @@ import (
 // namespace did before it learned them. It also answers where the trees of the namespace cannot.
 
 const (
-	maxDAGs        = 64 // largest number of DAGs with a model of their own; those with most tasks get one
+	maxDAGs        = 64 // largest number of DAGs with a model of their own in a model by Fit: those with most tasks
 	minComparisons = 3  // smallest number of tasks of a DAG on which the two models are compared
 )
 
@@ -27,8 +27,8 @@ type dagState struct {
 // hashOfDAG returns the hash by which a model knows a DAG.
 func hashOfDAG(dag string) uint64 { return hashOf(dagID, dag) }
 
-// learnDAG counts a success, and fits the model of its DAG again if the DAG has a new task, or with at
-// least MinTasks tasks if the number of its runs has grown by RefitGrowth.
+// learnDAG counts a success. With at least MinTasks tasks in the DAG, it fits the model of the DAG again if the
+// number of its runs has grown by RefitGrowth; with fewer, if the DAG has a new task.
 func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	s := l.dags[dag]
 	if s == nil {
@@ -79,7 +79,7 @@ func (l *Learner) fitDAGs() map[uint64]*Model {
 	maps.DeleteFunc(tasks, func(_ string, n int) bool { return n < minRatioTasks })
 	models := map[uint64]*Model{}
 	for _, dag := range mostFrequent(tasks, maxDAGs) {
-		if m := l.fitDAG(dag); m.canAnswer() { // earlier releases cannot open any other model
+		if m := l.fitDAG(dag); m.canAnswer() { // earlier releases cannot open a model that cannot answer
 			models[hashOfDAG(dag)] = m
 		}
 	}

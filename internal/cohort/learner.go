@@ -27,7 +27,7 @@ const (
 // rounds at a learning rate of 0.08 differed by a quarter between seeds.
 var treeConfig = gbt.Config{Rounds: 320, LearningRate: 0.02, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// taskRows are the newest successes of one task.
+// taskRows holds the newest rows of one task.
 type taskRows struct {
 	key  sizing.TaskKey
 	rows []Row

@@ -39,7 +39,7 @@ type Model struct {
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil in a Learner, before the model is published
+	recent         *recentTasks // nil if Learn changes nothing, as in a Learner
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
@@ -81,7 +81,7 @@ type Answer struct {
 
 	amount      float64      // bytes by the trees and the margin; 0 if the request sized the task
 	unbounded   sizing.Bytes // limit before floor, bins and cap
-	usesRequest bool         // the request, which known tasks do not exceed, is less than amount
+	usesRequest bool         // the request, which known tasks rarely exceed, is less than amount
 	ofDAG       bool         // the model of the DAG answered
 }
 

@@ -35,7 +35,7 @@ type Profiles struct {
 	classes []class
 }
 
-// classifier predicts the class of a task from its facts.
+// classifier predicts the class of a task (its usage profile, or its shape in Shapes) from its facts.
 type classifier struct {
 	facts       encoder
 	bayes       bayes
@@ -87,8 +87,7 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	slices.Reverse(newest)
 	profiles, weights := make([]int, len(newest)), map[int]float64{}
 	for i, r := range newest {
-		place := set.Place(&r.Usage)
-		profiles[i] = place.Profile.ID
+		profiles[i] = set.Place(&r.Usage).Profile.ID
 		weights[profiles[i]] += 1 / float64(byTask[r.Task])
 	}
 	for id := range weights {
@@ -196,7 +195,7 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 }
 
 // unseenLosses returns for each temperature the log losses of the tasks, each by trees that have not
-// seen the task: a cross-validation over whole tasks. It also returns the order of the tasks.
+// seen the task: a cross-validation over whole tasks. order lists the tasks in the order of the losses.
 func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order []*labelledTask, losses [][]float64, err error) {
 	losses = make([][]float64, len(temperatures))
 	scores, scaled := make([]float64, classes), make([]float64, classes)

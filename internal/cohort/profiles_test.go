@@ -70,28 +70,28 @@ func TestProfilesFollowTheMetadata(t *testing.T) {
 	for i := 1000; i < 1400; i++ {
 		stored := teamTask(i, r)
 		row, _ := RowOf(&stored)
-		place, ok := p.Place(&row.Facts)
+		predicted, ok := p.Place(&row.Facts)
 		require.True(t, ok)
 		n++
-		promised += place.Confidence
+		promised += predicted.Confidence
 		team := teams[i%len(teams)]
-		if own := p.classes[place.class()].Spreads[memory]; math.Abs(float64(own[gridSteps/2])-math.Log(team.memory)) < 0.5 && i%10 != 9 {
+		if own := p.classes[predicted.class()].Spreads[memory]; math.Abs(float64(own[gridSteps/2])-math.Log(team.memory)) < 0.5 && i%10 != 9 {
 			right++
 		}
-		assert.LessOrEqual(t, place.Cores(.5), place.Cores(.95))
-		if row.Cores > place.Cores(.95) {
+		assert.LessOrEqual(t, predicted.Cores(.5), predicted.Cores(.95))
+		if row.Cores > predicted.Cores(.95) {
 			exceeded++
 		}
 		if i%10 != 9 {
-			assert.GreaterOrEqual(t, place.Cores(.99), team.cores/2)
+			assert.GreaterOrEqual(t, predicted.Cores(.99), team.cores/2)
 		}
 	}
 	assert.Equal(t, 360, right, "the owner decides on nine of ten tasks")
 	assert.InDelta(t, 0.92, promised/float64(n), 0.06, "the probabilities are calibrated")
 	assert.InDelta(t, 0.05, float64(exceeded)/float64(n), 0.035, "a run exceeds the 95 % quantile of the cores in one of 20 cases")
 	gpu := Facts{Metadata: sizing.Metadata{"owner": {"team3"}}, Requested: sizing.Resources{Memory: 64e9, CPU: 16}}
-	place, _ := p.Place(&gpu)
-	assert.InEpsilon(t, 40e9, place.GPUMemory(.5), 0.3)
+	predicted, _ := p.Place(&gpu)
+	assert.InEpsilon(t, 40e9, predicted.GPUMemory(.5), 0.3)
 	unknown, _ := p.Place(&Facts{})
 	assert.Less(t, unknown.Confidence, 0.7, "nothing is known")
 }
@@ -141,9 +141,9 @@ func TestHostileMetadataCostBoundedMemory(t *testing.T) {
 			opened.profiles.facts.learn(&taskRows{rows: []Row{{Facts: Facts{Metadata: sizing.Metadata{"owner": unseen.Metadata["owner"]}}, Peak: 1e9}}})
 			continue
 		}
-		place, ok := opened.Place(&unseen)
+		predicted, ok := opened.Place(&unseen)
 		require.True(t, ok)
-		require.InDelta(t, 0.5, place.Confidence, 0.5)
+		require.InDelta(t, 0.5, predicted.Confidence, 0.5)
 	}
 	assert.LessOrEqual(t, len(opened.profiles.facts.Values), maxValues)
 }
@@ -234,10 +234,10 @@ func BenchmarkPlace(b *testing.B) {
 	p, rows := fitTeams(b, 400, func(*sizing.ContextRow) {})
 	b.Run("place and estimate", func(b *testing.B) {
 		for b.Loop() {
-			place, _ := p.Place(&rows[0].Facts)
-			place.Cores(.99)
-			place.GPUMemory(.5)
-			place.GPUMemory(.95)
+			predicted, _ := p.Place(&rows[0].Facts)
+			predicted.Cores(.99)
+			predicted.GPUMemory(.5)
+			predicted.GPUMemory(.95)
 		}
 	})
 }

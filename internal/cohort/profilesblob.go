@@ -88,7 +88,8 @@ func (b *classifierBlob) open(n int) (*classifier, error) {
 		return nil, err
 	}
 	if b.Bayes.Classes != n || len(b.Bayes.Prior) != n || c.trees.Bins() != n || c.trees.Cols() != c.columns() {
-		return nil, fmt.Errorf("the classifier has %d classes and %d columns, not %d and %d", c.trees.Bins(), c.trees.Cols(), n, c.columns())
+		return nil, fmt.Errorf("naive Bayes has %d classes and %d counts, and the trees have %d classes and %d columns, not %d classes and %d columns",
+			b.Bayes.Classes, len(b.Bayes.Prior), c.trees.Bins(), c.trees.Cols(), n, c.columns())
 	}
 	for _, counts := range b.Bayes.Values {
 		if len(counts) != n {

@@ -29,7 +29,7 @@ func learned(rows ...Row) *Learner {
 	return l
 }
 
-func TestALargerRequestThanAnyIsSizedByItsRatio(t *testing.T) {
+func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	l := NewLearner()
 	for i := range 40 {
@@ -82,7 +82,7 @@ func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	assert.InDelta(t, 0, ratios.Squares, 1e-9)
 }
 
-// The number of kills does not exceed the sum of the promised risks clearly, although the spread of the
+// The number of kills does not clearly exceed the sum of the promised risks, although the spread of the
 // ratios is unknown and few tasks show it.
 func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))

@@ -27,7 +27,7 @@ type killedRun struct {
 	Level float64  // predicted log peak
 }
 
-// maxRecent bounds the tasks that a model learns between two trainings.
+// maxRecent bounds recentTasks.added and recentTasks.killed. If one of them is full, the model learns no more.
 const maxRecent = 512
 
 // hashOfTask returns the hash by which a model knows a task.

@@ -140,7 +140,7 @@ func TestKillsWithoutMetadataAreCompleted(t *testing.T) {
 	assert.Equal(t, sizing.Metadata(nil), rows[2].Metadata, "no other row of the task has any")
 }
 
-func TestExceededRequestsNoLongerBoundTheNextGrant(t *testing.T) {
+func TestALearnedRunChangesTheShareOfExceededRequests(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 3))
 	var rows []Row
 	for i := range 40 {

@@ -142,7 +142,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 // minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
 const minSeconds = 0.1
 
-// fit fits the trees on all tasks, and their errors by cross-validation over whole tasks.
+// fit fits the trees on all tasks. Their errors come from a cross-validation over whole tasks.
 func (l *RunTimeLearner) fit() {
 	if len(l.order) < MinTasks {
 		return

@@ -79,7 +79,7 @@ func TestFactsThatDoNotPredictTheShapeGiveNoShapes(t *testing.T) {
 	assert.LessOrEqual(t, fitted, 1)
 }
 
-func TestNodeTypeAndLoadPredictTheShape(t *testing.T) {
+func TestTheClusterLoadPredictsTheShape(t *testing.T) {
 	rows, labels := shapedRows(100)
 	for i := range rows {
 		load := float64(labels[rows[i].Task]) / 2
@@ -93,7 +93,7 @@ func TestNodeTypeAndLoadPredictTheShape(t *testing.T) {
 	assert.Greater(t, s.Probabilities(&f)[2], .9)
 }
 
-// The tail of a task without runs is that of the tasks of its shape.
+// The tail of a task with no or few runs is that of the tasks of its shape.
 func TestTheTailFollowsTheShape(t *testing.T) {
 	rows, labels := shapedRows(100)
 	s := FitShapes(rows, labels)
@@ -102,15 +102,15 @@ func TestTheTailFollowsTheShape(t *testing.T) {
 	f := rows[0].Facts
 	f.Task.Task = "new"
 	for _, own := range []OwnRuns{{}, {Runs: 2, Mean: math.Log(60)}} {
-		pooled, ok := m.Predict(&f, own)
+		unshaped, ok := m.Predict(&f, own)
 		require.True(t, ok)
-		steady := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{1, 0, 0}})
-		varied := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{0, 0, 1}})
-		unknown := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{0, 0, 0}, None: 1})
-		mixed := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{.5, 0, .5}})
+		steady := s.WithShape(unshaped, own, &shape.Membership{Posterior: []float64{1, 0, 0}})
+		varied := s.WithShape(unshaped, own, &shape.Membership{Posterior: []float64{0, 0, 1}})
+		unknown := s.WithShape(unshaped, own, &shape.Membership{Posterior: []float64{0, 0, 0}, None: 1})
+		mixed := s.WithShape(unshaped, own, &shape.Membership{Posterior: []float64{.5, 0, .5}})
 		assert.Less(t, steady.Quantile(.95), 70.)
 		assert.Greater(t, varied.Quantile(.95), 120.)
-		assert.InEpsilon(t, pooled.Quantile(.95), unknown.Quantile(.95), .1)
+		assert.InEpsilon(t, unshaped.Quantile(.95), unknown.Quantile(.95), .1)
 		assert.Greater(t, mixed.Quantile(.95), steady.Quantile(.95))
 		assert.Less(t, mixed.Quantile(.95), varied.Quantile(.95))
 		assert.InDelta(t, (steady.Above(100)+varied.Above(100))/2, mixed.Above(100), 1e-9)
@@ -127,10 +127,10 @@ func TestShapesWithoutErrorsUseThoseOfAllTasks(t *testing.T) {
 	require.Zero(t, s.unseen[0].weight())
 	f := rows[0].Facts
 	for _, own := range []OwnRuns{{}, {Runs: 2, Mean: math.Log(60)}} {
-		pooled, ok := m.Predict(&f, own)
+		unshaped, ok := m.Predict(&f, own)
 		require.True(t, ok)
-		shaped := s.WithShape(pooled, own, &shape.Membership{Posterior: []float64{1, 0, 0}})
-		assert.InEpsilon(t, pooled.Quantile(.95), shaped.Quantile(.95), .1)
+		shaped := s.WithShape(unshaped, own, &shape.Membership{Posterior: []float64{1, 0, 0}})
+		assert.InEpsilon(t, unshaped.Quantile(.95), shaped.Quantile(.95), .1)
 	}
 }
 

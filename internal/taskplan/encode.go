@@ -12,20 +12,24 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan"
 )
 
-// Format is the version of the encoding of a State and of a plan.Pool. A state or pool of another format
+// Format is the version of the encoding of a State and of a plan.Pool. A state or plan.Pool of another format
 // is learned again from the stored series.
 const Format = 2
 
 // MaxSize bounds an encoded state or pool, in bytes.
 const MaxSize = 2 << 20
 
-// ErrFormat reports bytes that cannot be decoded.
-var ErrFormat = errors.New("the state of plans cannot be decoded")
+// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
+// format and are damaged.
+var (
+	ErrFormat  = errors.New("the state of plans cannot be decoded")
+	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
+)
 
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the pool of a namespace: what the plans of its tasks have in common.
+// EncodePool encodes the plan.Pool of a namespace: the outcomes that the plans of its tasks have in common.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
 // encode writes CBOR and compresses it, because running maxima repeat their values.
@@ -78,7 +82,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the bytes that a damaged state may have after decompression.
+// maxDecoded bounds the bytes that a damaged state or pool may have after decompression.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.
@@ -88,10 +92,10 @@ func decode(format int, b []byte, v any) error {
 	}
 	content, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxDecoded))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if err := cbor.Unmarshal(content, v); err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return nil
 }

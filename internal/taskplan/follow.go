@@ -34,11 +34,11 @@ type Need struct {
 	CPU       sizing.Cores   // request; zero: unchanged
 	By        float64        // time since the start in seconds by which Memory and CPU should be in force
 	AskAgain  float64        // seconds until the caller should ask again
-	Remaining *RemainingTime // nil if no earlier run took longer
+	Remaining *RemainingTime // nil if no earlier run took as long
 	Place     *Place         // current phase; nil if it is unknown
 }
 
-// RemainingTime is the remaining time of a run in seconds, by the earlier runs that took longer.
+// RemainingTime is the remaining time of a run in seconds, by the earlier runs that took at least as long.
 type RemainingTime struct{ Median, P95 float64 }
 
 // Place is the current phase and the phases that may follow.
@@ -79,7 +79,7 @@ func (p *Planner) Follow(q *Progress) Need {
 }
 
 // The caller asks more seldom for a try whose limit is at least its static grant and that uses little of
-// the limit, because the next limit that it could need is above the static grant.
+// the limit.
 const (
 	safePoll  = 60  // seconds until the caller should ask again
 	safeShare = 0.7 // largest share of the limit in use

@@ -56,7 +56,7 @@ func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing 
 	}
 }
 
-// staticPlan returns the plan of a task without earlier runs: the static grant.
+// staticPlan returns a plan that keeps the static grant, as for a task without earlier runs.
 func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }

@@ -73,8 +73,7 @@ type Limit struct {
 // maxReplays bounds State.Replays. The pages show the usage of these runs beside their limits.
 const maxReplays = 16
 
-// Learn replays the plan of a run and then learns the run. pool is shared by the tasks of a
-// namespace.
+// Learn replays the plan of a run and then learns the run. The tasks of a namespace share the pool.
 func (s *State) Learn(pool *plan.Pool, run *Run) {
 	samples := samplesOf(&run.Series)
 	if len(samples) == 0 {

@@ -170,7 +170,7 @@ func TestFollowNeverLowersALimit(t *testing.T) {
 	assert.Greater(t, grew, 10)
 }
 
-func TestFollowKnowsThePhaseAndTheRest(t *testing.T) {
+func TestFollowKnowsThePhaseAndTheRemainingTime(t *testing.T) {
 	s, pool := learned(t, 12)
 	p := taskplan.NewPlanner(s, pool)
 	run := ramp(20)
@@ -191,7 +191,7 @@ func TestFollowKnowsThePhaseAndTheRest(t *testing.T) {
 	q.Elapsed = 1e5
 	assert.Nil(t, p.Follow(q).Remaining, "no run took longer")
 	q.Samples[39].CPU = nil
-	assert.Nil(t, p.Follow(q).Place, "the phases differ by CPU")
+	assert.Nil(t, p.Follow(q).Place, "without CPU the phase is unknown")
 }
 
 func TestNoPlanBeforeEnoughLongRuns(t *testing.T) {
@@ -236,7 +236,7 @@ func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
 	for i := 1; i < 12; i++ {
 		cost += float64(static) * 15 * float64(len(ramp(i).Series.Memory))
 	}
-	assert.InDelta(t, cost, s.Savings.StaticCost, 1, "limit by seconds of each run")
+	assert.InDelta(t, cost, s.Savings.StaticCost, 1, "static grant times duration of each run")
 
 	surprise := ramp(12)
 	for i := range surprise.Series.Memory {

@@ -60,13 +60,14 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planInputs holds the stored state of the plans of a task, the stored pool of the plans of its namespace,
-// and the outcomes and runs that are newer than the stored state.
+// planInputs holds the stored state of the plans of a task, the stored plan.Pool of its namespace, and the
+// outcomes and runs to learn: those that are newer than the stored state, or all runs if it cannot be decoded.
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
 	state      *taskplan.State // decoded stored
 	pool       *plan.Pool      // decoded storedPool
+	pooled     int64           // newest ID of the runs that state learns again and that pool has counted already; 0: none
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
@@ -110,15 +111,20 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 	return err
 }
 
-// learn learns the outcomes before the runs, because plan.Pool.Observe counts an outcome under the duration
-// of the task, which depends on the learned runs.
+// learn learns the outcomes before the runs, because plan.Pool.Observe needs the duration of the task before
+// the runs are learned.
 func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)
 		p.stored.Plans = o.ID
 	}
+	counted := new(plan.Pool) // in place of p.pool for the runs that p.pool has counted already
 	for i := range runs {
-		p.state.Learn(p.pool, &runs[i])
+		pool := p.pool
+		if p.runs[i].ID <= p.pooled {
+			pool = counted
+		}
+		p.state.Learn(pool, &runs[i])
 	}
 }
 
@@ -126,8 +132,8 @@ func runOf(r *store.DetailedRun) taskplan.Run {
 	return taskplan.Run{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: r.Series, Static: r.Static}
 }
 
-// readPlan reads the state of a task. If the state cannot be decoded, it is learned again from the stored
-// series.
+// readPlan reads the inputs of learnPlan. If the state of the task cannot be decoded, it is learned again from
+// the stored series.
 func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInputs, error) {
 	p := &planInputs{state: new(taskplan.State), pool: new(plan.Pool)}
 	var err error
@@ -137,16 +143,20 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 	if p.storedPool, err = t.store.PlanPool(ctx, task.Namespace, 0); err != nil {
 		return nil, err
 	}
-	if p.storedPool.Version > 0 {
+	isNewPool := p.storedPool.Version == 0
+	if !isNewPool {
 		if p.pool, err = taskplan.DecodePool(p.storedPool.Format, p.storedPool.Content); err != nil {
-			t.log.WarnContext(ctx, "the stored pool of plans cannot be decoded; it is learned again", "namespace", task.Namespace, "err", err)
-			p.pool = new(plan.Pool)
+			t.log.WarnContext(ctx, "the stored pool of plans cannot be decoded; it starts again with the next runs", "namespace", task.Namespace, "err", err)
+			p.pool, isNewPool = new(plan.Pool), true
 		}
 	}
 	if p.stored.Version > 0 {
 		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
-			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again", "task", task.String(), "err", err)
-			p.state, p.stored.Series, p.stored.Plans = new(taskplan.State), 0, 0
+			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again from the stored series", "task", task.String(), "err", err)
+			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) { // the pool has counted nothing of a state of another format
+				p.stored.Series, p.stored.Plans = 0, 0
+			}
+			p.state, p.pooled, p.stored.Series = new(taskplan.State), p.stored.Series, 0
 		}
 	}
 	if p.outcomes, err = t.store.PlanOutcomes(ctx, task, p.stored.Plans); err != nil {

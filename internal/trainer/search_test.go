@@ -53,7 +53,7 @@ func searchOnce(t *testing.T, tr *trainer.Trainer) bool {
 
 func TestSearchPublishesBetterParameters(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains for minutes under the race detector, without concurrency")
+		t.Skip("trains for minutes under the race detector, and tests no concurrency")
 	}
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})

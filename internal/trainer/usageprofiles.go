@@ -31,7 +31,7 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 			return
 		}
 		if err := t.FindProfiles(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			t.log.ErrorContext(ctx, "usage profiles not found", "err", err)
+			t.log.ErrorContext(ctx, "failed to find usage profiles", "err", err)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 	assert.Equal(t, 2, version())
 }
 
-// savingStore counts the stored sets, and calls a function before the first of them.
+// savingStore counts the attempts to store a set, and calls a function before the first of them.
 type savingStore struct {
 	*hookedStore
 	mu     sync.Mutex

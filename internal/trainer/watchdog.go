@@ -38,11 +38,11 @@ const (
 )
 
 var (
-	// For a model that is killed at most twice as often as promised, the first test gives a
+	// For a model that is killed at most twice as often as promised, the first question gives a
 	// false alarm within n tries with probability at most n in 100,000.
 	violationFrom = math.Log(1e5)
 	// On tries that are not selected by their outcome, an earlier version that is no better wins
-	// with probability at most 1 in 50. But the first test selects these tries by their outcome.
+	// with probability at most 1 in 50. But the first question selects these tries by their outcome.
 	// Therefore only the first bound protects a model within twice its promises, and a model
 	// that broke its promises may lose to an equally good version.
 	betterFrom = math.Log(50)
@@ -88,8 +88,8 @@ type comparison struct {
 }
 
 // readVersions separates suspects from alternatives. Every version since the earliest suspect was
-// trained from it and is a suspect as well. Versions after the active one are neither, because a person
-// has returned from them to an older version.
+// trained from it and is a suspect as well. Withdrawn versions are neither, and so are versions after the active
+// one, from which a person has returned to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, e
 	replay(model, &rows, c.promises, func(p *sizing.Promise) {
 		try := tries[mappedRun{p.RunID, p.MapIndex}]
 		if try == nil || try.peak == 0 {
-			return // the run never succeeded, so its peak is unknown
+			return // the peak of the run is unknown
 		}
 		granted := model.Size(try.question(policy.WithDefaults())).Limit
 		pairs.Record(p.Granted < try.peak, granted < try.peak)

@@ -34,18 +34,18 @@ func newPipeline(t *testing.T, st *hookedStore, name string) *pipeline {
 	return &pipeline{t: t, st: st, rng: rand.New(rand.NewPCG(20261121, 14)), name: name, factor: 1}
 }
 
-// plannedRun is a run that has not started.
-type plannedRun struct {
+// upcomingRun is a run that has not started.
+type upcomingRun struct {
 	try      sizing.TryKey
 	features sizing.Features
 	peak     sizing.Bytes
 	granted  sizing.Bytes
 }
 
-func (p *pipeline) plan() plannedRun {
+func (p *pipeline) newRun() upcomingRun {
 	p.runs++
 	n := float64(1 + p.rng.IntN(8))
-	return plannedRun{
+	return upcomingRun{
 		try:      sizing.TryKey{TaskKey: task(p.name), RunID: fmt.Sprint("run-", p.runs), MapIndex: sizing.NoMap, Number: 1},
 		features: sizing.Features{"inputs": sizing.NumberValue(n)},
 		peak:     sizing.Bytes(p.factor * n * float64(sizing.GiB) * math.Exp(0.05*p.rng.NormFloat64())),
@@ -62,7 +62,7 @@ func (p *pipeline) record(obs ...sizing.Observation) {
 }
 
 // end reports the outcome of a run: a success, or a kill and then a success.
-func (p *pipeline) end(r plannedRun) {
+func (p *pipeline) end(r upcomingRun) {
 	p.t.Helper()
 	first := sizing.Observation{Try: r.try, Outcome: sizing.Success, MemoryMax: r.peak, Duration: time.Minute, Features: r.features}
 	if r.granted == 0 || r.granted >= r.peak {
@@ -77,7 +77,7 @@ func (p *pipeline) end(r plannedRun) {
 
 // predict sets the grants of runs with the active model, after it has learned all stored rows,
 // and saves the receipts.
-func (p *pipeline) predict(runs []plannedRun) {
+func (p *pipeline) predict(runs []upcomingRun) {
 	p.t.Helper()
 	stored, err := p.st.ActiveModel(p.t.Context(), task(p.name))
 	require.NoError(p.t, err)
@@ -108,7 +108,7 @@ func (p *pipeline) predict(runs []plannedRun) {
 func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 	p.t.Helper()
 	for range n {
-		p.end(p.plan())
+		p.end(p.newRun())
 	}
 	report, err := tr.TrainNow(p.t.Context(), task(p.name))
 	require.NoError(p.t, err)
@@ -157,9 +157,9 @@ func (p *pipeline) run(tr *trainer.Trainer, n, parallel int) (ended, killed int,
 func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	p.t.Helper()
 	for ended := 0; ended < n; ended += parallel {
-		runs := make([]plannedRun, parallel)
+		runs := make([]upcomingRun, parallel)
 		for i := range runs {
-			runs[i] = p.plan()
+			runs[i] = p.newRun()
 		}
 		p.predict(runs)
 		for i := range runs {
@@ -176,9 +176,9 @@ func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	for ended < n && !rolledBack {
-		runs := make([]plannedRun, parallel)
+		runs := make([]upcomingRun, parallel)
 		for i := range runs {
-			runs[i] = p.plan()
+			runs[i] = p.newRun()
 		}
 		p.predict(runs)
 		for i := range runs {
@@ -211,7 +211,7 @@ func (p *pipeline) rollBacks() (found []store.AuditEntry) {
 
 func TestBadModelIsRolledBack(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains for minutes under the race detector, without concurrency")
+		t.Skip("trains for minutes under the race detector, and tests no concurrency")
 	}
 	for name, c := range map[string]struct {
 		parallel int  // runs that are predicted before any of them ends
@@ -348,7 +348,7 @@ func TestQuicklyRecoveringModelIsNotRolledBack(t *testing.T) {
 // All runs are killed for a while, and no earlier version would have done better.
 func TestTaskChangeCausesNoRollback(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains for minutes under the race detector, without concurrency")
+		t.Skip("trains for minutes under the race detector, and tests no concurrency")
 	}
 	for _, parallel := range []int{1, 24} {
 		t.Run(fmt.Sprint(parallel, " at a time"), func(t *testing.T) {

@@ -71,7 +71,7 @@ func (s *Set) problem() string {
 	}
 	for i, label := range s.Labels {
 		if int(label) < density.Noise || int(label) >= len(s.Profiles) || s.TaskOf[i] < 0 || int(s.TaskOf[i]) >= len(s.Tasks) {
-			return fmt.Sprintf("run %d has label %d and task %d", i, label, s.TaskOf[i])
+			return fmt.Sprintf("run %d has label %d of %d profiles and task %d of %d tasks", i, label, len(s.Profiles), s.TaskOf[i], len(s.Tasks))
 		}
 	}
 	for _, v := range s.Points {

@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// kind is a way to use resources: the memory peak in bytes, the run time, the CPU peak, and the share of
-// the request that the memory peak is.
+// kind is a way to use resources: the memory peak in bytes, the run time, the CPU peak, and the memory peak as a
+// share of the request.
 type kind struct{ memory, seconds, cores, ofRequest float64 }
 
 // stream makes runs with ascending sequence numbers.
@@ -213,7 +213,7 @@ func TestProfilesAreFoundAgainOnlyWhenTheyNoLongerFit(t *testing.T) {
 	s := newStream(4)
 	runs, _ := s.runs(kinds, 5, 20)
 	set := fit(t, runs, nil)
-	for range 20 { // a stationary stream; in each round other tasks run most
+	for range 20 { // a stationary stream; in each round the tasks of a random kind run most
 		busy := s.r.IntN(len(kinds))
 		for range 60 {
 			k := s.r.IntN(len(kinds))
@@ -226,7 +226,7 @@ func TestProfilesAreFoundAgainOnlyWhenTheyNoLongerFit(t *testing.T) {
 		require.Empty(t, set.NeedsRefit(runs))
 	}
 	shifted := slices.Clone(runs)
-	for range 100 { // a release of the tasks of kind 0 needs as much as those of kind 1
+	for range 100 { // a new release of the tasks of kind 0 needs as much as those of kind 1
 		shifted = append(shifted, s.run(fmt.Sprintf("kind0-%d", s.r.IntN(5)), kinds[1]))
 	}
 	assert.Contains(t, set.NeedsRefit(shifted[100:]), "changed their profile")

@@ -1,9 +1,9 @@
-// Package suggest reads archives of runs and chooses the runs to reproduce: those that most reduce
-// the uncertainty about the peaks of all runs.
+// Package suggest reads archives of runs and chooses the runs to reproduce; see Rank.
 package suggest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +20,7 @@ import (
 
 // Archive contains the archived runs of one or more DAGs.
 type Archive struct {
-	Runs  []campaign.ArchivedRun // one for each DAG and run id, or for each line of a list of runs
+	Runs  []campaign.ArchivedRun // one for each namespace, DAG and run id, or for each line of a list of runs
 	Rows  []sizing.Observation   // tries of a history; none in a list of runs
 	RunOf []int                  // index in Runs of the run of each row
 	Lines []int                  // line of each row
@@ -34,14 +34,14 @@ type runLine struct {
 }
 
 // Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
-// lines with scenario, execution_date and conf. For a run in a history, the features are the conf,
-// and the run id is the scenario.
+// lines with scenario (the name of the run), execution_date and conf. For a run in a history, the
+// features are the conf, and the run id is the scenario.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of layout.
 func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
-	in := bufio.NewReader(r)
-	if start, _ := in.Peek(4096); strings.Contains(string(start), `"scenario"`) {
+	in := bufio.NewReaderSize(r, detectionBytes)
+	if start, _ := in.Peek(detectionBytes); isRunList(start) {
 		return readRuns(in)
 	}
 	reader, err := file.OpenAs(in, layout)
@@ -61,6 +61,30 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	return a, nil
 }
 
+// detectionBytes is the number of bytes in which isRunList finds the scenario of the first run, also after the
+// longest conf.
+const detectionBytes = 2 * campaign.MaxConf
+
+// isRunList reports whether start, the first bytes of an archive, is the start of a list of runs: a JSON object
+// with a scenario.
+func isRunList(start []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(start))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil || name == "scenario" {
+			return err == nil
+		}
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return false
+		}
+	}
+	return false
+}
+
 // add adds a row, and the run of the row if it is new.
 func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) error {
 	o := &row.Observation
@@ -75,7 +99,7 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 			at = o.EndedAt
 		}
 		if at.IsZero() {
-			return sizing.Errorf(sizing.Invalid, "line %d: run %q has no started_at; add it, because it is the execution date", row.Line, o.Try.RunID)
+			return sizing.Errorf(sizing.Invalid, "line %d: run %q has no started_at; add it, because it becomes the execution date", row.Line, o.Try.RunID)
 		}
 		n = len(a.Runs)
 		known[dag][o.Try.RunID] = n
@@ -143,8 +167,8 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run. A run of a history has the features of its tasks, and a
-// run of a list of runs has its conf and its execution date.
+// Candidates returns one candidate for each run. Its features are those of the tasks of the run in a history,
+// or the conf and the execution date in a list of runs.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
 	if len(a.Rows) == 0 {
@@ -167,7 +191,8 @@ func (a *Archive) Candidates() []Candidate {
 }
 
 // Split returns rest, the part of the archive without the registered runs, and known, the features of the
-// registered runs. A run is registered if one with the same scenario, conf and execution date is.
+// registered runs. A run of the archive is registered if registered has a run with the same scenario, conf and
+// execution date.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
 		hash string

@@ -76,7 +76,7 @@ func (p *process) gain(row int) float64 {
 }
 
 // choose chooses count of the candidates of h, one after another. It alternates between two rules.
-// V-optimal design prefers rows whose peaks the other rows do not predict. Kernel herding (Welling 2009)
+// V-optimal design prefers rows that say most about the peaks of all candidates. Kernel herding (Welling 2009)
 // gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
 // distributed.
 func (p *process) choose(h *herd, count int) []ScoredCandidate {

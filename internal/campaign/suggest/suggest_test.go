@@ -137,3 +137,21 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	_, err = suggest.Read(strings.NewReader("dag_id,task_id,run_id,memory_max_bytes\npricing,load,r1,100\n"))
 	require.ErrorContains(t, err, "has no started_at")
 }
+
+func TestReadDetectsAListOfRuns(t *testing.T) {
+	long := `{"conf": {"text": "` + strings.Repeat("x", 10_000) + `"}, "execution_date": "2020-01-03T00:00:00Z", "scenario": "r1"}`
+	for name, c := range map[string]struct {
+		text string
+		rows int // 0 for a list of runs
+	}{
+		"a long conf before the scenario":       {long, 0},
+		"a cell of a CSV that is \"scenario\"":  {"dag_id,task_id,run_id,started_at,memory_max_bytes,feature.kind\npricing,load,r1,2020-01-03T02:00:00Z,100,\"scenario\"\n", 1},
+		"a feature of JSON lines, \"scenario\"": {`{"dag_id": "pricing", "task_id": "load", "run_id": "r1", "outcome": "success", "started_at": "2020-01-03T02:00:00Z", "memory_max_bytes": 100, "features": {"scenario": "s"}}`, 1},
+	} {
+		a, err := suggest.Read(strings.NewReader(c.text))
+		require.NoError(t, err, name)
+		assert.Len(t, a.Rows, c.rows, name)
+		require.Len(t, a.Runs, 1, name)
+		assert.Equal(t, "r1", a.Runs[0].Scenario, name)
+	}
+}

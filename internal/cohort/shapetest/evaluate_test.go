@@ -27,7 +27,7 @@ func TestTheClassifierFindsTheShapeOfNewTasks(t *testing.T) {
 		}
 	}
 	assert.Greater(t, r.New[0].Right.With, r.Majority+.2, "clearly better than the most frequent kind for every task")
-	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "the quantile contains the retries before the first run")
+	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "before the first run of a task, the quantile covers its retries")
 }
 
 func TestUnrelatedMetadataGiveNoClassifier(t *testing.T) {

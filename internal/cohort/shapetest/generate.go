@@ -66,14 +66,14 @@ type task struct {
 // run is one generated run.
 type run struct {
 	task     *task
-	at       time.Duration // start, since the begin of the history
+	at       time.Duration // start, since the beginning of the history
 	features sizing.Features
 	rows     float64 // size of the input
 	seconds  float64 // run time
 }
 
 // newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries. The operator decides on the typical run time. The owner and the pool have no influence.
+// retries. The operator decides on the typical run time. The owner and the Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]
@@ -104,7 +104,7 @@ func (t *task) newRun(rng *rand.Rand) run {
 // typical returns the typical run time for an input.
 func (t *task) typical(rows float64) float64 { return t.seconds * math.Pow(rows/100, t.power) }
 
-// history draws the tasks and their 10 to 120 runs, in order of time.
+// history draws the tasks and 10 to 119 runs of each, in order of time.
 func history(c *Config, rng *rand.Rand) []run {
 	var runs []run
 	for i := range c.Tasks {
