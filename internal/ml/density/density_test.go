@@ -46,7 +46,7 @@ func TestClustersAreFoundInNoise(t *testing.T) {
 	got, err := tree.Cluster(density.Config{MinSize: 20})
 	require.NoError(t, err)
 	assert.Len(t, got.Clusters, 26)
-	noise, wrong := 0, 0 // recognised noise, and points in the cluster of another centre
+	noise, wrong := 0, 0 // recognised noise, and points whose label is not that of the first point of their centre
 	first := map[int]int{}
 	for i, label := range want {
 		switch of, known := first[label]; {
