@@ -198,8 +198,8 @@ func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 		seconds := a.Timeout.Seconds()
 		r.Timeout = &seconds
 	}
-	facts := timeout.Facts{Risk: r.Risk, Suggested: r.Suggested, Current: r.Timeout, Probability: r.Probability, Drift: r.Drift}
-	r.Problem, _ = facts.Problem()
+	figures := timeout.Figures{Risk: r.Risk, Suggested: r.Suggested, Current: r.Timeout, Probability: r.Probability, Drift: r.Drift}
+	r.Problem, _ = figures.Problem()
 	for _, s := range p.Shapes {
 		r.Shapes = append(r.Shapes, RunTimeShape{s.Name, s.Probability})
 	}

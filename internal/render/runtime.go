@@ -15,8 +15,8 @@ import (
 // runTimeProblem describes a problem of the timeout or the run times of a task; "" without one. A
 // problem with a larger severity is worse.
 func runTimeProblem(r *api.RunTime) (text string, severity float64) {
-	facts := timeout.Facts{Risk: r.ExecutionTimeout.Risk, Suggested: r.ExecutionTimeout.Seconds, Current: r.ExecutionTimeout.CurrentSeconds, Probability: r.TimeoutProbability, Drift: r.Drift}
-	return facts.Problem()
+	figures := timeout.Figures{Risk: r.ExecutionTimeout.Risk, Suggested: r.ExecutionTimeout.Seconds, Current: r.ExecutionTimeout.CurrentSeconds, Probability: r.TimeoutProbability, Drift: r.Drift}
+	return figures.Problem()
 }
 
 // RunTimes prints the run times of tasks in one of Formats, worst first.

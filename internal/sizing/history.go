@@ -9,7 +9,7 @@ type History struct {
 	Schema  Schema
 	Rows    []HistoryRow
 	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if the peak of some row is only sampled
-	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample
+	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample or some were removed
 	LastSeq int64      // Seq of the newest observation that was read
 }
 

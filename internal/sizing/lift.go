@@ -31,7 +31,7 @@ func (a *LiftAsk) Validate() []FieldError {
 		bad = append(bad, FieldError{"reason", "must be one of oom_killed, app_oom, failed, killed, evicted, unschedulable"})
 	}
 	if a.Failed <= 0 || a.Failed > MaxBytes {
-		bad = append(bad, FieldError{"failed.memory_bytes", "is required: the allocation of the killed try, 1 byte to 8Pi"})
+		bad = append(bad, FieldError{"failed.memory_bytes", "is required: the allocation of the failed try, 1 byte to 8Pi"})
 	}
 	return bad
 }
@@ -53,7 +53,7 @@ const LeakKills = 3
 
 // LiftState is the input of a lift decision.
 type LiftState struct {
-	Failed     Bytes   // the allocation of the killed try
+	Failed     Bytes   // the largest allocation with which a try of the run failed
 	Ceiling    Bytes   // the largest amount that may be granted now
 	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills      int     // number of kills of this (run, map index), including the current one

@@ -1,6 +1,6 @@
 package sizing
 
-// Usage summarises the measured peaks of a task and their cost.
+// Usage summarises the measured peaks of a task.
 type Usage struct {
 	Task     TaskKey
 	Runs     int     // successes with a measured peak

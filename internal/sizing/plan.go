@@ -104,9 +104,9 @@ func (r *ExecutedResize) check() string {
 }
 
 // MeanLimit returns the mean over time of the memory limits of a try that took duration and ended with the limit
-// last. It returns zero if the plan did not raise the limit, if the duration is unknown, or if the resizes do not
-// lead to last, for example because another process did some of them. A limit counts from the time at which it was
-// requested, so the mean is rather too large than too small.
+// last. It returns zero if no plan raised the memory limit, if the first limit or the duration is unknown, or if the
+// resizes do not lead to last, for example because another process did some of them. A limit counts from the time at
+// which it was requested, so the mean is rather too large than too small.
 func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
 	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {

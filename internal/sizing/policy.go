@@ -55,7 +55,7 @@ func (m PhasesMode) IsValid() bool {
 type Policy struct {
 	Mode         Mode       // Enforce if empty
 	Floor        Bytes      // smallest grant; zero: none
-	Cap          Bytes      // largest grant; zero: derived from the request, the largest peak, the floor and the minimum grant
+	Cap          Bytes      // largest grant; zero: derived from the request, the history, the floor and the minimum grant
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64    // memory limit / request; 1 (the QoS class Guaranteed) if zero
@@ -125,9 +125,8 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// CapFor returns the largest amount that may be granted: the smaller of the policy's cap
-// and the caller's. Without either it is four times known: the largest known request or peak, or zero. The result is
-// zero if all three are.
+// CapFor returns the largest amount that may be granted: the smaller of the policy's cap and the caller's, or the only
+// one that is set. Without either it is four times known, the largest known request or peak. Zero is unknown.
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

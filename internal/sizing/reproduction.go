@@ -20,8 +20,8 @@ func IsReproduction(runID string) bool { return strings.HasPrefix(runID, Reprodu
 // if the run reproduces none.
 //
 //	loadaware_campaign__7__20200103T000000__a1b2c3d4e5f6__1
-//	                    │  execution date   scenario      attempt
-//	                    campaign
+//	                    │  execution date   │             attempt
+//	                    campaign            hash of scenario (the archived run's name) and conf
 func ReproducedAt(runID string) (at time.Time, ok bool) {
 	rest, ok := strings.CutPrefix(runID, ReproductionPrefix)
 	if !ok {

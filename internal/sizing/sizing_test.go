@@ -62,7 +62,7 @@ func TestSchemaOnlyGrows(t *testing.T) {
 	assert.Equal(t, first["region"], s.Features(again)["region"])
 }
 
-func TestSchemaHasOneFieldPerKindOfAName(t *testing.T) {
+func TestANameGetsAFieldForEachKindThatItsFieldsCannotStore(t *testing.T) {
 	var s sizing.Schema
 	sent := []sizing.Value{
 		sizing.TextValue("n/a"), sizing.NumberValue(7), sizing.TextValue("2020-01-03"), sizing.BoolValue(true), sizing.NumberValue(0),

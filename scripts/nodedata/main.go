@@ -36,12 +36,12 @@ func main() {
 }
 
 // write writes the runs as a history. Every run has a peak of 1 GB.
-func write(out *bufio.Writer, p *placementtest.Plan) {
+func write(out *bufio.Writer, d *placementtest.Dataset) {
 	fmt.Fprintln(out, "dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,node_type,feature.input_bytes")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range p.Runs {
-		r := &p.Runs[i]
-		fmt.Fprintf(out, "%s,%s,%s,%s,%.3f,1000000000,%s,%.0f\n", r.Task.DAG, r.Task.Task, p.Samples[i],
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		fmt.Fprintf(out, "%s,%s,%s,%s,%.3f,1000000000,%s,%.0f\n", r.Task.DAG, r.Task.Task, d.Samples[i],
 			start.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), r.Seconds, r.Placement.NodeType, r.Features["input_bytes"].Num)
 	}
 }

@@ -36,8 +36,8 @@ func Find(values []float64) []Change {
 	var changes []Change
 	find(values, 0, maxDepth, &changes)
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
-	// A part may have been split again, so the medians of the final parts differ, and a change may have become too small.
-	// Without this change the parts beside it are one part, whose median counts for its neighbours.
+	// Later splits shorten the parts beside a change, so the ratio of their medians may have become too small. The loop
+	// drops the smallest such change, which joins the parts beside it, and computes the medians again.
 	for {
 		setMedians(values, changes)
 		smallest := -1
@@ -65,8 +65,8 @@ func setMedians(values []float64, changes []Change) {
 	}
 }
 
-// find appends the changes within values, which start at index from of the series. depth is the number of splits that
-// may still follow one another.
+// find appends the changes within values, which start at index from of the series. depth is the number of levels of
+// splits that are left.
 func find(values []float64, from, depth int, changes *[]Change) {
 	if depth == 0 || len(values) < 2*minPart {
 		return
@@ -93,8 +93,8 @@ func (c *Change) isRelevant() bool {
 func (c *Change) magnitude() float64 { return math.Abs(math.Log(c.Factor())) }
 
 // split returns the index at which the ranks before and after differ most, with at least minPart values on each side.
-// p is the probability of such a difference without a change: 2·exp(−6K²/(n³+n²)), where K is the largest |U| and n the
-// number of values.
+// p approximates the probability of such a difference without a change: 2·exp(−6K²/(n³+n²)), at most 1, where K is the
+// largest |U| and n the number of values.
 func split(values []float64) (at int, p float64) {
 	ranks, n := ranksOf(values), float64(len(values))
 	sum, most := 0.0, 0.0
@@ -129,7 +129,7 @@ func ranksOf(values []float64) []float64 {
 	return ranks
 }
 
-// median returns the median, the upper one of an even number of values; NaN without values.
+// median returns the median; of an even number of values the larger of the two middle ones, and NaN without values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

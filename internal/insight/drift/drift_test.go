@@ -63,7 +63,7 @@ func TestFindIgnoresExtremesAndSmallChanges(t *testing.T) {
 		constant[i] = 7
 	}
 	assert.Empty(t, drift.Find(constant), "a constant series has no change")
-	assert.Empty(t, drift.Find(make([]float64, 200)), "zeros have no factor")
+	assert.Empty(t, drift.Find(make([]float64, 200)), "a series of zeros")
 	assert.Empty(t, drift.Find([]float64{1, 2}), "too few values for a change")
 	assert.Empty(t, drift.Find(nil), "no values")
 }

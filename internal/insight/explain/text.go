@@ -193,7 +193,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	case len(e.Nearest) == 0:
 		text += " There was no similar run to learn from."
 	case above == 0:
-		text += " No similar run needed as much: nothing in its features indicated it."
+		text += " No similar run needed more: nothing in its features indicated it."
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}
@@ -202,11 +202,11 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	}
 	if k.Needed <= k.At {
 		k.Needed = 0
-		k.Text = text + " What would have held is not known: no later try of this run has ended with a measured peak."
+		k.Text = text + " What would have held is not known: no later try of this run has ended with a measured peak above that."
 		return
 	}
 	k.WouldHold = k.Needed.RoundUp(sizing.MiB)
-	text += fmt.Sprintf(" A later try peaked at %s, %.2g times the grant, so %s would have held", k.Needed.Approx(), float64(k.Needed)/float64(k.At), k.WouldHold.Approx())
+	text += fmt.Sprintf(" A later try peaked at %s, %.2g times as much, so %s would have held", k.Needed.Approx(), float64(k.Needed)/float64(k.At), k.WouldHold.Approx())
 	for i, rung := range e.Ladder {
 		if i > 0 && rung >= k.WouldHold {
 			k.Rung = i

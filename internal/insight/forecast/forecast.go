@@ -66,7 +66,7 @@ type Amounts struct{ Median, P95 float64 }
 func (r *Result) Quantile(q float64) float64 { return quantile(r.ends, q) }
 
 // CheckStructure returns the indices of the tasks in topological order. It returns an error of kind
-// Invalid unless the tasks form an acyclic graph within the bounds.
+// Invalid for a repeated or an unknown id, a cycle, and more than MaxTasks tasks or MaxEdges dependencies.
 func CheckStructure(tasks []Task) (order []int, err error) {
 	index := make(map[string]int, len(tasks))
 	edges := 0
@@ -122,7 +122,7 @@ func onCycle(tasks []Task, index map[string]int, waiting []int) int {
 		return i
 	}
 	at := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
-	for range tasks { // the task may only depend on a cycle; so many steps upstream end on the cycle
+	for range tasks { // at may not be on a cycle yet; after as many steps upstream as there are tasks it is
 		at = upstream(at)
 	}
 	smallest := at

@@ -83,10 +83,10 @@ func positions(usage []sizing.Usage) []point {
 
 // cluster returns the cluster of each point, 0 to 2 by ascending usage. distinct reports whether no
 // cluster is empty and the total usage of their centres differs. Lloyd's algorithm finds a local optimum,
-// so it starts from several partitions of the points in the order of total usage: from one partition to
-// the next, the size of the heavy part doubles or the size of the light part halves, because often a few
-// tasks use most of the memory. cluster returns the result with the smallest sum of squares, the first
-// among equals.
+// so it starts from several partitions of the points in the order of total usage. The heavy part has 1, 2, 4,
+// … points, because often a few tasks use most of the memory; for each of these sizes the light part has all
+// other points except one, then half as many, and so on. cluster returns the result with the smallest sum of
+// squares, the first among equals.
 func cluster(points []point) (label []int, distinct bool) {
 	order := make([]int, len(points))
 	for i := range order {

@@ -185,8 +185,8 @@ func (e *Effects) fitTypical(tasks []*taskEffect, v variances) {
 	}
 }
 
-// fitLoad fits the slope of the load of a typical task: the mean of the slopes, weighted by their
-// precision.
+// fitLoad fits the slope of the load of a typical task: the mean of the slopes of all tasks, weighted by
+// their precision, and shrunk towards 0.
 func (e *Effects) fitLoad(tasks []*taskEffect) {
 	sum, weight := 0.0, 1/typicalLoadVariance
 	for _, t := range tasks {

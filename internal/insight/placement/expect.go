@@ -2,6 +2,7 @@ package placement
 
 import (
 	"math"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -21,7 +22,13 @@ func (c *Change) Validate() []sizing.FieldError {
 	for i := range from {
 		from[i].Field = "from_node_type"
 	}
-	return append(append(bad, from...), c.Set.Validate()...)
+	bad = append(bad, from...)
+	for i := range bad { // a warning such as "1.5 is ignored: it must be 0 to 1"
+		if _, rule, found := strings.Cut(bad[i].Detail, "is ignored: it "); found {
+			bad[i].Detail = rule
+		}
+	}
+	return append(bad, c.Set.Validate()...)
 }
 
 // Expectation is what the model expects of runs like the newest ones, before and after a change. It

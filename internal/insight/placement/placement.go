@@ -28,8 +28,8 @@ type Run struct {
 
 // Bounds of Fit.
 const (
-	maxNodeTypes = 64 // largest number of node types; the most frequent ones count
-	maxInputs    = 8  // largest number of numeric features of a task; those that most runs have count
+	maxNodeTypes = 64 // largest number of node types; the most frequent ones are used
+	maxInputs    = 8  // largest number of numeric features of a task; those that most runs have are used
 	rounds       = 30 // largest number of rounds of the estimation
 )
 
@@ -68,8 +68,8 @@ type row struct {
 // minSeconds replaces shorter run times, which depend on the resolution of the clock.
 const minSeconds = 0.1
 
-// Fit estimates the effects from runs in order of time. Without a node type or a load it returns
-// effects that change nothing.
+// Fit estimates the effects from runs in order of time. If no run has a node type or a load, all effects
+// are 0.
 func Fit(runs []Run) *Effects {
 	e := &Effects{nodes: frequentNodes(runs), tasks: map[sizing.TaskKey]*taskEffect{}}
 	e.typical = make([]float64, len(e.nodes))

@@ -87,6 +87,16 @@ func TestEffectOfTheLoad(t *testing.T) {
 	assert.Zero(t, placement.Fit(nil).Effect(key(0), sizing.Placement{NodeType: "x", ClusterLoad: &full}))
 }
 
+func TestChangeValidateStatesTheValidValues(t *testing.T) {
+	load := 1.5
+	bad := (&placement.Change{From: "a\x00", To: sizing.Placement{NodeType: "b\x00", ClusterLoad: &load}}).Validate()
+	assert.Equal(t, []sizing.FieldError{
+		{Field: "node_type", Detail: "must be at most 200 characters without control characters"},
+		{Field: "cluster_load", Detail: "must be 0 to 1"},
+		{Field: "from_node_type", Detail: "must be at most 200 characters without control characters"},
+	}, bad)
+}
+
 // For each generated task, the runs on one of the seven machine types are hidden from the estimation.
 func TestExpectationsOnOtherMachines(t *testing.T) {
 	right, directed := 0, 0

@@ -74,7 +74,7 @@ type Task struct {
 	KilledPercent *float64 `json:"killed_percent"` // kills as a percentage of successes and kills
 	Risk          *float64 `json:"risk"`           // mean promised risk of recent first tries
 	RiskTarget    float64  `json:"risk_target"`
-	Source        *string  `json:"source"`            // source of the next answer
+	Source        *string  `json:"source"`            // probable source of the next answer
 	WhyNot        *string  `json:"why_not,omitempty"` // obstacles to a better size
 	Static        *Static  `json:"static,omitempty"`
 }

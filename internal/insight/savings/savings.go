@@ -30,7 +30,7 @@ type Prices struct {
 // Set reports whether a price is set.
 func (p Prices) Set() bool { return p.GBHour > 0 || p.CoreHour > 0 }
 
-// Row is the sum of one key: a day, a DAG, a task or an owner. GB is 1e9 bytes, and store.SavingsSum
+// Row is the sum of one key, such as a day or a task. GB is 1e9 bytes, and store.SavingsSum
 // defines the amounts.
 type Row struct {
 	Day       *Day    `json:"day,omitempty"`

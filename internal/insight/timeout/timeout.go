@@ -9,15 +9,15 @@ import (
 
 // A timeout is too tight if the probability that a healthy run exceeds it is more than tightFactor times
 // the accepted risk. It is too loose if it is more than looseFactor times the suggested timeout. Run
-// times drift if Facts.Drift is above driftFactor or below 1/driftFactor.
+// times drift if Figures.Drift is above driftFactor or below 1/driftFactor.
 const (
 	tightFactor = 2.0
 	looseFactor = 4.0
 	driftFactor = 1.5
 )
 
-// Facts are the known facts about the run times of a task.
-type Facts struct {
+// Figures describes the run times and the timeout of a task.
+type Figures struct {
 	Risk        float64  // accepted probability that a healthy run exceeds Suggested
 	Suggested   float64  // suggested timeout in seconds
 	Current     *float64 // current timeout in seconds; nil if unknown
@@ -27,7 +27,7 @@ type Facts struct {
 
 // Problem describes the worst problem of a task's timeout or run times; text is "" if there is none.
 // severity orders the problems of different tasks, the worst one highest; it is negative without a problem.
-func (f *Facts) Problem() (text string, severity float64) {
+func (f *Figures) Problem() (text string, severity float64) {
 	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
 	switch {
 	case f.Probability != nil && *f.Probability > tightFactor*f.Risk:

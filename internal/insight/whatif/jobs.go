@@ -22,7 +22,7 @@ const (
 	Failed  State = "failed" // ended with an error, after its time limit, or because it was cancelled
 )
 
-// Job is one question in progress.
+// Job answers one question.
 type Job struct {
 	ID   string
 	Task sizing.TaskKey // if its Task is empty: all tasks of the DAG
@@ -64,7 +64,7 @@ func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
 }
 
 // Jobs runs questions in the background, one at a time. Results stay in the memory of this
-// replica for resultTTL.
+// replica for at least resultTTL.
 type Jobs struct {
 	svc  *service.Service
 	slot chan struct{} // holds a token while a job runs

@@ -61,8 +61,8 @@ func (s *Settings) apply(p sizing.Policy) sizing.Policy {
 	return p
 }
 
-// validate returns an error for each invalid field. Zero is invalid here, although it means the
-// default in a policy.
+// validate returns an error for each invalid field. A risk target, floor or cap of zero is invalid here,
+// although it means the default in a policy.
 func (s *Settings) validate() []sizing.FieldError {
 	bad := s.apply(sizing.Policy{}).Validate()
 	for i := range bad {
@@ -85,8 +85,8 @@ func (s *Settings) validate() []sizing.FieldError {
 // Report holds the replays of one question. GB is 1e9 bytes.
 type Report struct {
 	Rows    int      // number of replayed runs
-	LeftOut int      // number of tries that are not replayed: no success, or no measured peak or duration
-	Current Result   // with the current policies
+	LeftOut int      // number of tries that are not replayed because they are no success or have no measured peak or duration
+	Current Result   // with the current policies, in mode enforce
 	Results []Result // in the order of Question.Settings
 	Set     *Shift   // nil without Question.Set
 }
@@ -223,7 +223,7 @@ func quantilesOf(grants []sizing.Bytes) Quantiles {
 const (
 	maxJobs   = 4                // largest number of jobs that wait or run
 	maxTime   = 10 * time.Minute // largest run time of one job, without the time for which it waits
-	resultTTL = 15 * time.Minute // time after the end of a job until its result is dropped
+	resultTTL = 15 * time.Minute // a new job drops the results of jobs that ended longer ago
 
 	abandonedAfter = 2 * time.Minute // time since the last Status call after which a running job is cancelled
 )

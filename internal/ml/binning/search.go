@@ -10,8 +10,9 @@ import (
 // improvement. The last edge is top. There are at most bins edges, and fewer if the peaks
 // have too few distinct values below top. With step > 0 the edges below top are multiples of step.
 //
-// The result is optimal. An edge that is not a peak (rounded up to step) can be lowered to
-// the next peak without changing the bin of any run, so the peaks are the only candidates.
+// The result is optimal if all peaks are positive. An edge that is not a peak (rounded up to step)
+// can be lowered to the next lower one without changing the bin of any run, so the peaks are the
+// only candidates. A peak of 0 is no candidate.
 // The algorithm is dynamic programming over the candidates c_j. S_j is the weight of the peaks
 // up to c_j, and D_r(j) is the least cost of these peaks with r edges, the last of which is c_j:
 //

@@ -24,13 +24,13 @@ func TestSearchPlacesEdgesAboveClusters(t *testing.T) {
 		top, step float64
 		want      []float64
 	}{
-		"one bin is the top":                       {1, 350, 0, []float64{350}},
-		"two bins separate the outlier":            {2, 350, 0, []float64{30, 350}},
-		"three bins separate the large cluster":    {3, 350, 0, []float64{9, 30, 350}},
-		"a step rounds edges up":                   {3, 350, 10, []float64{10, 30, 350}},
-		"a low top is still the last edge":         {3, 29, 0, []float64{9, 28, 29}},
-		"no more edges than distinct peaks":        {9, 350, 0, []float64{9, 28, 30, 340, 350}},
-		"a step above all peaks leaves only a top": {4, 350, 400, []float64{350}},
+		"one bin is the top":                        {1, 350, 0, []float64{350}},
+		"two bins separate the outlier":             {2, 350, 0, []float64{30, 350}},
+		"three bins separate the large cluster":     {3, 350, 0, []float64{9, 30, 350}},
+		"a step rounds edges up":                    {3, 350, 10, []float64{10, 30, 350}},
+		"a low top is still the last edge":          {3, 29, 0, []float64{9, 28, 29}},
+		"no more edges than distinct peaks and top": {9, 350, 0, []float64{9, 28, 30, 340, 350}},
+		"a step above the top leaves only the top":  {4, 350, 400, []float64{350}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			got, err := binning.History{Peaks: peaks}.Search(c.bins, c.top, c.step)
@@ -40,7 +40,7 @@ func TestSearchPlacesEdgesAboveClusters(t *testing.T) {
 	}
 }
 
-func TestSearchRejectsInvalidHistories(t *testing.T) {
+func TestSearchRejectsInvalidHistoriesAndArguments(t *testing.T) {
 	for claim, h := range map[string]binning.History{
 		"no peaks":           {},
 		"a missing peak":     {Peaks: []float64{math.NaN()}},
@@ -73,8 +73,9 @@ func random(rng *rand.Rand, n int) binning.History {
 	return h
 }
 
-// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from pool, with the top as last edge.
-func cheapest(h binning.History, pool []float64, bins int, top float64) float64 {
+// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from candidates, with the top as
+// last edge.
+func cheapest(h binning.History, candidates []float64, bins int, top float64) float64 {
 	best := h.Cost([]float64{top})
 	var try func(edges []float64, from int)
 	try = func(edges []float64, from int) {
@@ -82,8 +83,8 @@ func cheapest(h binning.History, pool []float64, bins int, top float64) float64 
 		if len(edges) == bins-1 {
 			return
 		}
-		for i := from; i < len(pool); i++ {
-			try(append(slices.Clone(edges), pool[i]), i+1)
+		for i := from; i < len(candidates); i++ {
+			try(append(slices.Clone(edges), candidates[i]), i+1)
 		}
 	}
 	try(nil, 0)
@@ -95,15 +96,15 @@ func TestSearchMatchesExhaustiveSearch(t *testing.T) {
 	for trial := range 300 {
 		h := random(rng, 1+rng.IntN(25))
 		bins, top := 1+rng.IntN(4), 1+math.Floor(rng.Float64()*60)
-		pool := slices.Clone(h.Peaks)
-		slices.Sort(pool)
-		pool = slices.DeleteFunc(slices.Compact(pool), func(v float64) bool { return v <= 0 || v >= top })
+		candidates := slices.Clone(h.Peaks)
+		slices.Sort(candidates)
+		candidates = slices.DeleteFunc(slices.Compact(candidates), func(v float64) bool { return v <= 0 || v >= top })
 
 		edges, err := h.Search(bins, top, 0)
 		require.NoError(t, err)
 		require.NoError(t, binning.Check(edges))
 		require.Equal(t, top, edges[len(edges)-1])
-		best := cheapest(h, pool, bins, top)
+		best := cheapest(h, candidates, bins, top)
 		require.InEpsilon(t, best, h.Cost(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
 	}
 }
@@ -112,13 +113,13 @@ func TestSearchWithAStepMatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	for range 100 {
 		h := random(rng, 30)
-		var strides []float64
+		var multiples []float64
 		for edge := 5.0; edge < 60; edge += 5 {
-			strides = append(strides, edge)
+			multiples = append(multiples, edge)
 		}
 		edges, err := h.Search(4, 60, 5)
 		require.NoError(t, err)
-		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Cost(edges), 1e-12)
+		require.InEpsilon(t, cheapest(h, multiples, 4, 60), h.Cost(edges), 1e-12)
 	}
 }
 
@@ -148,16 +149,16 @@ func TestSearchAgreesWithTheOracle(t *testing.T) {
 
 // The publication of a load-aware scheduler for an ML workflow gives these edges (GB) and
 // improvements in its Table 6. Its static amount is the top edge. LOADAWARE_RETAIL_TRACE names a
-// CSV history with the published distributions. The published edges must reproduce the published
+// gzipped CSV history with the published distributions. The published edges must reproduce the published
 // improvements, and Search must find edges that are at least as good.
 func TestSearchOnTheRetailTrace(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {
-		t.Skip("LOADAWARE_RETAIL_TRACE names no file; TestSearchAgreesWithTheOracle covers external figures")
+		t.Skip("LOADAWARE_RETAIL_TRACE names no file; TestSearchAgreesWithTheOracle compares with external figures")
 	}
 	for task, cases := range map[string][]struct {
 		edges         []float64
-		optimal, time float64 // %
+		optimal, time float64 // improvements in %: of runs, and weighted by their durations
 	}{
 		"predict_demand": {
 			{[]float64{30, 350}, 89.9, 79.6},

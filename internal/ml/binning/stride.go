@@ -12,8 +12,8 @@ const maxChoices = 5_000_000
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
 // the multiples of stride below top, with top as the last edge. It returns the cheapest choice,
 // and the one with the lowest edges on a tie. If there are fewer than bins−1 multiples, all of
-// them are edges. Search with the step stride finds equally cheap edges in far less time, and Search
-// with a step of 0 finds edges that cost no more.
+// them are edges. If all peaks are positive, Search with the step stride finds equally cheap edges in far
+// less time, and Search with a step of 0 finds edges that cost no more.
 //
 // Stride returns ErrEdges with the number of choices if there are more than maxChoices, ErrEdges also
 // for invalid arguments, and ErrHistory for an invalid history.

@@ -72,7 +72,7 @@ func TestStrideGivesEdgesForAnyQuotient(t *testing.T) {
 	}
 }
 
-func TestStrideReportsTooManyChoices(t *testing.T) {
+func TestStrideRejectsTooManyChoicesAndInvalidArguments(t *testing.T) {
 	h := binning.History{Peaks: []float64{5}}
 	_, err := h.Stride(4, 350, 1) // 349·348·347/6
 	require.ErrorIs(t, err, binning.ErrEdges)

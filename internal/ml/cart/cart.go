@@ -70,7 +70,7 @@ func check(t *table.Table, bins int) error {
 	}
 	for i, y := range t.Y {
 		if y != math.Trunc(y) || y < 0 || y >= float64(bins) {
-			return fmt.Errorf("%w: target of row %d is %v, not a bin of %d", table.ErrShape, i, y, bins)
+			return fmt.Errorf("%w: target of row %d is %v, not a bin from 0 to %d", table.ErrShape, i, y, bins-1)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // Evaluation returns golearn's confusion matrix of actual and predicted bins, from which
-// evaluation.GetSummary prints precision and recall. It returns table.ErrShape if the
+// evaluation.GetSummary formats precision and recall. It returns table.ErrShape if the
 // lengths differ, and ErrLibrary if the library fails.
 func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err error) {
 	if len(actual) != len(predicted) {

@@ -33,8 +33,8 @@ func quantile(scores []float64, q float64) float64 {
 	}
 }
 
-// The bound holds for any sequence. Here the scores triple half-way, and the calibration
-// rows do not change.
+// The bound in the comment of Adaptive holds for any sequence. Here the scores triple half-way, and
+// the calibration rows do not change.
 func TestAdaptiveMeetsTheTargetUnderDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	calibration := make([]float64, 300)
@@ -62,6 +62,6 @@ func TestAdaptiveMeetsTheTargetUnderDrift(t *testing.T) {
 		}
 		bound := (1 + step) / (step * rows)
 		require.LessOrEqual(t, math.Abs(float64(misses)/rows-target), bound, "step %v", step)
-		assert.Greater(t, float64(fixedMisses)/rows, 3*target, "a fixed margin exceeds the target")
+		assert.Greater(t, float64(fixedMisses)/rows, 3*target, "a fixed quantile is missed more than three times as often as the target")
 	}
 }

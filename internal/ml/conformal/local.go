@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// ErrShape reports levels, residuals and weights that do not match.
-var ErrShape = errors.New("conformal: levels, residuals and weights do not match")
+// ErrShape reports levels, residuals and weights whose numbers differ, or invalid ones.
+var ErrShape = errors.New("conformal: invalid levels, residuals or weights")
 
 // Residuals holds out-of-sample residuals ordered by predicted level, because the errors of
 // large and small predictions differ. It is safe for concurrent use.
@@ -18,7 +18,8 @@ type Residuals struct {
 }
 
 // NewResiduals orders n predicted levels with their residuals, actual − level, and weights
-// > 0 (nil: all 1). It returns ErrShape if the lengths differ or a value is not finite.
+// > 0 (nil: all 1). It returns ErrShape if the lengths differ, a value is not
+// finite or a weight is not positive.
 func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	n := len(level)
 	if len(residual) != n || weight != nil && len(weight) != n {
@@ -70,7 +71,7 @@ type Window struct {
 
 // Shares writes the share of the values level + residual in each bin to p. edges holds the
 // upper edges of the bins in ascending order; len(p) = len(edges) ≥ 1. Values above the last
-// edge count in the last bin. The new row has weight 1, half in either outer bin, because its
+// edge count in the last bin. The predicted row has weight 1, half in either outer bin, because its
 // residual may be outside the observed range. The shares sum to 1. Shares does not allocate.
 func (w Window) Shares(level float64, edges, p []float64) {
 	clear(p)

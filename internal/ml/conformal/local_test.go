@@ -59,12 +59,12 @@ func TestNearAgreesWithSortingByDistance(t *testing.T) {
 		slices.SortFunc(byDistance, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a-at)-math.Abs(b-at))) })
 		farthest := math.Abs(byDistance[k-1] - at)
 		p := shares(r.Near(at, k), at-farthest-1e-9, at+farthest+1e-9, 99)
-		// The window contains all k rows within the k-th distance, and no others.
+		// The window contains k rows, none of them beyond the k-th distance.
 		require.InDeltaSlice(t, []float64{.5 / float64(k+1), float64(k) / float64(k+1), .5 / float64(k+1)}, p, 1e-12)
 	}
 }
 
-func TestSharesCountTheNewRowHalfInEitherOuterBin(t *testing.T) {
+func TestSharesCountThePredictedRowHalfInEitherOuterBin(t *testing.T) {
 	r, err := conformal.NewResiduals([]float64{0, 0, 0}, []float64{-1, 0, 2}, []float64{1, 1, 2})
 	require.NoError(t, err)
 	w := r.Near(0, 3)

@@ -21,8 +21,9 @@ func IsSufficient(allocation, peak, tolerance float64) bool { return allocation 
 
 // LadderWastage returns the wasted memory of all tries of one run, per unit of their duration,
 // and the number of killed tries. The tries get the rungs in order. Each try after the last
-// rung gets twice the allocation of the try before it. If no doubling suffices, because the last rung
-// is not above zero or the peak is NaN, the waste is infinite. tolerance is as in IsSufficient.
+// rung gets twice the allocation of the try before it. If no doubling suffices, because there is no
+// rung, the last rung is not above zero or the peak is NaN, the waste is infinite. tolerance is as in
+// IsSufficient.
 //
 // A peak of 16 on the rungs 10 and 15 wastes 10 + 15 + (30 − 16) = 39, with two kills.
 func LadderWastage(peak, tolerance float64, rungs ...float64) (waste float64, kills int) {

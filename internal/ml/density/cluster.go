@@ -23,7 +23,7 @@ type Clustering struct {
 // Cluster is one cluster.
 type Cluster struct {
 	Size  int     // number of points with its label
-	Reach float64 // the distance at which it splits off: the mutual reachability of its points is lower
+	Reach float64 // the distance at which it splits off: mutual reachabilities of at most this link its points
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
@@ -37,7 +37,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	if cfg.Epsilon > 0 {
 		isSelected = c.join(isSelected, cfg.Epsilon)
 	}
-	n := len(c.left)
+	n := len(c.last)
 	out := &Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: make([]float64, n), MinBranchDistance: make([]float64, n)}
 	label := make([]int, len(c.parent))
 	label[0] = Noise
@@ -48,7 +48,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 		}
 	}
 	densest := c.densest()
-	for i, cluster := range c.left {
+	for i, cluster := range c.last {
 		if out.Labels[i] = label[cluster]; out.Labels[i] != Noise {
 			out.Clusters[out.Labels[i]].Size++
 		}
@@ -58,10 +58,10 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	return out, nil
 }
 
-// excessOfMass selects the clusters of largest total stability. No selected cluster is within another.
+// excessOfMass selects the clusters with the largest total stability. No selected cluster is within another.
 func (c *condensedTree) excessOfMass() []bool {
 	stability := c.stability()
-	below := make([]float64, len(c.parent)) // of the best selection among the descendants
+	below := make([]float64, len(c.parent)) // total stability of the best selection among the descendants
 	isSelected := make([]bool, len(c.parent))
 	for i := len(c.parent) - 1; i > 0; i-- {
 		isSelected[i] = !(below[i] > stability[i])

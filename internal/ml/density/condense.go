@@ -11,7 +11,7 @@ type merge struct {
 // linkage returns the steps of single linkage along the spanning tree.
 func (t *Tree) linkage() []merge {
 	n := len(t.Core)
-	parent, top := make([]int32, n), make([]int32, n) // of the union-find sets, and their nodes
+	parent, top := make([]int32, n), make([]int32, n) // union-find parents, and the newest node of each set
 	for i := range parent {
 		parent[i], top[i] = int32(i), int32(i)
 	}
@@ -48,7 +48,7 @@ type condensedTree struct {
 	parent []int32   // of each cluster; −1 for the root
 	birth  []float64 // of each cluster: the λ at which it split off
 	size   []int32   // of each cluster: number of points at its birth
-	left   []int32   // of each point: the cluster that it left last
+	last   []int32   // of each point: the cluster that it left last
 	exit   []float64 // of each point: the λ at which it left this cluster
 }
 
@@ -59,7 +59,7 @@ const minDistance = 1e-100
 // have at least minSize points splits into two clusters. The points of a smaller part leave the cluster.
 func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
-	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, left: make([]int32, n), exit: make([]float64, n)}
+	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, last: make([]int32, n), exit: make([]float64, n)}
 	size := func(node int32) int {
 		if int(node) < n {
 			return 1
@@ -68,15 +68,15 @@ func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	}
 	type step struct{ node, cluster int32 }
 	var stack []int32
-	leave := func(node, cluster int32, density float64) {
-		for stack = append(stack[:0], node); len(stack) > 0; {
-			last := stack[len(stack)-1]
+	leave := func(top, cluster int32, density float64) {
+		for stack = append(stack[:0], top); len(stack) > 0; {
+			node := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			if int(last) < n {
-				c.left[last], c.exit[last] = cluster, density
+			if int(node) < n {
+				c.last[node], c.exit[node] = cluster, density
 				continue
 			}
-			m := &merges[int(last)-n]
+			m := &merges[int(node)-n]
 			stack = append(stack, m.right, m.left)
 		}
 	}
@@ -105,7 +105,7 @@ func newCondensedTree(merges []merge, minSize int) *condensedTree {
 // densities over which they belong to it.
 func (c *condensedTree) stability() []float64 {
 	sums := make([]float64, len(c.parent))
-	for i, cluster := range c.left {
+	for i, cluster := range c.last {
 		sums[cluster] += c.exit[i] - c.birth[cluster]
 	}
 	for child := 1; child < len(c.parent); child++ {
@@ -117,7 +117,7 @@ func (c *condensedTree) stability() []float64 {
 // densest returns for each cluster the largest density at which a point leaves it or a cluster in it.
 func (c *condensedTree) densest() []float64 {
 	most := make([]float64, len(c.parent))
-	for i, cluster := range c.left {
+	for i, cluster := range c.last {
 		most[cluster] = max(most[cluster], c.exit[i])
 	}
 	for child := len(c.parent) - 1; child > 0; child-- {

@@ -56,8 +56,9 @@ func sizesOf(labels []int) (sizes []int) {
 	return sizes
 }
 
-// DaviesBouldin returns the mean over the clusters of the worst ratio of their spreads to the
-// distance of their centroids (Davies & Bouldin 1979): 0 is best. It is 0 with fewer than two clusters.
+// DaviesBouldin returns the mean, over the clusters, of the largest ratio of the sum of the spreads of the
+// cluster and another one to the distance of their centroids (Davies & Bouldin 1979): 0 is best. It is 0 with
+// fewer than two clusters.
 func DaviesBouldin(points [][]float64, labels []int) float64 {
 	sizes := sizesOf(labels)
 	if len(sizes) < 2 {

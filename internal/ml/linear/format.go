@@ -12,8 +12,8 @@ import (
 // FormatVersion increases with any change to Ridge or to its bytes.
 const FormatVersion = 1
 
-// ErrFormat reports bytes that are not an intact Ridge of FormatVersion, or a State whose sizes do not
-// match. The remedy is to fit the regression again.
+// ErrFormat reports bytes that are not an intact Ridge of FormatVersion, or an invalid State. The remedy
+// is to fit the regression again.
 var ErrFormat = errors.New("linear: not an intact model")
 
 const magic = "ridg"

@@ -20,7 +20,7 @@ func TestRoundTripIsBitExact(t *testing.T) {
 	assert.Equal(t, r, &back)
 }
 
-func TestAFlippedByteIsRejectedAndKeepsTheModel(t *testing.T) {
+func TestDamagedBytesAreRejectedAndKeepTheModel(t *testing.T) {
 	tab := noisy(5, 60)
 	r, err := linear.Fit(tab, linear.Config{})
 	require.NoError(t, err)

@@ -49,9 +49,9 @@ type Ridge struct {
 }
 
 // Fit minimises Σ w·(y − ŷ)² + penalty·Σ β² (Hoerl & Kennard 1970) over the table.
-// Constant and completely missing columns get the coefficient 0. The same table gives
-// the same model, bit for bit. Fit returns table.ErrShape for an invalid table and
-// ErrSingular if there is no solution.
+// Constant and completely missing columns, and those whose squares overflow, get the
+// coefficient 0. The same table gives the same model, bit for bit. Fit returns table.ErrShape
+// for an invalid table, ErrSingular if there is no solution, and an error for an invalid penalty.
 func Fit(t *table.Table, cfg Config) (*Ridge, error) {
 	if err := t.Check(); err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (n *Node) child(phase int) *Node {
 	return c
 }
 
-// sort orders the children of the subtree by their number of runs.
+// sort orders the children of each node of the subtree, those with the most runs first.
 func (n *Node) sort() {
 	slices.SortFunc(n.Children, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Phase, b.Phase))

@@ -58,15 +58,15 @@ func noisy() hiddenMarkov {
 
 // run draws one run, and returns the true phase of each step.
 func (h hiddenMarkov) run(rng *rand.Rand) (series Series, truth []int) {
-	drift := [2]float64{}
+	noise := [2]float64{} // of memory and CPU
 	for at := 0; at < len(h.states); at = draw(h.next[at], rng) {
 		s := h.states[at]
 		for i := range s.dwell/2 + rng.IntN(s.dwell+1) {
-			for c := range drift {
-				drift[c] = autoregression*drift[c] + rng.NormFloat64()*s.noise*innovation
+			for c := range noise {
+				noise[c] = autoregression*noise[c] + rng.NormFloat64()*s.noise*innovation
 			}
 			wave := s.wave * math.Sin(math.Pi/2*float64(i)+.7)
-			series = append(series, []float64{s.memory + wave + drift[0], s.cpu + wave/2 + drift[1]})
+			series = append(series, []float64{s.memory + wave + noise[0], s.cpu + wave/2 + noise[1]})
 			truth = append(truth, at)
 		}
 	}

@@ -47,7 +47,8 @@ const (
 //
 // kinds has one Kind per column. If it is nil, all columns are numbers. The same arguments give
 // the same rows, bit for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of
-// one-hot groups, infinite numbers and Integer columns with fractions.
+// one-hot groups, infinite numbers, Integer columns with fractions, a wrong number of kinds and
+// negative neighbours.
 func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
 	if err != nil {
@@ -79,7 +80,7 @@ func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*ta
 	return out, nil
 }
 
-// checkColumns returns ErrRows for columns that cannot be interpolated.
+// checkColumns returns ErrRows for columns that cannot be interpolated, and for a wrong number of kinds.
 func checkColumns(t *table.Table, kinds []Kind) error {
 	if len(kinds) != t.Cols() {
 		return fmt.Errorf("%w: %d kinds for %d columns", ErrRows, len(kinds), t.Cols())

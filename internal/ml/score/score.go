@@ -15,8 +15,8 @@ import (
 // publication of the load-aware scheduler.
 const DefaultPenalty = 10
 
-// ErrShape reports rows or class numbers that do not match.
-var ErrShape = errors.New("score: rows or bins do not match")
+// ErrShape reports different numbers of actual and predicted rows, or a bin that does not exist.
+var ErrShape = errors.New("score: invalid rows or bins")
 
 // Confusion is the k × k confusion matrix: Confusion[actual][predicted] counts rows.
 type Confusion [][]int
@@ -33,7 +33,7 @@ func Count(actual, predicted []int, k int) (Confusion, error) {
 	}
 	for i, a := range actual {
 		if p := predicted[i]; min(a, p) < 0 || max(a, p) >= k {
-			return nil, fmt.Errorf("%w: row %d has bins %d and %d of %d", ErrShape, i, a, p, k)
+			return nil, fmt.Errorf("%w: row %d has the actual bin %d and the predicted bin %d, not bins from 0 to %d", ErrShape, i, a, p, k-1)
 		}
 		c[a][predicted[i]]++
 	}
@@ -97,7 +97,7 @@ func share(part, total int) float64 {
 }
 
 // Decide returns the bin with the least expected cost for P(bin) = p, where an over-estimate
-// costs 1 and an under-estimate costs penalty. There is no risk cap. On a tie the higher bin
+// costs 1 and an under-estimate costs penalty. No risk target applies. On a tie the higher bin
 // wins. Decide does not allocate.
 //
 // Example with two bins and penalty 10: at p = (.9, .1) bin 0 costs 10·.1 = 1 and bin 1

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// ErrShape reports rows, columns or targets that do not match.
-var ErrShape = errors.New("table: shapes do not match")
+// ErrShape reports rows, columns, targets or weights that do not match or are invalid.
+var ErrShape = errors.New("table: invalid shape or value")
 
 // Table is n rows × p columns. NaN in X is a missing value; Y and W are finite.
 type Table struct {

@@ -43,7 +43,8 @@ func Generate(seed uint64, runs int) (*Workflow, []Run, error) {
 	return w, all, nil
 }
 
-// newWorkflow generates a workflow. Each task depends on at least one task of the previous layer.
+// newWorkflow generates a workflow. Each task after the first layer depends on at least one
+// task of the previous layer.
 func newWorkflow(rng *rand.Rand) *Workflow {
 	w := &Workflow{}
 	var previous []string

@@ -35,10 +35,10 @@ func (t *task) seconds(size float64, m machine) float64 {
 	return t.fixed + math.Pow(size, t.power)*(t.cpu/m.cpu+t.disk/m.disk+t.memory/m.memory)
 }
 
-// Plan is a set of generated runs.
-type Plan struct {
+// Dataset is a set of generated runs.
+type Dataset struct {
 	Runs     []placement.Run // in order of time
-	Samples  []string        // the sample of each run, which gives all tasks of the workflow the same input
+	Samples  []string        // for each run the name of its sample: one run of each task of a workflow, all with the same input
 	machines []machine
 	tasks    []task
 	hidden   []int // for each task the machine whose runs Evaluate hides
@@ -47,33 +47,33 @@ type Plan struct {
 // Generate generates the runs of a number of workflows with 6 to 12 tasks each. Every sample of a
 // workflow runs on one machine, and every machine gets two to five samples of each workflow. A machine
 // may be fast for one kind of work and slow for another one.
-func Generate(seed uint64, workflows int) *Plan {
+func Generate(seed uint64, workflows int) *Dataset {
 	rng := rand.New(rand.NewPCG(seed, 23))
-	p := &Plan{}
+	d := &Dataset{}
 	for range Machines {
 		general := .35 * rng.NormFloat64()
 		speed := func() float64 { return math.Exp(general + .2*rng.NormFloat64()) }
-		p.machines = append(p.machines, machine{speed(), speed(), speed()})
+		d.machines = append(d.machines, machine{speed(), speed(), speed()})
 	}
 	for w := range workflows {
-		first := len(p.tasks)
+		first := len(d.tasks)
 		for k := range 6 + rng.IntN(7) {
 			work := 20 * math.Exp(1.2*rng.NormFloat64())
 			cpu, disk := rng.Float64(), .6*rng.Float64()
-			p.tasks = append(p.tasks, task{
+			d.tasks = append(d.tasks, task{
 				key: sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: fmt.Sprintf("workflow_%d", w), Task: fmt.Sprintf("step_%02d", k)},
 				cpu: work * cpu, disk: work * disk * (1 - cpu), memory: work * (1 - disk) * (1 - cpu), fixed: 2 * rng.Float64(), power: .4 + .8*rng.Float64(),
 				noise: .03 + .15*rng.Float64(),
 			})
-			p.hidden = append(p.hidden, rng.IntN(len(Machines)))
+			d.hidden = append(d.hidden, rng.IntN(len(Machines)))
 		}
-		p.runSamples(rng, w, p.tasks[first:])
+		d.runSamples(rng, w, d.tasks[first:])
 	}
-	return p
+	return d
 }
 
-// runSamples adds the runs of one workflow. The order of the machines is random.
-func (p *Plan) runSamples(rng *rand.Rand, workflow int, tasks []task) {
+// runSamples adds the runs of one workflow, sample by sample, on machines in random order.
+func (d *Dataset) runSamples(rng *rand.Rand, workflow int, tasks []task) {
 	var order []int // machine of each sample
 	for m := range Machines {
 		for range 2 + rng.IntN(4) {
@@ -85,11 +85,11 @@ func (p *Plan) runSamples(rng *rand.Rand, workflow int, tasks []task) {
 		size := math.Exp(.7 * rng.NormFloat64())
 		for i := range tasks {
 			t := &tasks[i]
-			p.Runs = append(p.Runs, placement.Run{
+			d.Runs = append(d.Runs, placement.Run{
 				Task: t.key, Features: sizing.Features{"input_bytes": sizing.NumberValue(math.Round(1e9 * size))}, Placement: sizing.Placement{NodeType: Machines[m]},
-				Seconds: t.seconds(size, p.machines[m]) * math.Exp(t.noise*rng.NormFloat64()),
+				Seconds: t.seconds(size, d.machines[m]) * math.Exp(t.noise*rng.NormFloat64()),
 			})
-			p.Samples = append(p.Samples, fmt.Sprintf("w%d_s%03d", workflow, sample))
+			d.Samples = append(d.Samples, fmt.Sprintf("w%d_s%03d", workflow, sample))
 		}
 	}
 }
@@ -112,16 +112,16 @@ func (o *Outcome) Error() float64 { return math.Abs(o.Expected/o.True - 1) }
 
 // Evaluate hides the runs of each task on one machine, learns all other runs, and compares the expected
 // change from every other machine to the hidden one with the true change.
-func (p *Plan) Evaluate() (outcomes []Outcome) {
+func (d *Dataset) Evaluate() (outcomes []Outcome) {
 	hidden := map[sizing.TaskKey]string{}
-	for i := range p.tasks {
-		hidden[p.tasks[i].key] = Machines[p.hidden[i]]
+	for i := range d.tasks {
+		hidden[d.tasks[i].key] = Machines[d.hidden[i]]
 	}
 	var known []placement.Run
 	byTask := map[sizing.TaskKey][]placement.Run{}
 	models := map[sizing.TaskKey]*taskmodel.Model{}
-	for i := range p.Runs {
-		r := p.Runs[i]
+	for i := range d.Runs {
+		r := d.Runs[i]
 		if r.Placement.NodeType == hidden[r.Task] {
 			continue
 		}
@@ -135,10 +135,10 @@ func (p *Plan) Evaluate() (outcomes []Outcome) {
 		})
 	}
 	effects := placement.Fit(known)
-	for i := range p.tasks {
-		t := &p.tasks[i]
+	for i := range d.tasks {
+		t := &d.tasks[i]
 		for from := range Machines {
-			if from == p.hidden[i] {
+			if from == d.hidden[i] {
 				continue
 			}
 			runs := byTask[t.key]
@@ -146,7 +146,7 @@ func (p *Plan) Evaluate() (outcomes []Outcome) {
 			if !ok {
 				continue
 			}
-			o := Outcome{x.After.Median / x.Before.Median, p.trueMedian(t, runs, p.hidden[i]) / p.trueMedian(t, runs, from)}
+			o := Outcome{x.After.Median / x.Before.Median, d.trueMedian(t, runs, d.hidden[i]) / d.trueMedian(t, runs, from)}
 			outcomes = append(outcomes, o)
 		}
 	}
@@ -154,10 +154,10 @@ func (p *Plan) Evaluate() (outcomes []Outcome) {
 }
 
 // trueMedian returns the median run time, without noise, on machine m for the inputs of runs.
-func (p *Plan) trueMedian(t *task, runs []placement.Run, m int) float64 {
+func (d *Dataset) trueMedian(t *task, runs []placement.Run, m int) float64 {
 	seconds := make([]float64, 0, len(runs))
 	for i := range runs {
-		seconds = append(seconds, t.seconds(runs[i].Features["input_bytes"].Num/1e9, p.machines[m]))
+		seconds = append(seconds, t.seconds(runs[i].Features["input_bytes"].Num/1e9, d.machines[m]))
 	}
 	slices.Sort(seconds)
 	return seconds[len(seconds)/2]
