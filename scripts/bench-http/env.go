@@ -29,15 +29,14 @@ type benchEnv struct {
 	dir       string
 	bin       string
 	db        *pglocal.Server
-	serverCPU string // CPU core of the server
-	loadCPU   string // CPU core of the load generator and PostgreSQL
+	loadCPU   string // CPU core of the load generators wrk and pgbench
 	token     string // of an administrator
 	processes []*exec.Cmd
 	client    http.Client
 }
 
 // newBenchEnv creates the folder and starts PostgreSQL.
-func newBenchEnv(ctx context.Context, bin, serverCPU, loadCPU string) (*benchEnv, error) {
+func newBenchEnv(ctx context.Context, bin, loadCPU string) (*benchEnv, error) {
 	dir, err := os.MkdirTemp("", "bench-http-env-")
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func newBenchEnv(ctx context.Context, bin, serverCPU, loadCPU string) (*benchEnv
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &benchEnv{dir: dir, bin: bin, db: db, serverCPU: serverCPU, loadCPU: loadCPU, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
+	return &benchEnv{dir: dir, bin: bin, db: db, loadCPU: loadCPU, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
 }
 
 // close ends the started processes in reverse order and removes the data.
@@ -148,15 +147,15 @@ func (e *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready
 		}
 	}
 	text, _ := os.ReadFile(log.Name())
-	return nil, fmt.Errorf("start %s: not ready within 2 minutes: %s", cmd.Path, text)
+	return nil, fmt.Errorf("start %s: not ready: %s", cmd.Path, text)
 }
 
-// call encodes a body as JSON, posts it and decodes the answer, unless answer is nil.
+// call posts a body as JSON. It decodes the answer if answer is not nil.
 func (e *benchEnv) call(ctx context.Context, url string, body, answer any) error {
 	return e.post(ctx, url, text(body), answer)
 }
 
-// post posts an encoded body and decodes the answer, unless answer is nil.
+// post posts an encoded body. It decodes the answer if answer is not nil.
 func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

@@ -23,13 +23,13 @@ func (s size) receipts() int { return s.observations / 10 }
 // sizeResult is the cost of serving a size.
 type sizeResult struct {
 	size
-	ready, p50, p99 time.Duration // start of a replica; latency of predictions
-	first           time.Duration // median latency of the first prediction of each task, which decodes its model
-	resident        int64         // resident memory at the end
-	perModel        float64       // resident bytes per loaded model; 0 if the number of loaded models is unknown
+	ready, p50, p99 time.Duration // time from start to readiness; latencies of predictions; each the maximum over the replicas
+	first           time.Duration // median latency of the first predictions of the tasks, which decode models; the maximum over the replicas
+	resident        int64         // resident memory of the first replica after its predictions
+	perModel        float64       // bytes of resident beyond those of bench.server, per task; 0 if some tasks are not predicted
 }
 
-// perModelText formats perModel in MB; empty if perModel is unknown.
+// perModelText formats perModel in MB; empty if perModel is 0.
 func (g sizeResult) perModelText() string {
 	if g.perModel == 0 {
 		return ""
@@ -57,7 +57,7 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	emptyResident, err := b.server.residentMemory()
+	serverResident, err := b.server.residentMemory()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 		if err := addData(ctx, conn, s); err != nil {
 			return err
 		}
-		result, err := b.measureSize(ctx, s, emptyResident)
+		result, err := b.measureSize(ctx, s, serverResident)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 			SELECT (left(lpad(to_hex(ms), 12, '0'), 8) || '-' || right(to_hex(ms), 4) || '-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid,
 				to_timestamp(ms / 1000.0), promised, task_limit, told, receipt_name.id, -1, model_version, 1, 'grown-' || i, content
 			FROM (SELECT receipt_compact.* FROM receipt_compact JOIN receipt_name ON receipt_name.id = name WHERE task_id = '` + predictedTask + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt_compact WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i,
-				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given, -- ids as the service will generate them
+				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given, -- the id begins with the time, as in the service
 				receipt_name WHERE receipt_name.dag_id = 'grown' AND receipt_name.task_id = 'task-' || (1 + i % 10)`,
 	} {
 		if _, err := conn.Exec(ctx, sql, s.observations); err != nil {
@@ -133,7 +133,7 @@ func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	return err
 }
 
-// storeReceipt requests a prediction and waits until the receipt is stored. addData copies that receipt.
+// storeReceipt requests a prediction and waits until a receipt is stored. addData copies a receipt.
 func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 	if err := b.env.call(ctx, b.server.url+"/predict", predictRequest(newRandom(b.seed), predictedTask, "receipt-to-copy"), nil); err != nil {
 		return err
@@ -149,8 +149,8 @@ func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // measureSize starts replicas, requests predictions for the tasks in turn, and ends the replicas.
-// emptyResident is the resident memory of a server without loaded models, in bytes.
-func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (result sizeResult, err error) {
+// serverResident is the resident memory of b.server in bytes.
+func (b *bench) measureSize(ctx context.Context, s size, serverResident int64) (result sizeResult, err error) {
 	result.size = s
 	var replicas []*server
 	defer func() {
@@ -168,7 +168,7 @@ func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (r
 	}
 	r := newRandom(b.seed + 9)
 	var bodies []string
-	for i := range s.predictedTasks + timedPredictions { // each with features that no earlier request had
+	for i := range s.predictedTasks + timedPredictions { // each with its own random features
 		q := predictRequest(r, fmt.Sprint("task-", 1+i%s.predictedTasks), "grown__"+counterPlaceholder)
 		q["dag_id"] = "grown"
 		bodies = append(bodies, text(q))
@@ -177,12 +177,12 @@ func (b *bench) measureSize(ctx context.Context, s size, emptyResident int64) (r
 		result.first = max(result.first, b.measureFirstPredictions(ctx, replica, bodies[:s.predictedTasks]))
 		predictions := openLoop{url: replica.url + "/predict", token: b.env.token, bodies: bodies[s.predictedTasks:], rate: 200, length: timedPredictions * time.Second / 200}.run(ctx)
 		if predictions.errors > 0 {
-			return result, fmt.Errorf("row 4: %d of %d requests failed", predictions.errors, len(predictions.latencies))
+			return result, fmt.Errorf("%d of %d requests failed", predictions.errors, len(predictions.latencies))
 		}
 		result.p50, result.p99 = max(result.p50, predictions.quantile(0.5)), max(result.p99, predictions.quantile(0.99))
 	}
 	if result.resident, err = replicas[0].residentMemory(); s.tasks == s.predictedTasks {
-		result.perModel = float64(max(0, result.resident-emptyResident)) / float64(s.tasks)
+		result.perModel = float64(max(0, result.resident-serverResident)) / float64(s.tasks)
 	}
 	return result, err
 }

@@ -24,7 +24,7 @@ const prepareIngestSQL = `
 CREATE SEQUENCE IF NOT EXISTS bench_run;
 CREATE TABLE IF NOT EXISTS bench_observation (LIKE observation INCLUDING ALL)`
 
-// insertSQL inserts the row that an /observe with the same features stores.
+// insertSQL inserts a row like those that /observe stores.
 const insertSQL = `
 INSERT INTO bench_observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
 	duration_us, memory_max, allocated_memory, requested_memory, cpu_max, allocated_cpu, requested_cpu, features, lot)
@@ -35,7 +35,7 @@ VALUES (%d, 'pgbench-' || nextval('bench_run'), -1, 1, 1, false, now(), now() - 
 // copyRows is the number of rows of one batch and of one file for COPY.
 const copyRows = 500
 
-// benchIngest measures row 3 of bench.table: reports acknowledged after commit against INSERT of the same row by
+// benchIngest measures row 3 of bench.table: reports acknowledged after commit against INSERT of similar rows by
 // pgbench with as many connections, and batches of reports against COPY from files on the server.
 func (b *bench) benchIngest(ctx context.Context) error {
 	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of this row

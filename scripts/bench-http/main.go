@@ -1,6 +1,5 @@
-// Command bench-http compares the throughput and the latency of the service with the figures of
-// minimal programs. It alternates between the service and these programs in one run. Each comparison is a
-// numbered row of bench.table:
+// Command bench-http measures the throughput and the latency of the service. Rows 1 to 3 of bench.table
+// compare the service with minimal programs, which are measured alternately with it:
 //
 //	make bench-http               rows 1 to 4, about ten minutes
 //	make bench-http BENCH=short   rows 1 to 3, for CI
@@ -36,7 +35,7 @@ type bench struct {
 	length       time.Duration // of each load in each round
 	runs         int           // number of runs of predictedTask that are reported before its model is trained
 	env          *benchEnv
-	profile      string // file for a CPU profile; if empty, the rows are measured
+	profile      string // file for a CPU profile; if it is not empty, no rows are measured
 	profiledLoad string // the load during which to profile
 	other        otherServer
 	server       *server // the service, with the database "postgres" of env
@@ -45,10 +44,10 @@ type bench struct {
 
 func main() {
 	form := flag.String("form", "full", "extent of the benchmark: short, full or long")
-	rows := flag.String("rows", "", "numbers of the rows (comparisons) to measure, such as 1,3; if empty, the rows of the form")
+	rows := flag.String("rows", "", "numbers of the rows to measure, such as 1,3; if empty, the rows of the form")
 	seed := flag.Uint64("seed", 1, "seed of the histories and the requests")
 	bin := flag.String("bin", "bin/loadaware", "path of the loadaware binary")
-	profile := flag.String("profile", "", "only write a CPU profile of the server to this file")
+	profile := flag.String("profile", "", "measure no rows; write a CPU profile of the server to this file, and its allocations to this file with the suffix .allocs")
 	profiledLoad := flag.String("under", "single", "load during which to profile: single (predictions), new (predictions with features never seen), many (batches of 100 predictions), reports, or batches (of reports)")
 	otherURL := flag.String("other", "", "URL of another model server, for row 16")
 	otherBody := flag.String("other-body", "", "file with the body of a request to the other model server")
@@ -76,8 +75,8 @@ func (b *bench) printf(format string, args ...any) { fmt.Printf(format+"\n", arg
 func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	serverCPU, loadCPU := cores()
 	uptime, _ := exec.CommandContext(ctx, "uptime").Output() // for the header of the output only
-	b.printf("%s, %d cores: server on %q, wrk and PostgreSQL on %q; seed %d, form %s, %s", time.Now().UTC().Format(time.DateTime), runtime.NumCPU(), serverCPU, loadCPU, b.seed, b.form, strings.TrimSpace(string(uptime)))
-	if b.env, err = newBenchEnv(ctx, bin, serverCPU, loadCPU); err != nil {
+	b.printf("%s, %d cores: server on %q, wrk and pgbench on %q; seed %d, form %s, %s", time.Now().UTC().Format(time.DateTime), runtime.NumCPU(), serverCPU, loadCPU, b.seed, b.form, strings.TrimSpace(string(uptime)))
+	if b.env, err = newBenchEnv(ctx, bin, loadCPU); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.env.close()) }()
@@ -107,7 +106,7 @@ func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	return nil
 }
 
-// row is one comparison; measure prints its figures and ratios.
+// row is one measurement; measure prints its figures.
 type row struct {
 	number, title string
 	short         bool // also measured in the short form
@@ -142,8 +141,8 @@ func isSelected(rows, number string, byForm bool) bool {
 	return false
 }
 
-// cores returns the CPU core of the server, and that of the load generator and PostgreSQL. Both are
-// empty on a machine with a single core.
+// cores returns the CPU core of the server and that of the load generators wrk and pgbench. Both are empty on a
+// machine with a single core.
 func cores() (serverCPU, loadCPU string) {
 	if runtime.NumCPU() < 2 {
 		return "", ""

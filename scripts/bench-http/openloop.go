@@ -23,7 +23,7 @@ type openLoop struct {
 	length     time.Duration
 }
 
-// openLoopResult is the result of a run. The latencies are sorted. They include failed requests, and a zero
+// openLoopResult is the result of openLoop.run. The latencies are sorted. They include failed requests, and a zero
 // for each request that was not sent because the context ended.
 type openLoopResult struct {
 	latencies []time.Duration
@@ -54,7 +54,7 @@ func (p openLoop) measureMaximum(ctx context.Context) float64 {
 	return float64(len(got.latencies)-unsent-got.errors) / time.Since(start).Seconds()
 }
 
-// openLoopRuns numbers the runs, so that no two runs send the same try.
+// openLoopRuns counts the calls of openLoop.run, so that no two calls send the same try.
 var openLoopRuns atomic.Int64
 
 // run sends the requests and waits for all answers. If ctx ends, the remaining requests are not sent.

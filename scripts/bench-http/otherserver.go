@@ -10,7 +10,7 @@ import (
 type otherServer struct{ url, body string }
 
 // benchOtherServer measures row 16: single predictions by the other server and by the service in
-// turn, with 16 connections. Each server runs on one core.
+// turn, with 16 connections. compare.sh pins the other server to the core of the service.
 func (b *bench) benchOtherServer(ctx context.Context) error {
 	body, err := os.ReadFile(b.other.body)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// predictedTask is the task for which bench-http requests predictions, in the DAG dagID. It has twelve
+// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 request predictions for it. It has twelve
 // features: eight numbers, two categories, a bool and a date. Four of them determine the peak.
 const (
 	dagID         = "pricing"

@@ -15,7 +15,7 @@ import (
 //
 //	go tool pprof -top bin/loadaware FILE
 func (b *bench) runProfile(ctx context.Context) error {
-	const length = 8 * time.Second
+	const length = 8 * time.Second // of the CPU profile
 	ended := make(chan error, 1)
 	if b.profiledLoad == "batches" {
 		b.length = length + 2*time.Second
@@ -44,7 +44,7 @@ func (b *bench) runProfile(ctx context.Context) error {
 		}()
 	}
 	time.Sleep(time.Second)
-	cpu := b.fetch(ctx, "profile?seconds=8", b.profile)
+	cpu := b.fetch(ctx, fmt.Sprintf("profile?seconds=%.0f", length.Seconds()), b.profile)
 	return errors.Join(cpu, b.fetch(ctx, "allocs", b.profile+".allocs"), <-ended)
 }
 

@@ -23,8 +23,7 @@ type statement struct {
 // grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements lists the measured operations, each as the service calls it. No task is due for training, so Claim
-// reads all candidates and changes nothing.
+// statements lists the measured operations. No task is due for training, so Claim changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)

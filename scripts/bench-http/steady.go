@@ -9,7 +9,7 @@ import (
 
 // benchSteady measures row 2 of bench.table: the latency at half of the maximum rate while the service also
 // receives reports and trains. The echo server is measured during the same background work. Both servers may
-// use all cores and share them with the load generator, unlike in rows 1 and 16.
+// use all cores and share them with the load generator.
 func (b *bench) benchSteady(ctx context.Context) error {
 	server, err := b.env.serve(ctx, "", b.env.db.DSN())
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	b.printf("predict/echo p99.9 ratio: %s (goal at most 1.5)", ratioOf(p999, echo999))
 	b.printf("errors: %d of %d requests", failed, sent)
 	if failed > 0 {
-		return fmt.Errorf("row 2: %d of %d requests failed", failed, sent)
+		return fmt.Errorf("%d of %d requests failed", failed, sent)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type load struct {
 	length      time.Duration
 }
 
-// counterPlaceholder is replaced in bodies by a unique number, which makes each try a new one.
+// counterPlaceholder is replaced in bodies by a unique text, so that each request is about a new try.
 const counterPlaceholder = "#########"
 
 // loadResult is the result of a load. Latencies are in milliseconds.

@@ -16,7 +16,7 @@ import (
 )
 
 // callers generates closed-loop load, one connection per caller. A caller pauses only after a failure
-// and, for Retry-After, after a rejection. Every fourth call of a caller is a report, and the others request
+// and after a rejection. Every fourth call of a caller is a report, and the others request
 // predictions. The mix therefore does not depend on the number of callers.
 type callers struct {
 	addr     string
@@ -114,8 +114,8 @@ func cpuTime(pid int) time.Duration {
 // bucketLength is the length of the intervals of loadRun.buckets.
 const bucketLength = 100 * time.Millisecond
 
-// run connects n callers and then runs them for length. The run ids begin with label, which
-// must differ between the runs of one cluster.
+// run connects n callers and then runs them for length. The run ids of the reports begin with label,
+// which must differ between the calls of run for one cluster.
 func (c *callers) run(ctx context.Context, label string, n int, length time.Duration) *loadRun {
 	l := &loadRun{connections: n, length: length, buckets: make([]int, length/bucketLength+1)}
 	var mu sync.Mutex

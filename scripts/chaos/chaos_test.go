@@ -19,14 +19,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// fault is a handler between the callers and a real replica. It makes one error, which the checks of a trial
-// must find.
+// fault is a handler between the callers and a real replica. It makes at most one error, which the checks of a
+// trial must find.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
 // faultCase is a fault and the failure that the trial must record because of it.
 type faultCase struct {
 	inject fault
-	want   string // part of the text of the failures; empty without a fault
+	want   string // part of the recorded text; empty without a fault
 }
 
 // faultCases returns the faults by name. The trial must find no fault in the case "none".
@@ -94,7 +94,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	for name, c := range faultCases() {
 		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
 		tr := &trialRun{seed: 1}
-		// Each case has its own report log, so that it does not check the reports of the other cases.
+		// Each case has its own report log, which does not contain the reports of the other cases.
 		view := *cluster
 		view.Reports = testcluster.NewReportLog()
 		load := tr.newTraffic(&view, tasks, "fault-"+name)

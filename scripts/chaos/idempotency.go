@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 type effects struct {
 	operations, calls   int
 	recorded, duplicate int // answers that the report was new, and that it was a duplicate
-	wrong               int // operations whose number of effects is not one
+	wrong               int // operations whose number of effects is not one, unless mayHideRecorded
 	altered, conflicts  int // reports with another body for a known try, and 409 answers to them
 	retried             int // repetitions of calls after a 503, which may have hidden the answer "recorded"
 	failed              int
@@ -133,7 +134,7 @@ func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog
 		switch {
 		case statuses[i] != http.StatusOK || json.Unmarshal([]byte(answers[i]), &answer) != nil || !answer.Recorded:
 			e.failed++
-			e.firstFailure = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
+			e.firstFailure = cmp.Or(e.firstFailure, fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i]))
 		case answer.Duplicate:
 			e.duplicate++
 		default:

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialKillReplica repeatedly kills one of two replicas at random times. The callers continue
-// with the other replica.
+// trialKillReplica kills two replicas in turn at random times and starts each again. The callers
+// continue with the other replica.
 func trialKillReplica(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {

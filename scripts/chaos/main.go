@@ -4,9 +4,8 @@
 //	go run ./scripts/chaos [-form short|long] [-seed 1] [-only kill-replica,toxics] [-binary bin/loadaware]
 //
 // Each trial runs a cluster of its own (internal/testcluster): the built binary and a private
-// PostgreSQL on loopback. The seed determines the traffic. A trial prints its figures and its
-// seed, then PASS, FAIL or, if the machine does not allow the trial, SKIP with the reason. The
-// exit code is 1 if any trial failed.
+// PostgreSQL. The seed determines the traffic. A trial prints its figures, then PASS, FAIL or, if
+// the machine does not allow the trial, SKIP with the reason. The exit code is 1 if any trial failed.
 package main
 
 import (
@@ -39,7 +38,7 @@ var trials = []trial{
 	{"scarcity", "read-only PostgreSQL, disk full, read-only folder, no memory: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
 	{"overload", "three times as many connections as the best number: recovered within 5 s; in the long form also 80 % of the highest goodput, the rest rejected within 50 ms", trialOverload},
-	{"stale-model", "a network cut during a promotion: staleness is bounded and reported", trialStaleModel},
+	{"stale-model", "a promotion during a network cut: staleness is bounded and reported", trialStaleModel},
 	{"damaged-model", "a model with a flipped byte or truncated: rejected, and the last good version answers", trialDamagedModel},
 	{"bad-model", "a model that allocates 30 % of the right amount: rolled back automatically within 200 outcomes; good models stay", trialBadModel},
 }
@@ -108,7 +107,7 @@ func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 		fmt.Printf("SKIP %s: %v\n", t.name, err)
 		return true
 	case err != nil:
-		fmt.Printf("FAIL %s (%.1f s, seed %d): the trial could not run: %v\n", t.name, took, tr.seed, err)
+		fmt.Printf("FAIL %s (%.1f s, seed %d): the trial ended with an error: %v\n", t.name, took, tr.seed, err)
 		return false
 	case len(tr.failures) > 0:
 		fmt.Printf("FAIL %s (%.1f s, seed %d): %s\n", t.name, took, tr.seed, strings.Join(tr.failures, "; "))

@@ -145,7 +145,7 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 // minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for delay, promotes a version and probes the far replica until the cut ends. The
+// runCut waits for delay, promotes a version and probes the far replica until length is over. The
 // reported staleness must be at least the real one less maxStalenessError, and at most the length
 // of the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {

@@ -16,8 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// These tests run the trials of models against fake replicas with a fault: a replica answers from
-// an old version, or its watchdog rolls back a good model.
+// These tests run the checks of the model trials against fake replicas, whose answers are fixed.
 
 // fakeReplica returns a replica with fixed answers by path; other paths get 409.
 func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {

@@ -75,8 +75,8 @@ func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	return nil
 }
 
-// balancer is a load balancer: it polls /readyz of each replica every 100 ms and picks only
-// ready replicas.
+// balancer is a load balancer: it polls /readyz of each replica every 100 ms and prefers ready
+// replicas.
 type balancer struct {
 	replicas []*testcluster.Replica
 	ready    []atomic.Bool
@@ -137,7 +137,7 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources copies the files that a build needs.
+// copySources copies all files except hidden ones, bin, data and api/python.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

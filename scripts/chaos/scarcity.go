@@ -94,10 +94,10 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 		return err
 	}
 	counts := load.stop()
-	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end of the shortage: %d, observe %s; recovered within %v; last ack %v before the end of the shortage",
+	tr.printf("%s: %d calls rejected, %d reports acked; /readyz at the end of the shortage: %d, observe %s; recovered within %v; last ack %v before the end of the shortage",
 		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, recovered.Round(time.Millisecond), sinceAck.Round(time.Second))
 	prober.check(tr, "during the shortage "+sh.name)
-	tr.check(counts.Rejected > 0, "%s: no report was rejected: there was no shortage", sh.name)
+	tr.check(counts.Rejected > 0, "%s: no call was rejected: there was no shortage", sh.name)
 	tr.check(last.Observe == "unavailable", "%s: /readyz reports observe: %s", sh.name, last.Observe)
 	tr.check(unhealthy == 0, "%s: /readyz or /healthz was not 200, %d times", sh.name, unhealthy)
 	tr.check(recovered <= 10*time.Second, "%s: recovered only after %v", sh.name, recovered)

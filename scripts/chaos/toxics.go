@@ -101,7 +101,7 @@ func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, 
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	counts := load.stop()
-	tr.printf("%-60s recovered in %6v; predictions %d, p99 %v, max %v; %d reports acked (max %v), %d rejected, late %d", name, recovered.Round(time.Millisecond),
+	tr.printf("%-60s recovered in %6v; predictions %d (those of the prober: p99 %v, max %v); %d reports acked (max %v), %d rejected, late %d", name, recovered.Round(time.Millisecond),
 		prober.sent+counts.Predicted, quantile(prober.times, 0.99), quantile(prober.times, 1), counts.Observed, quantile(counts.observeTimes, 1), counts.Rejected, counts.Late)
 	tr.check(recovered <= 5*time.Second, "%s: recovered only after %v", name, recovered)
 	tr.check(prober.failed == 0, "%s: %d predictions were not from a model: %s", name, prober.failed, prober.firstFailure)

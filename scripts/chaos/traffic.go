@@ -47,10 +47,10 @@ type callCounts struct {
 	Predicted, Observed int // answered with 200
 	Rejected            int // 429 or 503 with Retry-After
 	NoRetryAfter        int // 429 or 503 without Retry-After
-	NoAnswer            int // connection refused, reset or cut off
+	NoAnswer            int // no complete answer
 	Late                int // calls that ended after the deadline; counted by result, too
 	Failed              int // any other status
-	PredictRejected     int // prediction requests among Rejected and NoAnswer
+	PredictRejected     int // prediction requests among Rejected
 	Unacked             int // reports that were never acknowledged
 	FirstFailure        string
 	predictTimes        []time.Duration
@@ -199,9 +199,6 @@ func (t *traffic) call(ctx context.Context, replica int, path string, body []byt
 		c.lastAck = time.Now()
 	case status == 0:
 		c.NoAnswer++
-		if isPredict {
-			c.PredictRejected++
-		}
 		if !t.expectsNoAnswer {
 			c.noteFailure("%s: %s", url, answer)
 		}

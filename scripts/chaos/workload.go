@@ -118,7 +118,7 @@ func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// waitPropagated waits up to about one second until a version other than bad answers. It returns
+// waitPropagated waits for at most about one second until the version bad no longer answers. It returns
 // the version that answers. A replica learns of a rollback a moment after the commit.
 func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, err error) {
 	for range 100 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs the same scenario with
-# each (story.*, Story.java) against the built server with a private PostgreSQL and the demo data. Tools,
-# packages and generated code stay in .cache/clients.
+# each (story.*, Story.java) against the built server with a private PostgreSQL and the demo data. The
+# generated code stays in .cache/clients.
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
 #
@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 generator=${GENERATOR:-7.25.0} # openapi-generator-cli, from Maven Central
 dependency=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 bin=$PWD/bin/loadaware
-stories=$PWD/scripts/clients
+sources=$PWD/scripts/clients
 cache=$PWD/.cache/clients
 jar=$cache/openapi-generator-cli-$generator.jar
 # Each JVM here runs for seconds only. The C2 compiler and a parallel garbage collector would cost more than they save.
@@ -75,18 +75,18 @@ generate() {
 }
 
 client_python() {
-	local venv=$cache/python-venv pins=$stories/python/requirements.txt
+	local venv=$cache/python-venv pins=$sources/python/requirements.txt
 	generate python "$cache/python" || return
 	if ! cmp -s "$pins" "$venv/installed.txt"; then
 		python3 -m venv --clear "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check -r "$pins" || return
 		cp "$pins" "$venv/installed.txt"
 	fi
-	PYTHONPATH=$cache/python "$venv/bin/python" "$stories/python/story.py"
+	PYTHONPATH=$cache/python "$venv/bin/python" "$sources/python/story.py"
 }
 
 client_java() {
 	generate java "$cache/java" || return
-	cp "$stories/java/Story.java" "$cache/java/src/main/java/"
+	cp "$sources/java/Story.java" "$cache/java/src/main/java/"
 	(cd "$cache/java" && mvn -q -B -Dstyle.color=never compile "$dependency:build-classpath" -Dmdep.outputFile=classpath.txt) || return
 	# shellcheck disable=SC2086 # several options
 	java $java_options -cp "$cache/java/target/classes:$(cat "$cache/java/classpath.txt")" Story
@@ -96,8 +96,8 @@ client_java() {
 typescript() {
 	local project=$cache/node/$1
 	mkdir -p "$project/stories"
-	cp "$stories/node/tsconfig.json" "$stories/node/package.json" "$project"
-	cp "$stories/$1/story.ts" "$project/stories/"
+	cp "$sources/node/tsconfig.json" "$sources/node/package.json" "$project"
+	cp "$sources/$1/story.ts" "$project/stories/"
 	rm -rf "$project/out"
 	(cd "$project" && ../node_modules/.bin/tsc -p .) && node "$project/out/stories/story.js"
 }
@@ -119,7 +119,7 @@ client_openapi_typescript() {
 go_module() {
 	mkdir -p "$cache/$1"
 	rm -rf "$cache/$1/$1"
-	cp -R "$stories/go/go.mod" "$stories/go/go.sum" "$stories/go/$1" "$cache/$1"
+	cp -R "$sources/go/go.mod" "$sources/go/go.sum" "$sources/go/$1" "$cache/$1"
 	cd "$cache/$1"
 }
 

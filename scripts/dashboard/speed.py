@@ -30,7 +30,7 @@ START = datetime.datetime(2025, 1, 1, tzinfo=datetime.timezone.utc)
 GIB = 2**30
 PREDICTED = 10  # additional runs of each of the first 100 tasks, which are predicted before they are reported
 MAX_BYTES = 200_000
-SAMPLE = 40  # tasks whose pages are visited
+SAMPLE = 40  # about the number of tasks whose pages are visited
 
 
 def peak_of(task: int, run: int, noise: random.Random) -> int:
@@ -39,7 +39,7 @@ def peak_of(task: int, run: int, noise: random.Random) -> int:
 
 
 def write_history(path: pathlib.Path, tasks: int, runs: int) -> None:
-    """Write runs of many tasks over a year, in the order of their ends."""
+    """Write runs of many tasks over a year, in the order of their starts."""
     noise = random.Random(1)
     names = ["dag_id", "task_id", "run_id", "started_at", "duration_s", "memory_requested_bytes", "memory_allocated_bytes", "memory_max_bytes"]
     with gzip.open(path, "wt", compresslevel=1) as file:

@@ -169,8 +169,7 @@ func objectWith(n int) any {
 	return members
 }
 
-// mutateTree changes one value or name of a tree, or adds or removes one member. It may change the
-// tree in place.
+// mutateTree changes values of a tree, or adds or removes a member. It may change the tree in place.
 func mutateTree(random *rand.Rand, tree any) any {
 	all := positions(tree)
 	if len(all) == 0 {
@@ -198,8 +197,7 @@ func mutateTree(random *rand.Rand, tree any) any {
 	return tree
 }
 
-// mutateBytes returns a changed copy of a text: truncated, with a flipped bit, or with an inserted
-// or repeated piece.
+// mutateBytes returns a text truncated, with a flipped bit, or with an inserted or repeated piece.
 func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(invalidJSON[random.IntN(len(invalidJSON))])

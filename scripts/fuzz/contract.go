@@ -135,7 +135,7 @@ func checkProblem(sent *request, got *answer) error {
 	case p.RequestID != got.header.Get("X-Request-Id"):
 		return fmt.Errorf("%d with a request_id that differs from the header: %.300s", got.status, got.body)
 	case unnamed:
-		return fmt.Errorf("422 without the name of a field: %.300s", got.body)
+		return fmt.Errorf("%d without the field or the detail of an error: %.300s", got.status, got.body)
 	case got.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "":
 		return fmt.Errorf("405 without Allow: %.300s", got.body)
 	case got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "":

@@ -4,7 +4,7 @@
 //
 // There are four trials:
 //
-//	requests   sends mutations of valid requests of every operation, as bytes over many connections
+//	requests   sends mutations of valid requests of every operation, as bytes over several connections
 //	slow       sends bodies that arrive byte by byte, or never end
 //	schema     runs schemathesis, which draws requests and sequences of requests from openapi.yaml
 //	native     runs every Fuzz function of the module, each for a bounded time
@@ -64,7 +64,7 @@ const secret = "fuzz"
 
 func main() {
 	form := flag.String("form", "short", "short: about five minutes; long: 1.1 million requests and longer trials")
-	seed := flag.Uint64("seed", 1, "seed of all random numbers")
+	seed := flag.Uint64("seed", 1, "seed of the random numbers; the trial native ignores it")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
 	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")
 	first := flag.Uint64("first", 0, "number of the first request")

@@ -27,7 +27,7 @@ type rawConn struct {
 	in   *bufio.Reader
 }
 
-// requestTimeout limits one request. It is longer than any deadline of the server.
+// requestTimeout limits one request.
 const requestTimeout = 90 * time.Second
 
 // send sends a request and reads the answer. It returns an error only if it cannot connect.

@@ -50,7 +50,7 @@ func (t *results) fault() error {
 	if t.faults == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d faults, the first of each kind:\n  %s", t.faults, strings.Join(t.examples[:min(5, len(t.examples))], "\n  "))
+	return fmt.Errorf("%d faults; the first of each kind, for up to five kinds:\n  %s", t.faults, strings.Join(t.examples[:min(5, len(t.examples))], "\n  "))
 }
 
 // print prints a table of the answers per operation, the rejection times and the faults.

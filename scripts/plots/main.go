@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// draw writes all pictures of the history in a file; an empty name selects the demo history.
+// draw writes all pictures. It replays the history in the file name, or the demo history if name is empty.
 func draw(folder, task, name string) error {
 	history := demo.CSV
 	if name != "" {

@@ -10,7 +10,7 @@ import (
 // plannedRuns is the number of runs from which a plan is learned before the run that the picture shows.
 const plannedRuns = 15
 
-// phasesFigure shows the memory and the limit of one run of two synthetic tasks.
+// phasesFigure shows the memory and the limit of one run for each of two synthetic tasks.
 func phasesFigure() figure {
 	return figure{plannedRun("walks", 4, "growth in jumps"), plannedRun("programs", 9, "load, compute, write")}
 }

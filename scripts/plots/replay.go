@@ -26,7 +26,7 @@ func replay(history []byte, target float64) ([]backtest.Step, error) {
 	return steps, err
 }
 
-// backtestPolicies replays all policies of the backtest.
+// backtestPolicies replays a history with the default policies of the backtest.
 func backtestPolicies(history []byte) ([]backtest.Result, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {

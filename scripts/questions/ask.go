@@ -34,8 +34,8 @@ type questions struct {
 	took      map[string][]time.Duration // by call
 }
 
-// maxChanges is the maximum number of repetitions of a question whose task was retrained meanwhile.
-const maxChanges = 5
+// maxAttempts is the maximum number of times to ask a question whose task is retrained meanwhile.
+const maxAttempts = 5
 
 // oneIn returns true with the probability 1/n.
 func (q *questions) oneIn(n int) bool { return q.random.IntN(n) == 0 }
@@ -152,7 +152,7 @@ func (q *questions) setPolicy(task sizing.TaskKey) error {
 // of the stored receipt. It returns nil if the service has no answer, because the task is unknown and
 // the request has no static amount.
 func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, error) {
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		var before, after api.Prediction
 		var e api.Explanation
 		err := q.call("POST /predict", http.MethodPost, "/predict", request, &before)
@@ -168,7 +168,7 @@ func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, erro
 		if err := q.call("POST /predict (again)", http.MethodPost, "/predict", request, &after); err != nil {
 			return nil, err
 		}
-		if before.Memory.LimitBytes != after.Memory.LimitBytes && try < maxChanges {
+		if before.Memory.LimitBytes != after.Memory.LimitBytes && attempt < maxAttempts {
 			q.changed++
 			continue
 		}
@@ -178,7 +178,7 @@ func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, erro
 	}
 }
 
-// explainReceipt checks the explanation of a stored receipt. The request is printed with a wrong one.
+// explainReceipt checks the explanation of a stored receipt. The request is printed with a wrong explanation.
 func (q *questions) explainReceipt(id string, request any, limit int64, shadow *api.Memory) error {
 	var e api.Explanation
 	if err := q.call("GET …/explanation", http.MethodGet, "/predictions/"+id+"/explanation", nil, &e); err != nil {

@@ -42,8 +42,8 @@ func (m *models) learnerOf(task sizing.TaskKey) *learner {
 	return l
 }
 
-// report learns the rows and fits models when they are due. Before one in twelve rows it learns an OOM
-// kill of the same run at half of the peak.
+// report learns the rows with a measured peak and fits models when they are due. Before one in twelve of these
+// rows it learns an OOM kill of the same run at half of the peak.
 func (m *models) report(rows []sizing.Observation) error {
 	for i := range rows {
 		o := &rows[i]
@@ -64,7 +64,7 @@ func (m *models) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// learn adds a row to the history, the model and the pool.
+// learn adds a row to the history, the model and the pool, and fits the model if a fit is due.
 func (m *models) learn(o *sizing.Observation) error {
 	l, pool := m.learnerOf(o.Try.TaskKey), m.pools[o.Try.DAG]
 	h := &l.history

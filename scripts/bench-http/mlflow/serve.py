@@ -1,9 +1,8 @@
 """Store a model like one of loadaware for the scoring server of MLflow.
 
-Loadaware exports no trees, so this script fits a model of the same kind and of similar size: 300
-boosted trees of depth 5 from scikit-learn, on seeded data with the same twelve features. It stores an
-`mlflow.pyfunc` model, as the documentation of MLflow recommends. The model answers one number;
-loadaware answers an allocation with bins, ladder and risk.
+Loadaware exports no trees, so this script fits 300 boosted trees of depth 5 with scikit-learn, on seeded
+data like that of payload.go. The model answers one number; loadaware answers an allocation with ladder
+and risk.
 
     python serve.py DIR        # writes DIR/model and DIR/payload.json
     mlflow models serve -m DIR/model -p PORT --env-manager local
@@ -47,7 +46,7 @@ model = make_pipeline(
     HistGradientBoostingRegressor(max_iter=300, max_depth=5, learning_rate=0.05, early_stopping=False, random_state=1),
 )
 model.fit(table, np.log(peak))
-trusted = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]  # in the file that this script writes
+trusted = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]  # may be loaded from the stored model
 mlflow.sklearn.save_model(model, folder / "model", input_example=table.head(1), skops_trusted_types=trusted)
 one = table.head(1).to_dict(orient="records")
 (folder / "payload.json").write_text(json.dumps({"dataframe_records": one}, default=lambda v: v.item()))

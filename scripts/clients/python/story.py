@@ -30,7 +30,7 @@ from openapi_client import (
 from openapi_client.exceptions import NotFoundException
 
 GIB = 1 << 30
-DAG, TASK = "clients", os.environ["STORY_TASK"]  # a task that only this client uses
+DAG, TASK = "clients", os.environ["STORY_TASK"]  # set by run.sh: a task that only this client uses
 FEATURES = {"product_count": 1253, "discount": 0.25, "region": "emea", "promo": True, "sale_end": "2020-02-05"}
 
 client = ApiClient(Configuration(host=os.environ["LOADAWARE_URL"], access_token=os.environ["LOADAWARE_TOKEN"]))

@@ -23,7 +23,7 @@ const (
 
 var (
 	ctx      = context.Background()
-	taskID   = oas.ID(os.Getenv("STORY_TASK")) // a task that only this client uses
+	taskID   = oas.ID(os.Getenv("STORY_TASK")) // set by run.sh: a task that only this client uses
 	client   *oas.Client
 	features = oas.Features{
 		"product_count": jx.Raw("1253"), "discount": jx.Raw("0.25"), "region": jx.Raw(`"emea"`),

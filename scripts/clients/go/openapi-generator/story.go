@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	taskID   = os.Getenv("STORY_TASK") // a task that only this client uses
+	taskID   = os.Getenv("STORY_TASK") // set by run.sh: a task that only this client uses
 	features = map[string]any{"product_count": 1253.0, "discount": 0.25, "region": "emea", "promo": true, "sale_end": "2020-02-05"}
 
 	client = openapi.NewAPIClient(&openapi.Configuration{
