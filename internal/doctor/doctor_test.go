@@ -50,14 +50,14 @@ func TestReceiptsWarnings(t *testing.T) {
 		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
 	assert.Contains(t, message(dsn, 0), "some receipts are in receipt_other or receipt_compact_other")
 
-	tenant := asTenant(t, dsn, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
-	assert.Contains(t, message(tenant, 0), "may not create and drop partitions")
+	restricted := dsnOfRole(t, dsn, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
+	assert.Contains(t, message(restricted, 0), "may not create and drop partitions")
 }
 
-// asTenant returns the DSN of a new role that owns nothing and has these privileges.
-func asTenant(t *testing.T, dsn, privileges string) string {
+// dsnOfRole returns the DSN of a new role that owns nothing and has these privileges.
+func dsnOfRole(t *testing.T, dsn, privileges string) string {
 	t.Helper()
-	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
+	role := fmt.Sprintf("restricted_%d", time.Now().UnixNano())
 	execute(t, dsn, "CREATE ROLE "+role, "GRANT "+privileges+" TO "+role)
 	t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), dsn)
@@ -77,7 +77,7 @@ func asTenant(t *testing.T, dsn, privileges string) string {
 func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	r := NewReport()
-	r.database(t.Context(), asTenant(t, dsn, "SELECT ON schema_migrations"))
+	r.database(t.Context(), dsnOfRole(t, dsn, "SELECT ON schema_migrations"))
 	var denied string
 	for _, f := range r.Findings {
 		if f.Check == "permissions" {
@@ -99,10 +99,10 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 // A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
-	tenant := asTenant(t, dsn, "SELECT ON schema_migrations")
+	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")
 	execute(t, dsn, "REVOKE SELECT ON pg_catalog.pg_tables FROM PUBLIC")
 	r := NewReport()
-	r.database(t.Context(), tenant)
+	r.database(t.Context(), restricted)
 	require.Len(t, r.Findings, 1)
 	assert.Contains(t, r.Findings[0].Message, "a query failed: ERROR: permission denied for view pg_tables")
 
