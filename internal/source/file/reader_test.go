@@ -47,7 +47,7 @@ pricing,demand,emea__017,4,,2020-01-03T02:00:00Z,391.5,350000000000,6,,734003200
 pricing,demand,emea__018,,2,2020-01-03 03:00:00+01:00,60,,,10737418240,,,oom_killed,,"apac, south",,
 `
 
-// expectedRows returns the observations in twoRows.
+// expectedRows returns the rows of twoRows.
 func expectedRows() []file.Row {
 	first := sizing.Observation{
 		Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "demand"},
