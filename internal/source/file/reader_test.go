@@ -130,6 +130,28 @@ func TestOutcomeInCapitalsIsExplained(t *testing.T) {
 		`line 3: outcome: "done" must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable`}, messages)
 }
 
+func TestTimesMustBeInTheYears1970To2199(t *testing.T) {
+	for at, isAccepted := range map[string]bool{
+		"1969-12-31T23:59:59Z": false, "1970-01-01T00:00:00Z": true, "2199-12-31T23:59:59Z": true, "2200-01-01T00:00:00Z": false,
+		"2200-01-01T00:30:00+01:00": true, "2199-12-31T23:30:00-01:00": false,
+	} {
+		for _, text := range []string{
+			"dag_id,task_id,run_id,memory_max_bytes,ended_at\nd,t,r,1000," + at + "\n",
+			`{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"ended_at":"` + at + `"}`,
+		} {
+			rows, messages := readAll(t, strings.NewReader(text))
+			if isAccepted {
+				assert.Empty(t, messages, text)
+				assert.Len(t, rows, 1, text)
+				continue
+			}
+			require.Len(t, messages, 1, text)
+			assert.Contains(t, messages[0], at)
+			assert.Contains(t, messages[0], "must be in the years 1970 to 2199 in UTC")
+		}
+	}
+}
+
 func TestReaderKeepsRowsBetweenTwoStrayQuotes(t *testing.T) {
 	rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.f\n"+
 		"d,t,\"one,1000,x\n"+goodRow("two")+goodRow("three")+"d,t,\"four,1000,x\n"+goodRow("five")))
