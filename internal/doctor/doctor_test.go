@@ -119,6 +119,25 @@ func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	assert.Equal(t, "the tables do not exist", r.Findings[0].Message)
 }
 
+func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		SELECT lpad(n::text, 8, '0'), 'default', 'd', 't', 'r' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 21) n`,
+		"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'd', 't')",
+		`INSERT INTO observation (task, at, map_index, lot, try_number, outcome, provisional, run_id)
+			SELECT id, now(), -1, 0, 1, 1, false, 'r' || n FROM task, generate_series(1, 11) n`)
+	find := func() []Finding {
+		r := NewReport()
+		r.database(t.Context(), dsn)
+		return r.Findings
+	}
+	assert.Empty(t, find(), "10 of 21")
+	execute(t, dsn, "DELETE FROM observation WHERE run_id = 'r11'")
+	found := find()
+	require.Len(t, found, 1, "11 of 21")
+	assert.Contains(t, found[0].Message, "11 were never reported")
+}
+
 func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	execute(t, dsn, "UPDATE schema_migrations SET dirty = true", "DROP TABLE model CASCADE")

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ const (
 )
 
 // unreported compares the predictions of first tries that are older than a day with reports. It reports an error
-// if more than half of these tries were never reported.
+// if more than half of at least minCheckedTries tries were never reported.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
@@ -147,7 +146,7 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 			WHERE task.namespace = newest.namespace AND task.dag_id = newest.dag_id AND task.task_id = newest.task_id
 				AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number))
 		FROM newest`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
-	if err == nil && tries >= minCheckedTries && unreported > int(math.Ceil(float64(tries)/2)) {
+	if err == nil && tries >= minCheckedTries && 2*unreported > tries {
 		r.Errorf("unreported tries", "check that the provider is installed, and that its token has the role observe",
 			"of the newest %d first tries predicted more than a day ago, %d were never reported", tries, unreported)
 	}
