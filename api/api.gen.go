@@ -10068,8 +10068,7 @@ type Decode func(r *http.Request, body any) error
 // Fail answers with an error.
 type Fail func(w http.ResponseWriter, r *http.Request, err error)
 
-// NewStrictHandler serves ssi: it reads bodies with decode, and answers errors,
-// of decode and of ssi alike, with fail.
+// NewStrictHandler serves ssi. It reads bodies with decode and answers every error with fail.
 func NewStrictHandler(ssi StrictServerInterface, decode Decode, fail Fail) ServerInterface {
 	return &strictHandler{ssi: ssi, decode: decode, fail: fail}
 }
@@ -10080,7 +10079,7 @@ type strictHandler struct {
 	fail   Fail
 }
 
-// ListAudit reads the request, calls, and writes the answer.
+// ListAudit reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
 	var request ListAuditRequestObject
 	request.Params = params
@@ -10093,7 +10092,7 @@ func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, param
 	}
 }
 
-// ListCampaigns reads the request, calls, and writes the answer.
+// ListCampaigns reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListCampaigns(w http.ResponseWriter, r *http.Request, params ListCampaignsParams) {
 	var request ListCampaignsRequestObject
 	request.Params = params
@@ -10106,7 +10105,7 @@ func (sh *strictHandler) ListCampaigns(w http.ResponseWriter, r *http.Request, p
 	}
 }
 
-// CreateCampaign reads the request, calls, and writes the answer.
+// CreateCampaign reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) CreateCampaign(w http.ResponseWriter, r *http.Request) {
 	var request CreateCampaignRequestObject
 	request.Body = new(CreateCampaignJSONRequestBody)
@@ -10123,7 +10122,7 @@ func (sh *strictHandler) CreateCampaign(w http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// GetCampaign reads the request, calls, and writes the answer.
+// GetCampaign reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request GetCampaignRequestObject
 	request.Campaign = campaign
@@ -10136,7 +10135,7 @@ func (sh *strictHandler) GetCampaign(w http.ResponseWriter, r *http.Request, cam
 	}
 }
 
-// ClaimCampaignRuns reads the request, calls, and writes the answer.
+// ClaimCampaignRuns reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ClaimCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request ClaimCampaignRunsRequestObject
 	request.Campaign = campaign
@@ -10154,7 +10153,7 @@ func (sh *strictHandler) ClaimCampaignRuns(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// PauseCampaign reads the request, calls, and writes the answer.
+// PauseCampaign reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) PauseCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request PauseCampaignRequestObject
 	request.Campaign = campaign
@@ -10167,7 +10166,7 @@ func (sh *strictHandler) PauseCampaign(w http.ResponseWriter, r *http.Request, c
 	}
 }
 
-// ReleaseCampaignRuns reads the request, calls, and writes the answer.
+// ReleaseCampaignRuns reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ReleaseCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request ReleaseCampaignRunsRequestObject
 	request.Campaign = campaign
@@ -10185,7 +10184,7 @@ func (sh *strictHandler) ReleaseCampaignRuns(w http.ResponseWriter, r *http.Requ
 	}
 }
 
-// ResumeCampaign reads the request, calls, and writes the answer.
+// ResumeCampaign reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ResumeCampaign(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request ResumeCampaignRequestObject
 	request.Campaign = campaign
@@ -10203,7 +10202,7 @@ func (sh *strictHandler) ResumeCampaign(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// ListCampaignRuns reads the request, calls, and writes the answer.
+// ListCampaignRuns reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID, params ListCampaignRunsParams) {
 	var request ListCampaignRunsRequestObject
 	request.Campaign = campaign
@@ -10217,7 +10216,7 @@ func (sh *strictHandler) ListCampaignRuns(w http.ResponseWriter, r *http.Request
 	}
 }
 
-// RegisterCampaignRuns reads the request, calls, and writes the answer.
+// RegisterCampaignRuns reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) RegisterCampaignRuns(w http.ResponseWriter, r *http.Request, campaign CampaignID) {
 	var request RegisterCampaignRunsRequestObject
 	request.Campaign = campaign
@@ -10235,7 +10234,7 @@ func (sh *strictHandler) RegisterCampaignRuns(w http.ResponseWriter, r *http.Req
 	}
 }
 
-// ResetCampaignRun reads the request, calls, and writes the answer.
+// ResetCampaignRun reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ResetCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
 	var request ResetCampaignRunRequestObject
 	request.Campaign = campaign
@@ -10254,7 +10253,7 @@ func (sh *strictHandler) ResetCampaignRun(w http.ResponseWriter, r *http.Request
 	}
 }
 
-// ReportCampaignRun reads the request, calls, and writes the answer.
+// ReportCampaignRun reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ReportCampaignRun(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
 	var request ReportCampaignRunRequestObject
 	request.Campaign = campaign
@@ -10273,7 +10272,7 @@ func (sh *strictHandler) ReportCampaignRun(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// ListCampaignRunTasks reads the request, calls, and writes the answer.
+// ListCampaignRunTasks reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListCampaignRunTasks(w http.ResponseWriter, r *http.Request, campaign CampaignID, n int) {
 	var request ListCampaignRunTasksRequestObject
 	request.Campaign = campaign
@@ -10287,7 +10286,7 @@ func (sh *strictHandler) ListCampaignRunTasks(w http.ResponseWriter, r *http.Req
 	}
 }
 
-// GetDagForecast reads the request, calls, and writes the answer.
+// GetDagForecast reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetDagForecast(w http.ResponseWriter, r *http.Request, dagID DagID, params GetDagForecastParams) {
 	var request GetDagForecastRequestObject
 	request.DagID = dagID
@@ -10301,7 +10300,7 @@ func (sh *strictHandler) GetDagForecast(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// PutDagStructure reads the request, calls, and writes the answer.
+// PutDagStructure reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) PutDagStructure(w http.ResponseWriter, r *http.Request, dagID DagID, params PutDagStructureParams) {
 	var request PutDagStructureRequestObject
 	request.DagID = dagID
@@ -10320,7 +10319,7 @@ func (sh *strictHandler) PutDagStructure(w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// Docs reads the request, calls, and writes the answer.
+// Docs reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Docs(w http.ResponseWriter, r *http.Request) {
 	var request DocsRequestObject
 	response, err := sh.ssi.Docs(r.Context(), request)
@@ -10332,7 +10331,7 @@ func (sh *strictHandler) Docs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ListExperiments reads the request, calls, and writes the answer.
+// ListExperiments reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams) {
 	var request ListExperimentsRequestObject
 	request.Params = params
@@ -10345,7 +10344,7 @@ func (sh *strictHandler) ListExperiments(w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// SaveExperiment reads the request, calls, and writes the answer.
+// SaveExperiment reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) SaveExperiment(w http.ResponseWriter, r *http.Request, params SaveExperimentParams) {
 	var request SaveExperimentRequestObject
 	request.Params = params
@@ -10363,7 +10362,7 @@ func (sh *strictHandler) SaveExperiment(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// GetExperiment reads the request, calls, and writes the answer.
+// GetExperiment reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams) {
 	var request GetExperimentRequestObject
 	request.Experiment = experiment
@@ -10377,7 +10376,7 @@ func (sh *strictHandler) GetExperiment(w http.ResponseWriter, r *http.Request, e
 	}
 }
 
-// Explain reads the request, calls, and writes the answer.
+// Explain reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request) {
 	var request ExplainRequestObject
 	request.Body = new(ExplainJSONRequestBody)
@@ -10394,7 +10393,7 @@ func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Health reads the request, calls, and writes the answer.
+// Health reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Health(w http.ResponseWriter, r *http.Request) {
 	var request HealthRequestObject
 	response, err := sh.ssi.Health(r.Context(), request)
@@ -10406,7 +10405,7 @@ func (sh *strictHandler) Health(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Observe reads the request, calls, and writes the answer.
+// Observe reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Observe(w http.ResponseWriter, r *http.Request) {
 	var request ObserveRequestObject
 	request.Body = new(ObserveJSONRequestBody)
@@ -10423,7 +10422,7 @@ func (sh *strictHandler) Observe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ObserveBatch reads the request, calls, and writes the answer.
+// ObserveBatch reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ObserveBatch(w http.ResponseWriter, r *http.Request) {
 	var request ObserveBatchRequestObject
 	request.Body = new(ObserveBatchJSONRequestBody)
@@ -10440,7 +10439,7 @@ func (sh *strictHandler) ObserveBatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// VoidObservation reads the request, calls, and writes the answer.
+// VoidObservation reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) VoidObservation(w http.ResponseWriter, r *http.Request) {
 	var request VoidObservationRequestObject
 	request.Body = new(VoidObservationJSONRequestBody)
@@ -10457,7 +10456,7 @@ func (sh *strictHandler) VoidObservation(w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// Spec reads the request, calls, and writes the answer.
+// Spec reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Spec(w http.ResponseWriter, r *http.Request) {
 	var request SpecRequestObject
 	response, err := sh.ssi.Spec(r.Context(), request)
@@ -10469,7 +10468,7 @@ func (sh *strictHandler) Spec(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// AskPhase reads the request, calls, and writes the answer.
+// AskPhase reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) AskPhase(w http.ResponseWriter, r *http.Request) {
 	var request AskPhaseRequestObject
 	request.Body = new(AskPhaseJSONRequestBody)
@@ -10486,7 +10485,7 @@ func (sh *strictHandler) AskPhase(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// PredictByQuery reads the request, calls, and writes the answer.
+// PredictByQuery reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams) {
 	var request PredictByQueryRequestObject
 	request.Params = params
@@ -10499,7 +10498,7 @@ func (sh *strictHandler) PredictByQuery(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// Predict reads the request, calls, and writes the answer.
+// Predict reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Predict(w http.ResponseWriter, r *http.Request) {
 	var request PredictRequestObject
 	request.Body = new(PredictJSONRequestBody)
@@ -10516,7 +10515,7 @@ func (sh *strictHandler) Predict(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// PredictBatch reads the request, calls, and writes the answer.
+// PredictBatch reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) PredictBatch(w http.ResponseWriter, r *http.Request) {
 	var request PredictBatchRequestObject
 	request.Body = new(PredictBatchJSONRequestBody)
@@ -10533,7 +10532,7 @@ func (sh *strictHandler) PredictBatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// GetReceipt reads the request, calls, and writes the answer.
+// GetReceipt reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetReceipt(w http.ResponseWriter, r *http.Request, predictionID PredictionID) {
 	var request GetReceiptRequestObject
 	request.PredictionID = predictionID
@@ -10546,7 +10545,7 @@ func (sh *strictHandler) GetReceipt(w http.ResponseWriter, r *http.Request, pred
 	}
 }
 
-// ExplainPrediction reads the request, calls, and writes the answer.
+// ExplainPrediction reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ExplainPrediction(w http.ResponseWriter, r *http.Request, predictionID PredictionID) {
 	var request ExplainPredictionRequestObject
 	request.PredictionID = predictionID
@@ -10559,7 +10558,7 @@ func (sh *strictHandler) ExplainPrediction(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// ListUsageProfiles reads the request, calls, and writes the answer.
+// ListUsageProfiles reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListUsageProfiles(w http.ResponseWriter, r *http.Request, params ListUsageProfilesParams) {
 	var request ListUsageProfilesRequestObject
 	request.Params = params
@@ -10572,7 +10571,7 @@ func (sh *strictHandler) ListUsageProfiles(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// GetUsageProfile reads the request, calls, and writes the answer.
+// GetUsageProfile reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetUsageProfile(w http.ResponseWriter, r *http.Request, profileID int, params GetUsageProfileParams) {
 	var request GetUsageProfileRequestObject
 	request.ProfileID = profileID
@@ -10586,7 +10585,7 @@ func (sh *strictHandler) GetUsageProfile(w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// Ready reads the request, calls, and writes the answer.
+// Ready reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) Ready(w http.ResponseWriter, r *http.Request) {
 	var request ReadyRequestObject
 	response, err := sh.ssi.Ready(r.Context(), request)
@@ -10598,7 +10597,7 @@ func (sh *strictHandler) Ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// GetReport reads the request, calls, and writes the answer.
+// GetReport reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetReport(w http.ResponseWriter, r *http.Request, params GetReportParams) {
 	var request GetReportRequestObject
 	request.Params = params
@@ -10611,7 +10610,7 @@ func (sh *strictHandler) GetReport(w http.ResponseWriter, r *http.Request, param
 	}
 }
 
-// RetryLift reads the request, calls, and writes the answer.
+// RetryLift reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) RetryLift(w http.ResponseWriter, r *http.Request) {
 	var request RetryLiftRequestObject
 	request.Body = new(RetryLiftJSONRequestBody)
@@ -10628,7 +10627,7 @@ func (sh *strictHandler) RetryLift(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// GetSavings reads the request, calls, and writes the answer.
+// GetSavings reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetSavings(w http.ResponseWriter, r *http.Request, params GetSavingsParams) {
 	var request GetSavingsRequestObject
 	request.Params = params
@@ -10641,7 +10640,7 @@ func (sh *strictHandler) GetSavings(w http.ResponseWriter, r *http.Request, para
 	}
 }
 
-// ListTasks reads the request, calls, and writes the answer.
+// ListTasks reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListTasks(w http.ResponseWriter, r *http.Request, params ListTasksParams) {
 	var request ListTasksRequestObject
 	request.Params = params
@@ -10654,7 +10653,7 @@ func (sh *strictHandler) ListTasks(w http.ResponseWriter, r *http.Request, param
 	}
 }
 
-// DeleteTask reads the request, calls, and writes the answer.
+// DeleteTask reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) DeleteTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params DeleteTaskParams) {
 	var request DeleteTaskRequestObject
 	request.DagID = dagID
@@ -10669,7 +10668,7 @@ func (sh *strictHandler) DeleteTask(w http.ResponseWriter, r *http.Request, dagI
 	}
 }
 
-// GetTask reads the request, calls, and writes the answer.
+// GetTask reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskParams) {
 	var request GetTaskRequestObject
 	request.DagID = dagID
@@ -10684,7 +10683,7 @@ func (sh *strictHandler) GetTask(w http.ResponseWriter, r *http.Request, dagID D
 	}
 }
 
-// ListModels reads the request, calls, and writes the answer.
+// ListModels reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params ListModelsParams) {
 	var request ListModelsRequestObject
 	request.DagID = dagID
@@ -10699,7 +10698,7 @@ func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request, dagI
 	}
 }
 
-// ActivateModel reads the request, calls, and writes the answer.
+// ActivateModel reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams) {
 	var request ActivateModelRequestObject
 	request.DagID = dagID
@@ -10715,7 +10714,7 @@ func (sh *strictHandler) ActivateModel(w http.ResponseWriter, r *http.Request, d
 	}
 }
 
-// GetTaskPhases reads the request, calls, and writes the answer.
+// GetTaskPhases reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetTaskPhases(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskPhasesParams) {
 	var request GetTaskPhasesRequestObject
 	request.DagID = dagID
@@ -10730,7 +10729,7 @@ func (sh *strictHandler) GetTaskPhases(w http.ResponseWriter, r *http.Request, d
 	}
 }
 
-// UnpinModel reads the request, calls, and writes the answer.
+// UnpinModel reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams) {
 	var request UnpinModelRequestObject
 	request.DagID = dagID
@@ -10745,7 +10744,7 @@ func (sh *strictHandler) UnpinModel(w http.ResponseWriter, r *http.Request, dagI
 	}
 }
 
-// GetPolicy reads the request, calls, and writes the answer.
+// GetPolicy reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetPolicyParams) {
 	var request GetPolicyRequestObject
 	request.DagID = dagID
@@ -10760,7 +10759,7 @@ func (sh *strictHandler) GetPolicy(w http.ResponseWriter, r *http.Request, dagID
 	}
 }
 
-// PutPolicy reads the request, calls, and writes the answer.
+// PutPolicy reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) PutPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params PutPolicyParams) {
 	var request PutPolicyRequestObject
 	request.DagID = dagID
@@ -10780,7 +10779,7 @@ func (sh *strictHandler) PutPolicy(w http.ResponseWriter, r *http.Request, dagID
 	}
 }
 
-// RenameTask reads the request, calls, and writes the answer.
+// RenameTask reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams) {
 	var request RenameTaskRequestObject
 	request.DagID = dagID
@@ -10800,7 +10799,7 @@ func (sh *strictHandler) RenameTask(w http.ResponseWriter, r *http.Request, dagI
 	}
 }
 
-// GetTaskRunTime reads the request, calls, and writes the answer.
+// GetTaskRunTime reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetTaskRunTime(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeParams) {
 	var request GetTaskRunTimeRequestObject
 	request.DagID = dagID
@@ -10815,7 +10814,7 @@ func (sh *strictHandler) GetTaskRunTime(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// GetTaskRunTimeWhatIf reads the request, calls, and writes the answer.
+// GetTaskRunTimeWhatIf reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskRunTimeWhatIfParams) {
 	var request GetTaskRunTimeWhatIfRequestObject
 	request.DagID = dagID
@@ -10830,7 +10829,7 @@ func (sh *strictHandler) GetTaskRunTimeWhatIf(w http.ResponseWriter, r *http.Req
 	}
 }
 
-// GetSeries reads the request, calls, and writes the answer.
+// GetSeries reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
 	var request GetSeriesRequestObject
 	request.DagID = dagID
@@ -10845,7 +10844,7 @@ func (sh *strictHandler) GetSeries(w http.ResponseWriter, r *http.Request, dagID
 	}
 }
 
-// TrainTask reads the request, calls, and writes the answer.
+// TrainTask reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams) {
 	var request TrainTaskRequestObject
 	request.DagID = dagID
@@ -10860,7 +10859,7 @@ func (sh *strictHandler) TrainTask(w http.ResponseWriter, r *http.Request, dagID
 	}
 }
 
-// StartWhatIf reads the request, calls, and writes the answer.
+// StartWhatIf reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) StartWhatIf(w http.ResponseWriter, r *http.Request) {
 	var request StartWhatIfRequestObject
 	request.Body = new(StartWhatIfJSONRequestBody)
@@ -10877,7 +10876,7 @@ func (sh *strictHandler) StartWhatIf(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// CancelWhatIf reads the request, calls, and writes the answer.
+// CancelWhatIf reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) CancelWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
 	var request CancelWhatIfRequestObject
 	request.WhatifID = whatifID
@@ -10890,7 +10889,7 @@ func (sh *strictHandler) CancelWhatIf(w http.ResponseWriter, r *http.Request, wh
 	}
 }
 
-// GetWhatIf reads the request, calls, and writes the answer.
+// GetWhatIf reads the request, calls ssi, and writes the answer.
 func (sh *strictHandler) GetWhatIf(w http.ResponseWriter, r *http.Request, whatifID string) {
 	var request GetWhatIfRequestObject
 	request.WhatifID = whatifID

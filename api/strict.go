@@ -34,7 +34,7 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	switch dec.PeekKind() {
 	case '0':
 	case 'n':
-		return errors.New("must be an integer") // the library would read null in an array as 0
+		return errors.New("must be an integer") // the library would read null as 0
 	default:
 		return errors.ErrUnsupported // the library then reports the wrong type
 	}

@@ -165,7 +165,7 @@ func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	}
 }
 
-// goFiles returns the paths of all Go files, relative to the root of the module.
+// goFiles returns the paths of all Go files outside hidden folders, relative to the root of the module.
 func goFiles(t *testing.T) []string {
 	var files []string
 	root := ".."

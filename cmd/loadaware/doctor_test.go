@@ -186,7 +186,7 @@ func TestDoctorWarnsOfFewConnections(t *testing.T) {
 	}
 	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code)
-	assert.Contains(t, found["connections"].Message, "one more replica may get none")
+	assert.Contains(t, found["connections"].Message, "one more replica may get too few")
 }
 
 func TestDoctorChecksSettings(t *testing.T) {

@@ -119,7 +119,7 @@ func (a *ArchivedRun) Validate() []sizing.FieldError {
 		bad = append(bad, sizing.FieldError{Field: "scenario", Detail: detail})
 	}
 	if year := a.ExecutionDate.UTC().Year(); year < 1970 || year >= 2200 {
-		bad = append(bad, sizing.FieldError{Field: "execution_date", Detail: "must be between 1970 and 2200"})
+		bad = append(bad, sizing.FieldError{Field: "execution_date", Detail: "must be in the years 1970 to 2199 in UTC"})
 	}
 	if detail := checkConf(a.Conf); detail != "" {
 		bad = append(bad, sizing.FieldError{Field: "conf", Detail: detail})

@@ -32,7 +32,7 @@ type Reading struct {
 // inactive page cache.
 func (r Reading) WorkingSet() int64 { return max(0, r.Memory-r.InactiveFile) }
 
-// Group is an open control group. The files stay open, so that Read costs one system call per file.
+// Group is an open control group. The files stay open, so that Read only reads them.
 type Group struct {
 	memory, inactive, watermark, cpu, kills *gauge
 

@@ -90,7 +90,7 @@ func TestOpenWithoutMemoryFilesFails(t *testing.T) {
 		"no current usage":         func(f map[string]string) { delete(f, "sys/fs/cgroup/memory.current") },
 		"a usage without a number": func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "much\n" },
 		"an empty usage":           func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "" },
-		"no inactive file":         func(f map[string]string) { f["sys/fs/cgroup/memory.stat"] = "anon 1\nworkingset_inactive_file 5\n" },
+		"no key inactive_file":     func(f map[string]string) { f["sys/fs/cgroup/memory.stat"] = "anon 1\nworkingset_inactive_file 5\n" },
 		"no mount":                 func(f map[string]string) { f["proc/self/mountinfo"] = "31 23 0:28 / / rw - ext4 /dev/sda rw\n" },
 		"no path of its group":     func(f map[string]string) { f["proc/self/cgroup"] = "\n" },
 		"no mountinfo":             func(f map[string]string) { delete(f, "proc/self/mountinfo") },
@@ -104,7 +104,7 @@ func TestOpenWithoutMemoryFilesFails(t *testing.T) {
 	}
 }
 
-func TestOpenFindsTheMount(t *testing.T) {
+func TestOpenFindsTheDirectoryOfTheGroup(t *testing.T) {
 	memory := map[string]string{"memory.current": "42\n", "memory.stat": "inactive_file 0\n"}
 	for name, c := range map[string]struct{ group, mount, dir string }{
 		"the tree of the host":        {"0::/system.slice/a.service", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw", "sys/fs/cgroup/system.slice/a.service"},
@@ -126,7 +126,7 @@ func TestOpenFindsTheMount(t *testing.T) {
 	}
 }
 
-func TestHybridSystemUsesTheMemoryController(t *testing.T) {
+func TestHybridSystemUsesTheMemoryControllerOfVersion1(t *testing.T) {
 	files := version1Container()
 	files["proc/self/cgroup"] += "0::/kubepods/burstable/pod1/c1\n"
 	files["proc/self/mountinfo"] = "41 31 0:38 /kubepods/burstable/pod1/c1 /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n" + files["proc/self/mountinfo"]

@@ -106,13 +106,13 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&maximum, &used)
 	if err == nil && maximum-used < connectionsPerReplica {
 		r.Warnf("connections", "raise max_connections: each replica takes up to 16",
-			"%d of %d connections are in use, so one more replica may get none", used, maximum)
+			"%d of %d connections are in use, so one more replica may get too few", used, maximum)
 	}
 	return err
 }
 
-// tables checks that the tables exist, are up to date and can be read and written. It returns false if
-// the later checks cannot read them.
+// tables checks that the tables exist, are up to date and can be read and written. It returns false if it
+// reports an error.
 func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	r.Ran("tables")
 	r.Ran("permissions")
@@ -142,7 +142,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", current, newest)
 		return false
 	case current > newest:
-		r.Warnf("tables", "upgrade this loadaware after the other replicas", "the tables are at step %d, but this build knows %d: a newer build migrated them", current, newest)
+		r.Warnf("tables", "upgrade this loadaware, too", "the tables are at step %d, but this build knows %d: a newer build migrated them", current, newest)
 	}
 	var denied []string
 	err = conn.QueryRow(ctx, `SELECT coalesce(array_agg(tablename::text ORDER BY tablename), '{}') FROM pg_tables

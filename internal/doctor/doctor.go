@@ -109,7 +109,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 		fmt.Fprintf(w, "%d checks: %d errors, %d warnings\n", len(r.Checks), errorCount, len(r.Findings)-errorCount)
 	}
 	if errorCount > 0 {
-		return fmt.Errorf("%d checks found an error", errorCount)
+		return fmt.Errorf("%d errors were found", errorCount)
 	}
 	return nil
 }

@@ -50,14 +50,14 @@ func TestReceiptsWarnings(t *testing.T) {
 		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
 	assert.Contains(t, message(dsn, 0), "some receipts are in receipt_other or receipt_compact_other")
 
-	tenant := asTenant(t, dsn, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
-	assert.Contains(t, message(tenant, 0), "may not create and drop partitions")
+	restricted := dsnOfRole(t, dsn, "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public")
+	assert.Contains(t, message(restricted, 0), "may not create and drop partitions")
 }
 
-// asTenant returns the DSN of a new role that owns nothing and has these privileges.
-func asTenant(t *testing.T, dsn, privileges string) string {
+// dsnOfRole returns the DSN of a new role that owns nothing and has these privileges.
+func dsnOfRole(t *testing.T, dsn, privileges string) string {
 	t.Helper()
-	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
+	role := fmt.Sprintf("restricted_%d", time.Now().UnixNano())
 	execute(t, dsn, "CREATE ROLE "+role, "GRANT "+privileges+" TO "+role)
 	t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), dsn)
@@ -77,7 +77,7 @@ func asTenant(t *testing.T, dsn, privileges string) string {
 func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	r := NewReport()
-	r.database(t.Context(), asTenant(t, dsn, "SELECT ON schema_migrations"))
+	r.database(t.Context(), dsnOfRole(t, dsn, "SELECT ON schema_migrations"))
 	var denied string
 	for _, f := range r.Findings {
 		if f.Check == "permissions" {
@@ -99,10 +99,10 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 // A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
-	tenant := asTenant(t, dsn, "SELECT ON schema_migrations")
+	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")
 	execute(t, dsn, "REVOKE SELECT ON pg_catalog.pg_tables FROM PUBLIC")
 	r := NewReport()
-	r.database(t.Context(), tenant)
+	r.database(t.Context(), restricted)
 	require.Len(t, r.Findings, 1)
 	assert.Contains(t, r.Findings[0].Message, "a query failed: ERROR: permission denied for view pg_tables")
 
@@ -117,6 +117,25 @@ func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	r.database(t.Context(), dsn)
 	require.Len(t, r.Findings, 1)
 	assert.Equal(t, "the tables do not exist", r.Findings[0].Message)
+}
+
+func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
+	dsn := pgtest.Migrated(t)
+	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		SELECT lpad(n::text, 8, '0'), 'default', 'd', 't', 'r' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 21) n`,
+		"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'd', 't')",
+		`INSERT INTO observation (task, at, map_index, lot, try_number, outcome, provisional, run_id)
+			SELECT id, now(), -1, 0, 1, 1, false, 'r' || n FROM task, generate_series(1, 11) n`)
+	find := func() []Finding {
+		r := NewReport()
+		r.database(t.Context(), dsn)
+		return r.Findings
+	}
+	assert.Empty(t, find(), "10 of 21")
+	execute(t, dsn, "DELETE FROM observation WHERE run_id = 'r11'")
+	found := find()
+	require.Len(t, found, 1, "11 of 21")
+	assert.Contains(t, found[0].Message, "11 were never reported")
 }
 
 func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {

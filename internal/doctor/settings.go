@@ -31,7 +31,7 @@ func (r *Report) tokens(_ context.Context, c *Config) {
 	}
 	ip := net.ParseIP(host)
 	if isLocal := host == "localhost" || ip != nil && ip.IsLoopback(); !isLocal && c.Tokens == 0 {
-		r.Errorf("tokens", "put the grant that loadaware token prints into LOADAWARE_TOKENS, name a file with --tokens-file, or serve on 127.0.0.1",
+		r.Errorf("tokens", "put what loadaware token prints after \"granted:\" into LOADAWARE_TOKENS, name a file with --tokens-file, or serve on 127.0.0.1",
 			"other machines can reach %s, and no token is required: serve does not start with this configuration", c.Addr)
 	}
 }
@@ -148,7 +148,7 @@ func (r *Report) server(ctx context.Context, c *Config) {
 	}
 }
 
-// isLoopback reports whether a URL names this machine.
+// isLoopback reports whether the host of a URL is localhost or a loopback address.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 const maxNamedTasks = 5
 
 // models decodes the active model of every task, and names the models that cannot be decoded. Until the next
-// training, a restarted replica sizes the tasks of such models by their profile or with the static request.
+// training, a restarted replica answers the tasks of such models with the static request.
 func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
@@ -44,7 +43,7 @@ func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	})
 	if len(broken) > 0 {
-		advice := "POST /tasks/{dag_id}/{task_id}/train for each, which trains from scratch; until then a restarted replica answers from the profile or the static request"
+		advice := "POST /tasks/{dag_id}/{task_id}/train for each, which trains from scratch; until then a restarted replica answers with the static request"
 		if hasPins {
 			advice = "DELETE /tasks/{dag_id}/{task_id}/pin for pinned ones, then " + advice
 		}
@@ -115,7 +114,7 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	})
 	if len(withoutPeak) > 0 {
 		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes of successful tries",
-			"%d tasks have no reported peak: %s", len(withoutPeak), joinFirst(withoutPeak))
+			"%d tasks have no successful try with a reported peak: %s", len(withoutPeak), joinFirst(withoutPeak))
 	}
 	if len(waiting) > 0 {
 		r.Errorf("tasks without models", "check that a server runs, and its log for failed trainings",
@@ -125,12 +124,12 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 }
 
 const (
-	checkedTries    = 10_000 // newest predictions that unreported checks
+	checkedTries    = 10_000 // newest predictions of first tries that unreported checks
 	minCheckedTries = 20     // with fewer predictions there is no error
 )
 
 // unreported compares the predictions of first tries that are older than a day with reports. It reports an error
-// if more than half of these tries were never reported.
+// if more than half of at least minCheckedTries tries were never reported.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
@@ -147,7 +146,7 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 			WHERE task.namespace = newest.namespace AND task.dag_id = newest.dag_id AND task.task_id = newest.task_id
 				AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number))
 		FROM newest`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
-	if err == nil && tries >= minCheckedTries && unreported > int(math.Ceil(float64(tries)/2)) {
+	if err == nil && tries >= minCheckedTries && 2*unreported > tries {
 		r.Errorf("unreported tries", "check that the provider is installed, and that its token has the role observe",
 			"of the newest %d first tries predicted more than a day ago, %d were never reported", tries, unreported)
 	}

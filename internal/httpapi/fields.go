@@ -114,7 +114,7 @@ func (f *fieldReader) time(field string, t *time.Time) time.Time {
 		return time.Time{}
 	}
 	if year := t.UTC().Year(); year < 1970 || year >= 2200 {
-		f.add(field, "must be between 1970 and 2200")
+		f.add(field, "must be in the years 1970 to 2199 in UTC")
 	}
 	return *t
 }

@@ -235,7 +235,7 @@ func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	return err
 }
 
-// ExplainAirflow adds advice to an error of the Airflow client. It returns other errors, and nil, unchanged.
+// ExplainAirflow adds advice to airflow.ErrDenied and airflow.ErrUnavailable. It returns other errors, and nil, unchanged.
 func ExplainAirflow(err error) error {
 	if errors.Is(err, airflow.ErrDenied) {
 		return fmt.Errorf("%w; set --user with LOADAWARE_AIRFLOW_PASSWORD, or LOADAWARE_AIRFLOW_TOKEN (Airflow 2 accepts passwords if its auth_backends contain basic_auth)", err)

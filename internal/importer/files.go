@@ -73,7 +73,7 @@ func spool(in io.Reader) (*os.File, error) {
 }
 
 // files imports one file after the other and prints the counts. It continues after a file
-// that cannot be read. If the target fails, it stops and prints the names of the unread files.
+// that cannot be read. After any other error it stops and prints the names of the unread files.
 func (i *Importer) files(ctx context.Context, names []string) error {
 	var last error
 	for n, name := range names {

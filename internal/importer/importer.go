@@ -4,7 +4,7 @@
 //	Airflow, Prometheus, logs    ──tries─▶ TriesImporter ─┘
 //
 // The package joins the data of several sources about a try, counts the results of the rows, and
-// prints the counts. It does not depend on the command line or on the kind of target.
+// prints the counts. It does not depend on the command line.
 //
 // A new source of history needs a reader in internal/source, a method of TriesImporter in a
 // file of this package, such as prometheus.go, and a command in cmd/loadaware/import_sources.go.

@@ -10,7 +10,7 @@ import (
 
 // PrometheusQuery selects the pods to import.
 type PrometheusQuery struct {
-	From, To  time.Time // pods that existed from From until before To
+	From, To  time.Time // pods that existed at some time between From and To
 	DAG, Task string    // ids; all DAGs or tasks if empty
 	Namespace string    // loadaware namespace of the tries
 }
@@ -51,7 +51,7 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	}
 	switch {
 	case !u.Found:
-		t.skipped.add("no sample of the container, in none of the metrics of the kubelet and of kube-state-metrics", name)
+		t.skipped.add("no sample of the container in any metric of the kubelet or of kube-state-metrics", name)
 		return nil
 	case u.Outcome == sizing.UnknownOutcome:
 		t.skipped.add("without an outcome: the pod still runs, or was deleted before the next scrape", name)

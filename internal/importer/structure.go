@@ -18,7 +18,7 @@ type dagKey struct{ namespace, dag string }
 // dependencies has the upstream tasks of each task of each DAG. The last row of a task decides.
 type dependencies map[dagKey]map[string][]string
 
-// add adds the upstream tasks of a row; nil if the file does not state them.
+// add sets the upstream tasks of a task. It ignores nil, which means that the file does not state them.
 func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	if upstream == nil {
 		return

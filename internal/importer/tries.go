@@ -30,7 +30,7 @@ func NewTries(con Console, batchSize int) *TriesImporter {
 	return &TriesImporter{Importer: New(con, batchSize), assumed: map[sizing.TryKey]bool{}, skipped: skipCounts{}}
 }
 
-// add queues an observation and sends the queue if it is full.
+// add queues an observation and sends the queue if it is full. It rejects an invalid observation.
 func (t *TriesImporter) add(ctx context.Context, o *sizing.Observation) error {
 	t.counts.read++
 	if bad := o.Validate(); len(bad) > 0 {
@@ -77,7 +77,7 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 const maxContradictions = 8 + sizing.MaxFeatures
 
 // record sends the queue. If a try contradicts an earlier report, record removes the contradicting
-// field and sends the try again, until no contradiction is left.
+// field and sends the try again, until no contradicting field can be removed.
 func (t *TriesImporter) record(ctx context.Context) ([]sizing.RecordResult, error) {
 	recorded, err := t.Target.Record(ctx, t.pending)
 	reduced := map[int]bool{} // by index in pending
@@ -120,8 +120,8 @@ func contradictedField(err error) string {
 	return ""
 }
 
-// removeField removes a field from o, and the fields that have no meaning without that field. It
-// returns false if the field cannot be removed, such as the outcome.
+// removeField removes a field from o, together with the other fields of its group. It returns false if the
+// field cannot be removed, such as the outcome.
 func removeField(o *sizing.Observation, field string) bool {
 	switch field {
 	case "started_at", "ended_at", "duration_seconds":
@@ -174,12 +174,12 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	return err
 }
 
-// skipCounts counts the tries that an import skipped or could not join, by reason.
+// skipCounts counts what an import skipped or could not join, by reason.
 type skipCounts map[string]*skipCount
 
 type skipCount struct {
 	count    int
-	examples []string // the first maxExamples
+	examples []string // the first maxExamples different ones
 }
 
 const maxExamples = 3

@@ -48,7 +48,7 @@ func (u *unitCheck) add(o *sizing.Observation) bool {
 	return u.decided
 }
 
-// err returns the error of a file without a plausible peak, or nil.
+// err returns the error of a file whose peaks have another unit, or nil.
 func (u *unitCheck) err() error {
 	if u.peaks == 0 {
 		return nil

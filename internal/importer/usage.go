@@ -26,7 +26,7 @@ type usage struct {
 // fileUsage is the usage of one try in files.
 type fileUsage struct {
 	sizing.Observation
-	joined bool // whether Airflow has the try
+	joined bool // whether it was joined to a try of Airflow
 }
 
 // readFile reads CSV or JSON lines. The namespace of the import replaces the namespaces in the file.
@@ -71,8 +71,8 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to its observation from Airflow. missing is the reason if no usage
-// is known.
+// join adds the usage of a try to its observation from Airflow. missing says which usage the sources lack;
+// it is empty without a source.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -108,8 +108,7 @@ func (u *usage) query(ctx context.Context, o *sizing.Observation) (missing strin
 }
 
 // merge overrides o, which comes from Airflow, with an observation of the pod, which has more exact
-// times and sizes. The success of the try comes from Airflow; the kind of a failure comes from the
-// pod.
+// times and sizes. Airflow decides whether the try succeeded, and the pod decides the kind of a failure.
 func merge(o, observed *sizing.Observation) {
 	airflow := *o
 	*o = *observed
@@ -164,7 +163,7 @@ func fillMissingContext(o, more *sizing.Observation) {
 func (u *usage) countUnjoined(skipped skipCounts) {
 	for key, found := range u.byTry {
 		if !found.joined {
-			skipped.add("with usage, but not in Airflow (another DAG, before --since, still running, or removed)", formatTry(key))
+			skipped.add("with usage, but not in Airflow or skipped there (another DAG or operator, before --since, still running, or removed)", formatTry(key))
 		}
 	}
 }

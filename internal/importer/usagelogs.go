@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/usagelog"
@@ -25,7 +26,7 @@ func (t *TriesImporter) eachUsageLog(names []string, use func(*usagelog.Log) err
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("no file below %s ends in .csv or .csv.gz", names[0])
+		return fmt.Errorf("no file below %s ends in .csv or .csv.gz", strings.Join(names, ", "))
 	}
 	bar := t.con.progress(int64(len(files)), "usage logs")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter

@@ -52,7 +52,7 @@ func (w *warnings) print(to io.Writer, name string) {
 		fmt.Fprintf(to, "%s: %s\n", name, line)
 	}
 	if more := len(kinds) - maxPrintedWarnings; more > 0 {
-		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
+		fmt.Fprintf(to, "%s: and %d more warnings about the kinds of values\n", name, more)
 	}
 	for _, line := range []string{w.zones.warning(), w.units.warning()} {
 		if line != "" {
@@ -81,7 +81,7 @@ func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location 
 const maxFeatureKinds = 10_000
 
 // featureKinds counts the kinds of values of each feature of each task in one file. A
-// model uses the most frequent kind and treats values of other kinds as missing.
+// model uses the most frequent kind; a value that cannot be converted to that kind counts as missing.
 type featureKinds map[taskFeature]map[sizing.ValueKind]*kindCount
 
 type taskFeature struct {
@@ -116,7 +116,8 @@ func (k featureKinds) add(o *sizing.Observation, location string) {
 	}
 }
 
-// warnings returns one line for each feature and minority kind, sorted.
+// warnings returns sorted lines: one for each less frequent kind of a feature whose first value cannot be
+// converted to the most frequent kind.
 func (k featureKinds) warnings() []string {
 	var lines []string
 	for key, kinds := range k {

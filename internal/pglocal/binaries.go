@@ -17,8 +17,7 @@ import (
 // minVersion is the oldest supported major version of PostgreSQL.
 const minVersion = 15
 
-// ErrNotInstalled means that this machine has no usable PostgreSQL. The error that wraps it names
-// the package to install.
+// ErrNotInstalled means that this machine has no usable PostgreSQL. The error that wraps it says what to do.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // binaries locates the server programs of one installed PostgreSQL.
@@ -41,7 +40,7 @@ var packageDirs = []string{
 }
 
 // findFor selects the programs for the cluster in a folder: for an existing cluster the programs of its major
-// version, for a new cluster the preferred ones of installed.
+// version, for a new cluster the first ones that installed lists.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 func TestCommittedDataSurvivesAKill(t *testing.T) {
-	for place, name := range map[string]string{"socket in the data folder": "data", "socket in a temporary folder": strings.Repeat("long ", 30)} {
-		t.Run(place, func(t *testing.T) {
+	for description, name := range map[string]string{"socket in the data folder": "data", "socket in a temporary folder": strings.Repeat("long ", 30)} {
+		t.Run(description, func(t *testing.T) {
 			dir := filepath.Join(openFolder(t), name)
 			killed := startOwner(t, dir, nil)
 			commitRow(t, killed.DSN)
@@ -40,7 +40,7 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 	}
 }
 
-// socketIn returns the folder of the socket in the content of a lock file.
+// socketIn returns the folder of the socket that a lock file with this content names.
 func socketIn(t *testing.T, lockFile []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -16,5 +16,5 @@
 //	the server dies      the package restarts it after a backoff, on the same socket
 //
 // The package does not depend on tables, migrations or the service, and sends no SQL: the caller
-// gets a DSN. It installs nothing. If PostgreSQL is missing, the error names the package to install.
+// gets a DSN. It installs nothing. If PostgreSQL is missing, the error says what to do.
 package pglocal

@@ -107,7 +107,7 @@ func start(t *testing.T, dir string) *Server {
 	return startWith(t, Config{DataDir: dir, Unsafe: true})
 }
 
-// startSafe starts a server with fsync, which survives a kill.
+// startSafe starts a server with fsync and stops it at the end of the test.
 func startSafe(t *testing.T, dir string) *Server {
 	t.Helper()
 	return startWith(t, Config{DataDir: dir})

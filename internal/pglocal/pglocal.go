@@ -36,7 +36,7 @@ type Server struct {
 	stop     func() error  // shutDown, at most once
 }
 
-// startTimeout bounds a start. Recovery after a crash replays at most a gigabyte of WAL, which
+// startTimeout bounds a start. Recovery after a crash replays about a gigabyte of WAL at most, which
 // takes seconds.
 const startTimeout = 2 * time.Minute
 

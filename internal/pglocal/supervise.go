@@ -20,8 +20,9 @@ const (
 	startTries  = 4                      // attempts after which Start fails; the backends of a killed server need time to end
 )
 
-// supervise runs the server until Stop and restarts it whenever it dies. supervise stays on one
-// thread, because Linux sends Pdeathsig when the thread that forked the server ends.
+// supervise runs the server until Stop and restarts it whenever it dies. It gives up if the server was not ready
+// in startTries attempts. It stays on one thread, because Linux sends Pdeathsig when the thread that forked the
+// server ends.
 func (s *Server) supervise() {
 	runtime.LockOSThread()
 	defer close(s.ended)
@@ -52,8 +53,8 @@ func (s *Server) supervise() {
 	}
 }
 
-// runOnce starts the server and waits until it ends. It returns nil after Stop, otherwise an error
-// with the end of the server's log.
+// runOnce starts the server and waits until it ends. It returns nil after Stop, otherwise an error. If the server
+// ran, the error contains the end of its log.
 func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

@@ -1,5 +1,5 @@
 // Package testcluster runs a cluster for black-box tests: a private PostgreSQL, replicas of
-// the built binary, a synthetic history, and a log of the acknowledged reports.
+// the built binary, a synthetic history, and a log of the sent and the acknowledged reports.
 //
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()

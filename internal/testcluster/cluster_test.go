@@ -82,7 +82,7 @@ func TestFillReportsTheStatusOfARejectedCall(t *testing.T) {
 	assert.ErrorContains(t, err, "report runs of task_00000: Post ")
 }
 
-func TestCallToStoppedReplicaFails(t *testing.T) {
+func TestCallToReplicaWithoutProcessFails(t *testing.T) {
 	cluster := &Cluster{Dir: t.TempDir()}
 	replica, err := newReplica(cluster, "none")
 	require.NoError(t, err)

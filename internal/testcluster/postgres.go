@@ -28,7 +28,7 @@ type PostgresConfig struct {
 }
 
 // Postgres is a PostgreSQL server that only the test restarts. fsync is on. The server listens on TCP,
-// so that a test can put a proxy in front of it, and trusts every client that can connect.
+// so that a test can put a proxy in front of it, and trusts every client in the networks of this machine.
 type Postgres struct {
 	cfg      PostgresConfig
 	dataDir  string // of pglocal, which contains the data of the server
@@ -102,8 +102,8 @@ func (p *Postgres) PID() int {
 	return p.proc.cmd.Process.Pid
 }
 
-// Start starts the server and returns when it accepts connections. After a kill it retries until the
-// backends of the killed server have ended, because they still use its shared memory.
+// Start starts the server and returns when it accepts connections. It retries until ctx ends, because a start
+// fails while the backends of a killed server still use its shared memory.
 func (p *Postgres) Start(ctx context.Context) error {
 	if p.proc.running() {
 		return nil

@@ -72,7 +72,7 @@ type Comparison struct {
 	Miscounted          int // tasks whose stored counts of observations or kills differ from their rows
 }
 
-// IsConsistent reports whether all reports are stored once, unchanged and counted.
+// IsConsistent reports whether Check found no fault.
 func (c Comparison) IsConsistent() bool {
 	return c.Lost+c.Duplicate+c.Changed+c.Unsent+c.Miscounted == 0
 }

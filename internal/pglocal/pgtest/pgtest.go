@@ -1,4 +1,4 @@
-// Package pgtest gives each test its own empty database in a real PostgreSQL.
+// Package pgtest gives each test its own database in a real PostgreSQL: an empty one, or one with all migrations.
 //
 // LOADAWARE_TEST_DSN names the cluster: `make test` uses the command withpg, which starts one cluster
 // for all packages and sets the variable. Without it, each test process starts a private cluster.

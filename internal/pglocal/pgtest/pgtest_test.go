@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-func TestEachTestHasItsOwnDatabase(t *testing.T) {
+func TestEachDSNHasItsOwnDatabase(t *testing.T) {
 	ctx := context.Background()
 	one, err := pgx.Connect(ctx, pgtest.DSN(t))
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestFoldersOfEarlierRunsAreRemoved(t *testing.T) {
 	require.NoError(t, server.Stop())
 
 	assert.NoDirExists(t, old)
-	assert.DirExists(t, fresh, "a process may use it that has not locked it yet")
+	assert.DirExists(t, fresh, "a process that has not locked it yet may use it")
 	assert.NoFileExists(t, filepath.Join(foreign, "lock"), "a link is not followed")
 	assert.DirExists(t, foreign)
 }

@@ -95,7 +95,7 @@ func TestRunsYieldsEndedRunsInOrder(t *testing.T) {
 	}
 }
 
-func TestParamsOfTasksAndOfMissingDAG(t *testing.T) {
+func TestTasksReturnsParamsOrErrNotFound(t *testing.T) {
 	for _, version := range versions {
 		client := replay(t, version)
 		tasks, err := client.Tasks(t.Context(), "history")
@@ -107,14 +107,14 @@ func TestParamsOfTasksAndOfMissingDAG(t *testing.T) {
 	}
 }
 
-// readObservations returns the observations of two runs: manual__3 has a failed and a
-// successful try, and all tries of manual__9 failed.
-func readObservations(t *testing.T, client *airflow.Client) (observations []sizing.Observation, reasons []string) {
+// readObservations returns the observations of two runs, and the operators that launch no pod. manual__3 has a
+// failed and a successful try, and all tries of manual__9 failed.
+func readObservations(t *testing.T, client *airflow.Client) (observations []sizing.Observation, skipped []string) {
 	features := sizing.Features{"rows": sizing.NumberValue(130)}
 	for last, err := range client.Instances(t.Context(), "history", []string{"manual__3", "manual__9"}) {
 		require.NoError(t, err)
 		if !last.LaunchesPod(airflow.PodOperators) {
-			reasons = append(reasons, last.Operator)
+			skipped = append(skipped, last.Operator)
 			continue
 		}
 		tries := []airflow.Instance{last}
@@ -134,14 +134,14 @@ func readObservations(t *testing.T, client *airflow.Client) (observations []sizi
 	slices.SortFunc(observations, func(a, b sizing.Observation) int {
 		return strings.Compare(a.Try.RunID+a.Try.Task+string(rune('b'+a.Try.MapIndex))+string(rune('0'+a.Try.Number)), b.Try.RunID+b.Try.Task+string(rune('b'+b.Try.MapIndex))+string(rune('0'+b.Try.Number)))
 	})
-	return observations, reasons
+	return observations, skipped
 }
 
 func TestBothVersionsReturnTheSameObservations(t *testing.T) {
-	old, reasons := readObservations(t, replay(t, "2.11"))
-	assert.Equal(t, []string{"EmptyOperator", "EmptyOperator"}, reasons)
-	recent, reasons := readObservations(t, replay(t, "3"))
-	assert.Equal(t, []string{"EmptyOperator", "EmptyOperator"}, reasons)
+	old, skipped := readObservations(t, replay(t, "2.11"))
+	assert.Equal(t, []string{"EmptyOperator", "EmptyOperator"}, skipped)
+	recent, skipped := readObservations(t, replay(t, "3"))
+	assert.Equal(t, []string{"EmptyOperator", "EmptyOperator"}, skipped)
 	require.Len(t, recent, 7)
 	assert.Equal(t, recent, old)
 	first, second := recent[2], recent[3]

@@ -41,7 +41,7 @@ func (c *Client) fetchToken(ctx context.Context) error {
 	}
 	response, err := c.send(ctx, http.MethodPost, tokenPath, body)
 	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("%w: no token for user and password; configure a token (%w)", ErrDenied, err)
+		return fmt.Errorf("%w: Airflow gives no token for a user and a password; configure a token (%w)", ErrDenied, err)
 	}
 	if err != nil {
 		return err

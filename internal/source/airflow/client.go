@@ -32,7 +32,7 @@ import (
 )
 
 var (
-	// ErrUnavailable means that Airflow did not respond, or responded that the caller must retry later.
+	// ErrUnavailable means that Airflow did not respond, or responded with an error after which a retry may succeed.
 	ErrUnavailable = errors.New("airflow is unavailable")
 	// ErrDenied means that Airflow rejected the credentials, or that they lack permission.
 	ErrDenied = errors.New("airflow denied access")

@@ -105,7 +105,7 @@ func TestClientGivesUpIfRetryAfterExceedsRetryFor(t *testing.T) {
 	assert.EqualValues(t, 1, requests.Load(), "Retry-After exceeds the limit")
 }
 
-func TestInvalidResponseNamesField(t *testing.T) {
+func TestErrorOfInvalidResponseNamesTheCause(t *testing.T) {
 	for response, message := range map[string]string{
 		`{"task_instances": [{"dag_id": "d", "task_id": "t", "dag_run_id": "r", "try_number": "two"}], "total_entries": 1}`: "task_instances.try_number is a JSON string, want int",
 		`{"task_instances": [{"dag_id": "d", "task_id": "t"}], "total_entries": 1}`:                                         "task_instances[0].dag_run_id is missing",

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxFeatures is the maximum number of features of one try. The Airflow provider has the same limit.
+// maxFeatures is the maximum number of features that the Airflow provider sends for one try.
 const maxFeatures = 100
 
 // secretName matches the names of params that are omitted, because their values may be secrets. It equals the
@@ -47,7 +47,8 @@ func Features(declared, conf map[string]any, allowed []string) sizing.Features {
 	return features
 }
 
-// featureValue converts a JSON value into a feature. It returns a missing value if that is impossible.
+// featureValue converts a JSON value into a feature. It returns a missing value for a list, an object, null, an
+// empty text, and a value that is too large or too long.
 func featureValue(value any) sizing.Value {
 	switch v := value.(type) {
 	case bool:

@@ -107,8 +107,8 @@ func (c *Client) instancePage(ctx context.Context, dag string, runs []string, of
 	})
 }
 
-// Tries returns all tries of an instance, including the last. It returns ErrNotFound
-// before Airflow 2.10, which keeps the last try only.
+// Tries returns all tries of an instance, including the last. Airflow before 2.10 keeps only the last try; then
+// Tries returns ErrNotFound.
 func (c *Client) Tries(ctx context.Context, i *Instance) ([]Instance, error) {
 	path := fmt.Sprintf("/dags/%s/dagRuns/%s/taskInstances/%s", url.PathEscape(i.DAG), url.PathEscape(i.Run), url.PathEscape(i.Task))
 	if i.MapIndex >= 0 {

@@ -27,7 +27,7 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	case "":
 		return o, "it has no state, so it never ran"
 	default:
-		return o, fmt.Sprintf("its state is %s, so it did not run", i.State)
+		return o, fmt.Sprintf("its state is %s, neither success nor failed", i.State)
 	}
 	if i.Try < 1 || i.StartedAt.IsZero() {
 		return o, fmt.Sprintf("it is marked as %s, but never started", i.State)

@@ -100,7 +100,7 @@ func parseTime(cell string, t *time.Time) error {
 	} {
 		if parsed, err := time.Parse(layout, strings.TrimSpace(cell)); err == nil {
 			if !isPlausibleYear(parsed) {
-				return fmt.Errorf("%.40q must be between 1970 and 2200", cell)
+				return fmt.Errorf("%.40q must be in the years 1970 to 2199 in UTC", cell)
 			}
 			*t = parsed.UTC().Truncate(time.Microsecond)
 			return nil
@@ -109,7 +109,7 @@ func parseTime(cell string, t *time.Time) error {
 	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
 }
 
-// isPlausibleYear reports whether the year of t is 1970 to 2199. Another year usually
+// isPlausibleYear reports whether the year of t in UTC is 1970 to 2199. Another year usually
 // means a wrong unit; POST /observe rejects it, too.
 func isPlausibleYear(t time.Time) bool {
 	year := t.UTC().Year()

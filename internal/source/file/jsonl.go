@@ -203,7 +203,7 @@ func (t *translation) time(field string, at *time.Time) time.Time {
 		return time.Time{}
 	}
 	if !isPlausibleYear(*at) {
-		t.add(field, "%s must be between 1970 and 2200", at.Format(time.RFC3339))
+		t.add(field, "%s must be in the years 1970 to 2199 in UTC", at.Format(time.RFC3339))
 	}
 	return *at
 }

@@ -6,7 +6,8 @@
 // Files may be gzipped. Reading makes one pass in constant memory and detects the format
 // from the first bytes. After a row that cannot be read, reading continues with the next row.
 //
-// The package depends on the domain types of sizing, not on servers, stores or learning.
+// The package depends on the wire format of package api and the domain types of sizing, not on servers, stores or
+// learning.
 package file
 
 import (

@@ -47,7 +47,7 @@ pricing,demand,emea__017,4,,2020-01-03T02:00:00Z,391.5,350000000000,6,,734003200
 pricing,demand,emea__018,,2,2020-01-03 03:00:00+01:00,60,,,10737418240,,,oom_killed,,"apac, south",,
 `
 
-// expectedRows returns the observations in twoRows.
+// expectedRows returns the rows of twoRows.
 func expectedRows() []file.Row {
 	first := sizing.Observation{
 		Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "demand"},
@@ -128,6 +128,28 @@ func TestOutcomeInCapitalsIsExplained(t *testing.T) {
 	_, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,outcome\nd,t,r,1000,SUCCESS\nd,t,r,1000,done\n"))
 	assert.Equal(t, []string{`line 2: outcome: "SUCCESS" is not an outcome; write it in lower case`,
 		`line 3: outcome: "done" must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable`}, messages)
+}
+
+func TestTimesMustBeInTheYears1970To2199(t *testing.T) {
+	for at, isAccepted := range map[string]bool{
+		"1969-12-31T23:59:59Z": false, "1970-01-01T00:00:00Z": true, "2199-12-31T23:59:59Z": true, "2200-01-01T00:00:00Z": false,
+		"2200-01-01T00:30:00+01:00": true, "2199-12-31T23:30:00-01:00": false,
+	} {
+		for _, text := range []string{
+			"dag_id,task_id,run_id,memory_max_bytes,ended_at\nd,t,r,1000," + at + "\n",
+			`{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"ended_at":"` + at + `"}`,
+		} {
+			rows, messages := readAll(t, strings.NewReader(text))
+			if isAccepted {
+				assert.Empty(t, messages, text)
+				assert.Len(t, rows, 1, text)
+				continue
+			}
+			require.Len(t, messages, 1, text)
+			assert.Contains(t, messages[0], at)
+			assert.Contains(t, messages[0], "must be in the years 1970 to 2199 in UTC")
+		}
+	}
 }
 
 func TestReaderKeepsRowsBetweenTwoStrayQuotes(t *testing.T) {

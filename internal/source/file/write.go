@@ -12,8 +12,8 @@ import (
 )
 
 // Write writes observations as CSV, with the required columns and all columns that some
-// observation fills. It omits usage series and executed plans. A category that Open would read as a number, a
-// bool or an unknown value also changes its kind. JSON preserves all of these.
+// observation fills. It omits series and executed plans. When Open reads the CSV, a category that looks like a
+// number, a bool or a missing value changes its kind. JSON preserves all of these.
 func Write(w io.Writer, observations []sizing.Observation) error {
 	used := usedColumns(observations)
 	features, entries := featureNames(observations), metadataNames(observations)

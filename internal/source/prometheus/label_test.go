@@ -43,7 +43,7 @@ func TestIDFromLabel(t *testing.T) {
 	}
 }
 
-func TestLabelsOfUnmappedTask(t *testing.T) {
+func TestLabelsOfUnmappedAndMappedTask(t *testing.T) {
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "größe"}, RunID: "r/1", MapIndex: sizing.NoMap, Number: 2}
 	assert.Equal(t, map[string]string{
 		"label_dag_id": "etl", "label_task_id": "gre-fdbb3a562", "label_run_id": "r1-3f375bc2a", "label_try_number": "2",

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// LaunchedPod is a pod that KubernetesPodOperator launched. Its labels identify the try.
+// LaunchedPod is a pod that KubernetesPodOperator launched, with the try that its labels identify.
 type LaunchedPod struct {
 	Pod
 	From, To     time.Time // from the start of the first to the end of the last query window in which the pod was found

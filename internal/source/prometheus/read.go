@@ -23,7 +23,7 @@ const (
 	restarts     = "kube_pod_container_status_restarts_total"
 	reasonNow    = "kube_pod_container_status_terminated_reason"
 	reasonBefore = "kube_pod_container_status_last_terminated_reason"
-	phase        = "kube_pod_status_phase"
+	podPhase     = "kube_pod_status_phase"
 	podReason    = "kube_pod_status_reason"
 	started      = "kube_pod_container_state_started"
 	completed    = "kube_pod_completion_time"
@@ -32,7 +32,7 @@ const (
 // metrics lists the metrics that read queries.
 var metrics = []string{
 	WorkingSet, MaxUsage, cpuSeconds, oomEvents, requested, limited, restarts,
-	reasonNow, reasonBefore, phase, podReason, started, completed,
+	reasonNow, reasonBefore, podPhase, podReason, started, completed,
 }
 
 // read returns the usage of a pod with a known name.
@@ -81,7 +81,7 @@ func (u *Usage) add(s *model.SampleStream) {
 		raiseTo(&u.Limit, s, highest)
 	case restarts:
 		u.Restarts = max(u.Restarts, int(highest))
-	case reasonNow, reasonBefore, podReason, phase:
+	case reasonNow, reasonBefore, podReason, podPhase:
 		if highest > 0 {
 			u.Outcome = moreSevere(u.Outcome, outcomeFromReason(label(s, "__name__"), cmp.Or(label(s, "reason"), label(s, "phase"))))
 		}
@@ -137,9 +137,9 @@ func outcomeFromReason(metric, reason string) sizing.Outcome {
 		return sizing.OOMKilled
 	case reason == "Evicted":
 		return sizing.Evicted
-	case metric == phase && reason == "Succeeded", metric == reasonNow && reason == "Completed":
+	case metric == podPhase && reason == "Succeeded", metric == reasonNow && reason == "Completed":
 		return sizing.Success
-	case metric == phase && reason == "Failed", metric == reasonNow && reason == "Error":
+	case metric == podPhase && reason == "Failed", metric == reasonNow && reason == "Error":
 		return sizing.Failed
 	}
 	return sizing.UnknownOutcome

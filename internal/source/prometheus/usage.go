@@ -9,8 +9,8 @@ import (
 
 // Sources of a memory peak.
 const (
-	// WorkingSet is the maximum of container_memory_working_set_bytes, the usage that
-	// the kernel compares with the limit. It misses spikes between scrapes.
+	// WorkingSet is the maximum of container_memory_working_set_bytes, the usage without the page cache that the
+	// kernel reclaims first. It misses spikes between scrapes.
 	WorkingSet = "container_memory_working_set_bytes"
 	// MaxUsage is container_memory_max_usage_bytes, for pods without samples of the
 	// working set. It misses no spike, but includes the page cache.

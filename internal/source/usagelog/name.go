@@ -44,8 +44,8 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 	return log, nil
 }
 
-// splitComment splits a comment at its commas. A comma that neither white space nor another name=value follows
-// does not split: it belongs to the value before it.
+// splitComment splits a comment at its commas. A piece that is not empty, does not begin with white space and has
+// no "=" belongs to the value before it, together with its comma.
 func splitComment(comment string) (parts []string) {
 	for _, piece := range strings.Split(strings.TrimSpace(strings.TrimLeft(comment, "# \t")), ",") {
 		belongsToValue := len(parts) > 0 && piece != "" && !strings.Contains(piece, "=") && strings.TrimLeft(piece, " \t") == piece

@@ -211,7 +211,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if o := log.Observation(); len(o.Try.Validate(true)) > 0 || log.Samples < 1 || log.To.Before(log.From) || len(log.Series.Validate()) > 0 {
-			t.Fatalf("%+v", log)
+			t.Fatalf("Read accepts an invalid log: %+v", log)
 		}
 	})
 }
