@@ -119,7 +119,7 @@ func TestReportGetsItsSampledPeakAfterTheDelay(t *testing.T) {
 	assert.Equal(t, sizing.Cores(1), row.CPUMax)
 	assert.Zero(t, row.Requested.Memory, "the request of the pod is the granted amount, not the static request")
 	assert.Empty(t, e.pass(worker))
-	assert.Equal(t, 1, e.lookups, "the lookup is settled")
+	assert.Equal(t, 1, e.lookups, "an amended try is not looked up again")
 }
 
 func TestReportWithAMeasuredPeakGetsASampledPeak(t *testing.T) {
@@ -177,7 +177,7 @@ func TestUnreportedTryWithoutOutcomeExpires(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			worker := e.worker([]reconcile.Source{e.source}[:sources]...)
-			e.saveReceipt(try("ended"), noon)
+			e.saveReceipt(try("unknown"), noon)
 			e.saveReceipt(try("sampled"), noon)
 			e.known[try("sampled")] = sizing.Observation{MemorySampled: gib} // without an outcome
 			total := map[reconcile.Result]int{}
@@ -202,7 +202,7 @@ func TestOneReplicaWorksAtATime(t *testing.T) {
 	e.now = noon.Add(time.Hour)
 	first, second := e.worker(e.source), e.worker(e.source)
 	assert.NotEmpty(t, e.pass(first))
-	e.now = noon.Add(23 * time.Hour)
+	e.now = noon.Add(23 * time.Hour) // the lease still holds, because it follows the clock of the database
 	assert.Empty(t, e.pass(second))
 	assert.NotEmpty(t, e.pass(first))
 }

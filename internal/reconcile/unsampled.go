@@ -56,8 +56,8 @@ func startOf(o *sizing.Observation) time.Time {
 	return o.EndedAt.Add(-time.Hour)
 }
 
-// amendmentOf returns a report with the outcome of the stored report and otherwise only fields
-// that the stored report lacks, so that it contradicts nothing.
+// amendmentOf returns a report with the outcome of the stored report, which may be provisional, and otherwise
+// only fields that the stored report lacks, so that it contradicts nothing.
 func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	amendment := sizing.Observation{
 		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,

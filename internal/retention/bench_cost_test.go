@@ -39,7 +39,7 @@ func vacuum(b *testing.B, conn *pgx.Conn, table string) {
 	cost("vacuum")
 }
 
-// copyReceipts stores receipts of the 180 days before a time.
+// copyReceipts stores receipts whose times are spread over the 180 days before now.
 func copyReceipts(b *testing.B, conn *pgx.Conn, rows int, now time.Time) {
 	body := fmt.Sprintf(`{"Ask": {"Features": {"x": "%01200d"}}}`, 0)
 	_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"receipt"},

@@ -48,7 +48,7 @@ type Config struct {
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called with the error or nil after every pass that ctx did not end; optional
+	Ended        func(error)                 // called with the error or nil after every pass, unless ctx has ended or another replica has the lease; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -113,8 +113,8 @@ const (
 // errNotOwner ends a pass because another replica holds the lease.
 var errNotOwner = errors.New("another replica holds the retention lease")
 
-// RunOnce makes one pass. If another replica holds the lease, it does nothing and returns nil. Rows removed
-// before an error stay removed.
+// RunOnce makes one pass. If another replica holds the lease, or acquires it during the pass, RunOnce stops and
+// returns nil. Rows removed before an error stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errNotOwner) {
@@ -184,8 +184,8 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 	}
 }
 
-// afterBatch returns a callback for the end of each batch. It passes the number of removed rows to cfg.Removed,
-// waits, and renews the lease; see throttle.
+// afterBatch returns a callback for the end of each batch. The callback passes the number of removed rows to
+// cfg.Removed, waits, and renews the lease; see throttle.
 func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) error {
 	started := time.Now()
 	return func(rows int) error {

@@ -176,15 +176,15 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 	e.saveReceipt(-later)
 	e.saveReceipt(-later - 4*7*day)
 	// Receipts of a partly old week stay. Old receipts outside the weekly partitions are removed.
-	removed := func(before time.Duration) (n int) {
-		id := store.FirstID(time.Now().Add(before))
+	removed := func(ahead time.Duration) (n int) {
+		id := store.FirstID(time.Now().Add(ahead))
 		require.NoError(t, e.RemoveReceipts(t.Context(), id, func(rows int) error { n += rows; return nil }))
 		return n
 	}
 	assert.Zero(t, removed(later+time.Minute))
 	assert.Equal(t, 1, removed(later+4*7*day+time.Minute), "the receipt of the last week stays")
 	e.saveReceipt(-later - 6*7*day)
-	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "the last receipt had no weekly partition")
+	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "the last receipt is removed, too, because it is in no weekly partition")
 }
 
 func TestRemovalContinuesIfPartitionsCannotBeCreated(t *testing.T) {
@@ -226,7 +226,7 @@ func TestEndedReportsThePasses(t *testing.T) {
 	e.Close()
 	require.Error(t, first.RunOnce(t.Context()))
 	require.Len(t, ended, 2)
-	assert.Error(t, ended[1], "the database is closed")
+	assert.Error(t, ended[1], "the store is closed")
 }
 
 func TestPassEndsWithItsContext(t *testing.T) {
@@ -246,7 +246,7 @@ func TestNewRejectsShortAges(t *testing.T) {
 	}
 }
 
-func TestRunRepeatsUntilItsContextEnds(t *testing.T) {
+func TestRunMakesAPassAndEndsWithItsContext(t *testing.T) {
 	e := newEnv(t)
 	e.saveReceipt(9 * day)
 	ctx, stop := context.WithCancel(t.Context())

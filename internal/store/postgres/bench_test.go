@@ -81,7 +81,7 @@ func reportSize(b *testing.B, dsn string, rows int) {
 	b.ReportMetric(float64(all)/float64(rows), "total-B/row")
 }
 
-// plainInsertSQL inserts a row of benchRuns with one simple INSERT.
+// plainInsertSQL inserts one run like those of benchRuns.
 const plainInsertSQL = `
 	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
 		duration_us, memory_max, requested_memory, cpu_max, features, lot)
@@ -89,7 +89,7 @@ const plainInsertSQL = `
 	ON CONFLICT DO NOTHING`
 
 // BenchmarkRecord measures 64 callers that each report one run at a time and wait for its
-// commit. For comparison, each of the same callers also sends one INSERT per run on its own
+// commit. For comparison, "plain INSERT" has as many callers, each of which sends one INSERT per run on its own
 // connection.
 func BenchmarkRecord(b *testing.B) {
 	const callers = 64

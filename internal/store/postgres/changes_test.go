@@ -53,7 +53,7 @@ func TestChangedSinceListsEachKindOfChange(t *testing.T) {
 	require.NoError(t, st.SetPolicy(ctx, key("b"), sizing.Policy{Floor: 7}))
 	require.Equal(t, map[string]string{"a": "0 0", "b": "0 7"}, changed())
 
-	o.Try.RunID = "another" // it changes only the schema
+	o.Try.RunID = "another" // this report changes only the schema of the task
 	o.Features = sizing.Features{"new": sizing.NumberValue(1)}
 	_, err = st.Record(ctx, []sizing.Observation{o})
 	require.NoError(t, err)
@@ -96,6 +96,7 @@ func TestChangedSinceListsTransactionsThatCommitLate(t *testing.T) {
 	require.Contains(t, after.Tasks, store.ChangedTask{Task: key, Policy: sizing.Policy{Floor: 2}})
 }
 
+// BenchmarkChangedSince compares ChangedSince with the reads that list the state of all tasks.
 func BenchmarkChangedSince(b *testing.B) {
 	dsn := pgtest.Migrated(b)
 	st := open(b, dsn)

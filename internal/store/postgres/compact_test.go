@@ -140,7 +140,8 @@ func TestTheCompactFormLosesNoField(t *testing.T) {
 	assert.Greater(t, changed, 25)
 }
 
-// leaves yields the scalar fields of a struct that its JSON has, by their paths.
+// leaves yields the fields of a struct that its JSON has, by their paths. In place of a nested struct other than
+// a time it yields the fields of that struct.
 func leaves(path string, v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		for i := range v.NumField() {
@@ -228,7 +229,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	require.Empty(t, reader.rest)
 }
 
-// FuzzDecodeCompact checks that malformed content is an error and never a panic.
+// FuzzDecodeCompact checks that malformed content causes no panic.
 func FuzzDecodeCompact(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 5 {

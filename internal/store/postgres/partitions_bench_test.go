@@ -20,7 +20,7 @@ import (
 // or in a table without partitions.
 type layout struct {
 	name    string
-	weeks   int
+	weeks   int                                  // over which the times of the receipts are spread
 	prepare func(*testing.B, *layout, *pgx.Conn) // changes the partitions of the empty tables; nil for one partition
 	*postgres.Store
 	rng   *rand.Rand
@@ -61,7 +61,7 @@ func unpartition(b *testing.B, _ *layout, conn *pgx.Conn) {
 	}
 }
 
-// makeWeeks replaces the empty partitions of older receipts by weeks.
+// makeWeeks replaces the empty partitions of older receipts by weekly partitions.
 func makeWeeks(b *testing.B, p *layout, conn *pgx.Conn) {
 	_, err := conn.Exec(b.Context(), "DROP TABLE receipt_before, receipt_compact_before")
 	require.NoError(b, err)
@@ -108,7 +108,7 @@ func (p *layout) fill(b *testing.B) {
 	}
 }
 
-// anyTry returns a random try with a receipt and without a report.
+// anyTry returns a random try for which fill saves a receipt and no report.
 func (p *layout) anyTry() sizing.TryKey {
 	return partitionedTry(p.rng.IntN(partitionedTries)*partitionedTasks + 1 + p.rng.IntN(partitionedTasks-1))
 }
@@ -135,15 +135,15 @@ var partitionedCalls = []struct {
 		_, err := p.Record(b.Context(), obs)
 		return err
 	}},
-	{"promises of 500", 50, func(b *testing.B, p *layout) error {
+	{"promises of 500 tries", 50, func(b *testing.B, p *layout) error {
 		_, err := p.Promises(b.Context(), partitionedTry(0).TaskKey, 500)
 		return err
 	}},
-	{"realised of 1,000", 50, func(b *testing.B, p *layout) error {
+	{"outcomes of 1,000 promises", 50, func(b *testing.B, p *layout) error {
 		_, err := p.Realised(b.Context(), partitionedTry(0).TaskKey, 1000)
 		return err
 	}},
-	{"saving 100", 50, func(b *testing.B, p *layout) error {
+	{"saving 100 receipts", 50, func(b *testing.B, p *layout) error {
 		receipts := make([]sizing.Receipt, 100)
 		for i := range receipts {
 			p.saved++
@@ -158,19 +158,20 @@ var partitionedCalls = []struct {
 		require.NotNil(b, h.Rows[0].Promised)
 		return err
 	}},
-	{"unreported receipts of an hour", 20, func(b *testing.B, p *layout) error {
+	{"unreported tries of an hour", 20, func(b *testing.B, p *layout) error {
 		at := p.at(p.rng.IntN(partitionedTries * partitionedTasks))
 		_, err := p.UnreportedReceipts(b.Context(), store.Window{From: at, To: at.Add(time.Hour), Now: at.Add(24 * time.Hour), Limit: 500})
 		return err
 	}},
-	{"unreported of 1,000", 20, func(b *testing.B, p *layout) error {
+	{"unreported share of 1,000", 20, func(b *testing.B, p *layout) error {
 		_, _, err := p.CountUnreported(b.Context(), store.FirstID(p.at(partitionedTries*partitionedTasks)), 1000)
 		return err
 	}},
 }
 
 // BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with reads and writes
-// in one table, in alternation. With -v it prints the median time in µs and the ratios within a round.
+// in one table, in alternation. For each call it prints the median time in µs, and the median and the range of the
+// ratios to the time in one table within a round.
 func BenchmarkWeeks(b *testing.B) {
 	stores := []*layout{
 		{name: "one table", weeks: 14, prepare: unpartition},

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -30,13 +31,13 @@ func TestStore(t *testing.T) {
 func TestStoreWithReceiptsAsJSON(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("repeats TestStore with another form of receipts, which is too slow under the race detector")
+		t.Skip("repeats the tests of receipts with another form, which is too slow under the race detector")
 	}
 	storetest.RunReceipts(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
 }
 
-// openWithCompactFrom opens a store on a migrated database. The store writes receipts in the
-// compact form from a time on.
+// openWithCompactFrom opens a store on a migrated database. The store writes receipts of the time compactFrom and
+// later in the compact form.
 func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store {
 	t.Helper()
 	st := reopen(t, dsn)
@@ -45,7 +46,7 @@ func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store 
 	return st
 }
 
-// open migrates an empty database and opens a store on it.
+// open migrates a database and opens a store on it.
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	require.NoError(t, migrations.Up(context.Background(), dsn))
@@ -179,7 +180,7 @@ func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	writer, other := open(t, dsn), reopen(t, dsn)
 	key, renamed := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "renamed"}
-	report := func(i, count int) { // below or above directRows
+	report := func(i, count int) { // count is below or above directRows
 		obs := make([]sizing.Observation, count)
 		for j := range obs {
 			obs[j] = run(i + j)
@@ -229,13 +230,12 @@ func TestReceiptsOfTheFirstReleaseAreReadable(t *testing.T) {
 	require.NoError(t, err)
 	noon, promised := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC), 0.01
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: "r", Number: 1}
-	r.Allocation.Guard.Params = r.Allocation.Guard.Params[:1] // the second parameter is infinite
 	require.Equal(t, sizing.Receipt{At: noon,
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(0.1)}, Requested: sizing.Resources{Memory: 5, CPU: 0.5}, MaxMemory: 9},
 		Allocation: sizing.Allocation{PredictionID: "old", Task: try.TaskKey, Memory: sizing.Grant{Request: 3, Limit: 4}, CPU: 1.5, Ladder: []sizing.Bytes{3, 4},
 			Bins: &sizing.BinChoice{Upper: []sizing.Bytes{3, 4}, Probabilities: []float64{0.75, 0.25}, Chosen: 1},
 			Risk: sizing.Risk{Promised: &promised, Target: 0.015}, Source: sizing.FromModel, Mode: sizing.Shadow, Shadow: &sizing.Grant{Request: 1, Limit: 2},
 			Model:  &sizing.ModelRef{Version: 17, Family: "f", Observations: 6, TrainedAt: noon},
-			Reason: "why", Guard: sizing.Guard{Version: 8, Params: []float64{1}}},
+			Reason: "why", Guard: sizing.Guard{Version: 8, Params: []float64{1, math.Inf(1)}}},
 	}, r)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Without statistics on a new table the planner chooses any index with matching columns. The
-// statements must still use the index of tries, and not read all receipts of the task.
+// statements must still use the index of tries, and not read all receipts of the task for each try.
 func TestQueryPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
 	for form, compactFrom := range map[string]string{"JSON": "infinity", "compact": "-infinity"} {
 		t.Run(form, func(t *testing.T) { testQueryPlans(t, compactFrom) })
@@ -52,7 +52,7 @@ func testQueryPlans(t *testing.T, compactFrom string) {
 		for _, c := range []struct {
 			name, sql string
 			args      []any
-			maxRead   float64 // receipts that a good plan reads
+			maxRead   float64 // bound of the receipts that a good plan reads
 		}{
 			{"a complete history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
 			{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},

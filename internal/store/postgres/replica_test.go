@@ -144,7 +144,7 @@ func TestAPersonFindsTheirCampaignInTheAuditTrail(t *testing.T) {
 	}
 }
 
-// A database that is no standby would serve another history.
+// A database that is no standby may have other data.
 func TestADatabaseThatIsNoStandbyServesNoReads(t *testing.T) {
 	st := reopen(t, pgtest.Migrated(t))
 	r, err := postgres.OpenReplicated(t.Context(), st, pgtest.Migrated(t), postgres.Config{})
@@ -157,7 +157,7 @@ func TestADatabaseThatIsNoStandbyServesNoReads(t *testing.T) {
 	assert.Len(t, listed, 1)
 }
 
-func TestAMalformedReplicaURLIsNamed(t *testing.T) {
+func TestErrorOfAMalformedReplicaURLNamesItsVariable(t *testing.T) {
 	_, err := postgres.OpenReplicated(t.Context(), nil, "postgres://%zz", postgres.Config{})
 	require.ErrorContains(t, err, "DATABASE_REPLICA_URL")
 }

@@ -78,7 +78,7 @@ func TestRenameBetweenInsertAndCompare(t *testing.T) {
 	assert.Equal(t, []string{"t/old", "u/new", "u/old", "x/new"}, stored(t, dsn))
 }
 
-// A failed comparison does not fail the new reports of the same flush.
+// A failed comparison does not fail the new reports of the same group commit.
 func TestFailedComparisonDoesNotFailNewReports(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)
