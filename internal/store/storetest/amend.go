@@ -97,7 +97,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		})
 	}
 
-	t.Run("every result has the seq of the stored row", func(t *testing.T) {
+	t.Run("a result has the seq of the stored row, or 0 if no row is stored", func(t *testing.T) {
 		o := complete(task("place"))
 		first := record(t, st, o, success(firstTry(o.Try.TaskKey, "next"), sizing.GiB, 1))
 		seq := history(t, st, o.Try.TaskKey).Rows[0].Seq
@@ -206,10 +206,11 @@ func testProvisional(t *testing.T, st store.Store) {
 	})
 }
 
-// testRepeatedInOneCall reports one try several times in one call.
+// testRepeatedInOneCall reports three tries twice in one call: the repeated reports are a duplicate, an amendment and
+// a contradiction.
 func testRepeatedInOneCall(t *testing.T, st store.Store) {
 	for name, n := range map[string]int{"few": 5, "many": 300} {
-		t.Run("a try is repeated among "+name+" reports", func(t *testing.T) {
+		t.Run("tries are repeated among "+name+" reports", func(t *testing.T) {
 			key := task("repeated " + name)
 			obs := runs(key, n)
 			same, longer, contradiction := obs[0], obs[1], obs[2]

@@ -24,7 +24,7 @@ func trail(t *testing.T, st store.Store, f store.AuditFilter, limit int) (lines 
 		require.WithinDuration(t, time.Now(), e.At, time.Hour)
 		line := fmt.Sprintf("%s: %s %s %s > %s", e.Who, e.Task.Task, e.Action, e.Before, e.After)
 		if e.Reason != "" {
-			line += " since " + e.Reason
+			line += " (" + e.Reason + ")"
 		}
 		lines = append(lines, line)
 	}
@@ -46,8 +46,8 @@ func testAudit(t *testing.T, open func(*testing.T) store.Store) {
 	require.NoError(t, st.RollBack(asActor(t, store.Watchdog), store.Rollback{Task: m.Task, From: 2, To: 1, Withdrawn: []int{2}, Reason: "kills"}))
 	require.NoError(t, st.SetPolicy(t.Context(), m.Task, sizing.Policy{Mode: sizing.Shadow}))
 	require.Equal(t, []string{
-		`watchdog: audited model withdrawn {"version":2} >  since kills`,
-		`watchdog: audited model rolled back {"version":2} > {"version":1,"pinned_by":"watchdog"} since kills`,
+		`watchdog: audited model withdrawn {"version":2} >  (kills)`,
+		`watchdog: audited model rolled back {"version":2} > {"version":1,"pinned_by":"watchdog"} (kills)`,
 		`bob: audited model unpinned {"version":2,"pinned_by":"ada"} > {"version":2}`,
 		`ada: audited model rolled back {"version":3} > {"version":2,"pinned_by":"ada"}`,
 		`trainer: audited model activated {"version":2} > {"version":3}`,

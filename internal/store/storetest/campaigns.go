@@ -44,7 +44,7 @@ func claimRuns(t *testing.T, st store.Store, id int64, branch campaign.Branch, l
 	return claimed.Runs
 }
 
-// advance claims a run of a branch and reports its next state.
+// advance claims a run of a branch and reports its move to another state.
 func advance(t *testing.T, st store.Store, id int64, branch campaign.Branch, to campaign.State) campaign.Run {
 	t.Helper()
 	runs := claimRuns(t, st, id, branch, 1)
@@ -78,7 +78,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, []int{2, 3}, []int{runs[0].Number, runs[1].Number})
 	require.Equal(t, campaign.RunID(c.ID, runs[0].Archived.Hash(), runs[0].Archived.ExecutionDate, 1), runs[0].RunID)
 
-	t.Run("a run goes through all states", func(t *testing.T) {
+	t.Run("a run goes from registered to profiled", func(t *testing.T) {
 		for _, step := range []struct {
 			branch campaign.Branch
 			to     campaign.State
@@ -114,7 +114,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Len(t, status.Failures, 1)
 	})
-	t.Run("a reset starts another attempt only after the run has ended", func(t *testing.T) {
+	t.Run("a reset starts another attempt only after the DAG run has ended", func(t *testing.T) {
 		run, err := st.ResetRun(asActor(t, "bob"), c.ID, 2, campaign.Registered, "fixed")
 		require.NoError(t, err)
 		require.Equal(t, []any{campaign.Registered, 1, "fixed"}, []any{run.State, run.Attempt, run.Notes})
@@ -132,7 +132,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.Conflict, err) // a reset goes back only
 		require.Equal(t, []string{
 			`bob:  campaign run reset {"campaign":1,"run":2,"state":35} > {"campaign":1,"run":2,"state":17}`,
-			`bob:  campaign run reset {"campaign":1,"run":2,"state":15} > {"campaign":1,"run":2,"state":0} since fixed`,
+			`bob:  campaign run reset {"campaign":1,"run":2,"state":15} > {"campaign":1,"run":2,"state":0} (fixed)`,
 			`anonymous:  campaign runs registered  > {"campaign":1,"runs":1}`,
 			`ada:  campaign runs registered  > {"campaign":1,"runs":3}`,
 		}, trail(t, st, store.AuditFilter{}, 4))

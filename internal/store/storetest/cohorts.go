@@ -24,9 +24,9 @@ func testCohorts(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, 1, version)
 	_, err = st.PublishCohort(ctx, c)
 	requireKind(t, sizing.Conflict, err)
-	deleted := c
-	deleted.Namespace, deleted.Version = "apac", 3
-	_, err = st.PublishCohort(ctx, deleted)
+	unstored := c
+	unstored.Namespace, unstored.Version = "apac", 3
+	_, err = st.PublishCohort(ctx, unstored)
 	requireKind(t, sizing.Conflict, err) // no version is stored
 	_, err = st.Cohort(ctx, "apac")
 	requireKind(t, sizing.NotFound, err)

@@ -102,7 +102,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		count(record(t, st, obs[:10]...))
 		count(record(t, st, obs[10:]...))
-		assert.Equal(t, len(obs)-10, warned, "those of the second part are not stored, or replace others")
+		assert.Equal(t, len(obs)-10, warned, "each report of the second call gets a warning")
 		stored := map[string]bool{}
 		for _, r := range contextOf(t, st, sizing.DefaultNamespace, 1000, 1000) {
 			if r.Metadata != nil {

@@ -103,7 +103,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 		require.LessOrEqual(t, len(missing), 2, "a new row displaces at most one sampled and one recent row")
 	})
 
-	t.Run("a total below the defaults bounds the rows, too", func(t *testing.T) {
+	t.Run("a total without the other limits bounds the rows, too", func(t *testing.T) {
 		h, err := st.History(t.Context(), key, store.HistoryLimits{Total: 20})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(h.Rows), 20)
@@ -222,19 +222,19 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Empty(t, kills)
 	})
 
-	t.Run("KillsAtCap counts the kills since the last success", func(t *testing.T) {
+	t.Run("KillsAtCap counts the kills at the ceiling since the last success", func(t *testing.T) {
 		atCap := func(ceiling sizing.Bytes) int {
 			n, err := st.KillsAtCap(t.Context(), key, ceiling)
 			require.NoError(t, err)
 			return n
 		}
-		require.Zero(t, atCap(8*sizing.GiB), "a success came after the kill")
+		require.Zero(t, atCap(8*sizing.GiB), "the last success is later than the kill")
 		app := after(kill(mapped(2, 1), 8*sizing.GiB), 5)
 		app.Outcome = sizing.AppOOM
 		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))
-		require.Equal(t, 1, atCap(8*sizing.GiB), "the first try of the run got more memory later")
+		require.Equal(t, 1, atCap(8*sizing.GiB), "the second try: the first does not count, because a later try of its run got more memory")
 		require.Equal(t, 1, atCap(9*sizing.GiB))
-		require.Equal(t, 2, atCap(sizing.GiB), "the last try of the run got less memory than the second")
+		require.Equal(t, 2, atCap(sizing.GiB), "the second and the third try: no later try of their run got more memory")
 		reproduced := after(success(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB, 1), 8)
 		recordNew(t, st, reproduced)
 		require.Equal(t, 2, atCap(sizing.GiB), "a success of a reproduced run does not reset the count")

@@ -112,7 +112,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, st.Unpin(t.Context(), task("unknown")))
 	})
 
-	t.Run("a rollback withdraws versions and ends with the next publication", func(t *testing.T) {
+	t.Run("a rollback withdraws versions, and the next publication replaces its pin", func(t *testing.T) {
 		m := model(t, st, "watchdog")
 		for v := range 3 {
 			publish(t, st, m, v)

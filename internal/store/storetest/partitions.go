@@ -30,7 +30,7 @@ func saveReceipts(t *testing.T, st store.Store, key sizing.TaskKey, at time.Time
 	require.NoError(t, st.SaveReceipts(t.Context(), receipts))
 }
 
-// removeReceipts returns the numbers of rows of each removed batch.
+// removeReceipts removes the receipts from before a time and returns the number of rows of each batch.
 func removeReceipts(t *testing.T, st store.Store, before time.Time) (batches []int) {
 	t.Helper()
 	require.NoError(t, st.RemoveReceipts(t.Context(), store.FirstID(before), func(rows int) error {

@@ -105,7 +105,8 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 	require.Equal(t, []sizing.TaskKey{key}, tasks)
 }
 
-// testMeanLimits reports a try with an executed plan, whose limits the ledger counts over time.
+// testMeanLimits reports a try with an executed plan, whose limits the ledger counts over time. A limit counts from
+// its request.
 func testMeanLimits(t *testing.T, st store.Store) {
 	key, inForce := task("means"), 3000.0
 	o := runs(key, 1)[0]
@@ -114,9 +115,9 @@ func testMeanLimits(t *testing.T, st store.Store) {
 		Resizes: []sizing.ExecutedResize{{Seconds: 2700, Memory: 4e9, Result: "applied", InForce: &inForce}}}
 	recordNew(t, st, o)
 	sum := savings(t, st, store.ByAll)[0]
-	require.InDelta(t, 1.75, *sum.Granted, 1e-9, "1 GB for three quarters of the hour, then 4 GB")
+	require.InDelta(t, 1.75, *sum.Granted, 1e-9, "1 GB until 4 GB is requested after three quarters of the hour")
 	require.InDelta(t, 3, *sum.Used, 1e-9)
-	require.Zero(t, *sum.Wasted, "the limits were in use")
+	require.Zero(t, *sum.Wasted, "the mean limit is below the peak")
 	require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 	require.InDelta(t, 1.75, *savings(t, st, store.ByAll)[0].Granted, 1e-9)
 	require.NoError(t, st.Void(t.Context(), o.Try))

@@ -44,7 +44,7 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, want, got)
 			require.Equal(t, profileWithoutQuantiles(t, intact, key), profileWithoutQuantiles(t, pruned, key))
 		}
-		require.Greater(t, removed, total/3, "seed %d: of %d", seed, total)
+		require.Greater(t, removed, total/3, "rows removed of %d, seed %d", total, seed)
 		all, err := pruned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
 		require.NoError(t, err)
 		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows still count")

@@ -98,7 +98,7 @@ func requireSum(t *testing.T, want, got store.SavingsSum, message string) {
 		"hours": {want.Hours, got.Hours}, "requested": {want.Requested, got.Requested}, "granted": {want.Granted, got.Granted},
 		"used": {want.Used, got.Used}, "used hours": {want.UsedHours, got.UsedHours}, "killed": {want.Killed, got.Killed}, "wasted": {want.Wasted, got.Wasted}, "saved": {want.Saved, got.Saved},
 	} {
-		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: %s is known", message, name)
+		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: %s is nil", message, name)
 		if pair[0] != nil {
 			require.InDelta(t, *pair[0], *pair[1], 1e-9*(1+math.Abs(*pair[0])), "%s: %s", message, name)
 		}
@@ -113,7 +113,7 @@ func savings(t *testing.T, st store.Store, by store.SavingsKey) []store.SavingsS
 	return sums
 }
 
-// randomReport returns a report with all fields.
+// randomReport returns a report with random values.
 func randomReport(rng *rand.Rand, key sizing.TaskKey, run int) sizing.Observation {
 	o := sizing.Observation{
 		Try:       firstTry(key, fmt.Sprint("r", run)),
@@ -144,7 +144,7 @@ func withUnknownFields(rng *rand.Rand, o sizing.Observation) sizing.Observation 
 }
 
 // testLedger reports, repeats, amends, replaces, voids, removes and renames at random. After each
-// step the ledger must equal a recount.
+// round the ledger must equal a recount.
 func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 	keys := []sizing.TaskKey{task("a"), task("b")}
 	// The reports in stored may lack fields; those in pending are complete and may amend them.
@@ -232,7 +232,7 @@ func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizin
 	return to
 }
 
-// testUnknownAmounts reports a success and a kill without a duration, and then the reverse.
+// testUnknownAmounts reports a success with and a kill without a duration, and then the reverse.
 func testUnknownAmounts(t *testing.T, st store.Store) {
 	lasting := func(o sizing.Observation, duration time.Duration) sizing.Observation {
 		o.Allocated.Memory, o.Duration = 2*sizing.GiB, duration
@@ -319,7 +319,7 @@ func sumMonths(t *testing.T, st store.Store, before time.Time) {
 	}
 }
 
-// testSumMonths compares sums that read stored months with sums of days, for windows of all kinds, and
+// testSumMonths compares sums that read stored months with sums of days, for several windows of days, and
 // after late reports.
 func testSumMonths(t *testing.T, st store.Store) {
 	rng := rand.New(rand.NewPCG(5, 6))

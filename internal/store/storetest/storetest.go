@@ -20,7 +20,7 @@ import (
 // test tests one part of the contract with the stores that open returns.
 type test = func(t *testing.T, open func(t *testing.T) store.Store)
 
-// receiptTests write or read receipts.
+// receiptTests test what the store does with receipts.
 var receiptTests = map[string]test{
 	"Record":           testRecord,
 	"Receipts":         testReceipts,
@@ -28,9 +28,7 @@ var receiptTests = map[string]test{
 	"PromisedAtLaunch": testPromisedAtLaunch,
 	"CountUnreported":  testCountUnreported,
 	"Promises":         testPromises,
-	"Audit":            testAudit,
 	"Reconciliation":   testReconciliation,
-	"Tasks":            testTasks,
 	"Rename":           testRename,
 	"Delete":           testDelete,
 	"Retention":        testRetention,
@@ -38,12 +36,14 @@ var receiptTests = map[string]test{
 	"GrantedTries":     testGrantedTries,
 	"Savings":          testSavings,
 	"RecentTasks":      testRecentTasks,
-	"Campaigns":        testCampaigns,
 	"Reproductions":    testReproductions,
 }
 
 var otherTests = map[string]test{
 	"Amend":             testAmend,
+	"Audit":             testAudit,
+	"Tasks":             testTasks,
+	"Campaigns":         testCampaigns,
 	"ConcurrentWriters": testConcurrentWriters,
 	"Void":              testVoid,
 	"History":           testHistory,
@@ -73,7 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	run(t, otherTests, open)
 }
 
-// RunReceipts is Run with only the tests that write or read receipts.
+// RunReceipts is Run with only the receiptTests.
 func RunReceipts(t *testing.T, open func(t *testing.T) store.Store) {
 	run(t, receiptTests, open)
 }

@@ -35,7 +35,7 @@ func testTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, p.Kills)
 		require.Equal(t, noon.Add(4*time.Minute), p.LastSeen)
 		require.Equal(t, sizing.Resources{Memory: 4 * sizing.GiB, CPU: 2}, p.Requested, "the last reported request")
-		require.Equal(t, 5*sizing.MiB, p.LargestPeak, "the largest measured peak; a kill has none")
+		require.Equal(t, 5*sizing.MiB, p.LargestPeak, "the largest peak of a success")
 		MiB := float64(sizing.MiB)
 		require.InDeltaSlice(t, []float64{1, 3, 4.6, 4.96, 5},
 			[]float64{p.Memory.Min / MiB, p.Memory.P50 / MiB, p.Memory.P90 / MiB, p.Memory.P99 / MiB, p.Memory.Max / MiB}, 1e-9)
@@ -123,7 +123,7 @@ func testPages(t *testing.T, st store.Store) {
 	}
 }
 
-// createTaskData creates a task with data of every kind.
+// createTaskData creates a task with a report, a model, a policy and a receipt.
 func createTaskData(t *testing.T, st store.Store, name string) sizing.TaskKey {
 	t.Helper()
 	m := model(t, st, name)

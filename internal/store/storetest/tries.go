@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,7 +29,7 @@ func testTries(t *testing.T, open func(*testing.T) store.Store) {
 
 	killed, retried := kill(obs[4].Try, sizing.GiB), obs[4]
 	killed.Try.RunID, retried.Try.RunID = "retried", "retried"
-	killed.EndedAt, retried.EndedAt = noon, noon.Add(1)
+	killed.EndedAt, retried.EndedAt = noon, noon.Add(time.Second)
 	retried.Try.Number = 2
 	recordNew(t, st, killed, retried)
 	tries, err := st.TriesOfRun(t.Context(), key, "retried", killed.Try.MapIndex)

@@ -87,8 +87,8 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	t.Run("a failing request does not fail others of the same flush", func(t *testing.T) {
-		key := task("flush")
+	t.Run("a failing call does not fail others of the same group commit", func(t *testing.T) {
+		key := task("group commit")
 		inParallel(t, 32, func(ctx context.Context, worker int) error {
 			o := success(firstTry(key, fmt.Sprint(worker)), sizing.GiB, 1)
 			failing := worker%4 == 0
