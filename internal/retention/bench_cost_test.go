@@ -25,7 +25,10 @@ func measureCosts(b *testing.B, conn *pgx.Conn, table string) func(phase string)
 
 // sizes returns the size of a table with its indexes and the position in the WAL, in MB.
 func sizes(b *testing.B, conn *pgx.Conn, table string) (size, walPosition float64) {
-	require.NoError(b, conn.QueryRow(b.Context(), "SELECT sum(pg_total_relation_size(relid)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6 FROM pg_partition_tree($1::regclass)", table).Scan(&size, &walPosition))
+	// pg_partition_tree returns no rows for a table without partitions.
+	require.NoError(b, conn.QueryRow(b.Context(), `
+		SELECT coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size($1::regclass)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6
+		FROM pg_partition_tree($1::regclass)`, table).Scan(&size, &walPosition))
 	return size, walPosition
 }
 
