@@ -95,7 +95,7 @@ const podBatch = 100
 func importPrometheus(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, but send nothing")
-	train := cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds")
+	train := cmd.Bool("train", false, trainHelp)
 	batch := podBatch
 	flags := importFlags{dryRun: dryRun, train: train, batch: &batch}
 	from := cmd.String("from", "", "only pods that existed then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")

@@ -39,7 +39,7 @@ func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 // HeaderName is the name of an HTTP header.
 type HeaderName string
 
-// validHeader matches the header names that a proxy may use for the user.
+// validHeader matches the supported form of a header name.
 var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Decode implements envconfig.Decoder. It rejects headers that have another meaning, such as Cookie.

@@ -36,7 +36,7 @@ func save(t *testing.T, dsn, name, fingerprint string, models []store.RunModel, 
 	return saveReport(t, name, report, models, "--database", dsn)
 }
 
-// saveReport saves a report in the place that the flags name.
+// saveReport saves a report in the place that the flags name, and returns the printed notes.
 func saveReport(t *testing.T, name string, report *experiment.Report, models []store.RunModel, flags ...string) string {
 	t.Helper()
 	cmd := cli.New("experiment run", "", "database", "data")
