@@ -122,6 +122,8 @@ func importPrometheus(ctx context.Context, con cli.Console, args []string) error
 		return cli.UsageErrorf("unexpected argument %q: loadaware import prometheus takes flags only; see its --help", rest[0])
 	case cmd.PrometheusURL == "":
 		return cli.UsageErrorf("name the Prometheus with --url or LOADAWARE_PROMETHEUS_URL")
+	case query.From.IsZero():
+		return cli.UsageErrorf("name the time of the first pods with --from, such as 2025-03-01")
 	case !query.From.Before(query.To):
 		return cli.UsageErrorf("--from must be a time before --to")
 	case !(*rate > 0):
