@@ -103,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 }
 
-// listen opens the listeners. If the address is in use, the error names the server that uses it.
+// listen opens the listeners. If s.Addr is in use, it returns the error of addressInUse.
 func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (*httpserver.Server, error) {
 	server, err := httpserver.Listen(httpserver.Config{
 		Addr: s.Addr, AdminAddr: s.AdminAddr, AdminOptional: s.AdminAddr == config.Defaults().AdminAddr,
