@@ -79,7 +79,7 @@ func (c *child) wait() syscall.WaitStatus {
 		select {
 		case s := <-c.signals:
 			number := s.(syscall.Signal)
-			_ = syscall.Kill(c.pid, number) // fails if the program has ended; reap follows
+			_ = syscall.Kill(c.pid, number) // no effect on a program that has ended; reap follows
 			if number == syscall.SIGTERM {
 				c.protect(c.draft) // a SIGKILL of the whole container may follow
 			}

@@ -113,7 +113,7 @@ func lookup(name string) (string, error) {
 	return path, err
 }
 
-// install copies the wrapper atomically into a directory, executable by all users.
+// install copies the wrapper into dir. The copy is executable by all users and replaces an earlier one atomically.
 func install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -23,8 +23,8 @@ const maxMessage = 4095
 //	other JSON .............. no report: the reader expects only this message
 //	text .................... the text, then the report on a separate line
 //
-// It halves the points of the series until the result fits. If even the report without a series
-// does not fit, it returns the program's message.
+// It reduces the series to a half and a quarter of maxPoints, and then omits it, until the result fits. If even
+// the report without a series does not fit, it returns the program's message.
 func combine(own []byte, r report) []byte {
 	for _, points := range []int{maxPoints, maxPoints / 2, maxPoints / 4, 0} {
 		if joined := join(own, r.fields(points)); len(joined) <= maxMessage {

@@ -75,7 +75,7 @@ func TestKillsAndCPUBeforeStartAreExcluded(t *testing.T) {
 		cgroup.Reading{OOMKills: 5, CPU: 50*time.Second + 150*ms},
 	)
 	assert.EqualValues(t, 2, r.kills)
-	assert.InDelta(t, 1.5, r.cores, 1e-9, "a short try is one window")
+	assert.InDelta(t, 1.5, r.cores, 1e-9, "a short run is one window")
 }
 
 func TestCoresAreMaximumOfOneSecondMeans(t *testing.T) {

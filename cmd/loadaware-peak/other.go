@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// message names the file of the report, which only Linux writes.
+// message names the file of the report. The report is written only on Linux.
 type message struct {
 	path   string
 	create bool
@@ -15,5 +15,5 @@ type message struct {
 
 // measure returns at once, so that the program runs alone.
 func measure(string, []string, *message) {
-	fmt.Fprintln(os.Stderr, "loadaware-peak: not measured: only Linux has the cgroups and /proc that it reads")
+	fmt.Fprintln(os.Stderr, "loadaware-peak: not measured: this needs the cgroups or /proc of Linux")
 }

@@ -104,7 +104,7 @@ func mergePairs(slots []slot) []slot {
 	return half
 }
 
-// downsample returns a copy of the series with at most the given number of points, at least 1.
+// downsample returns a copy of the series with at most the given number of points, which must be 1 or more.
 func (s *series) downsample(points int) *series {
 	fewer := &series{step: s.step, slots: append([]slot(nil), s.slots...), last: s.last}
 	for len(fewer.slots) > points {

@@ -19,14 +19,14 @@ const backtestUsage = `[flags] FILE…
 
 Replays history in order of started_at, and compares the wastage of loadaware and of other
 policies, which are rules for the grant. Every policy predicts a row before it receives the
-result. A FILE is CSV
-or JSON lines as in loadaware import, plain or gzip; - is standard input. Each file is a
-separate trace. Nothing is stored, and no server is needed. --map and --unit read a CSV with
-other column names and units.
+result. A FILE is CSV or JSON lines as in loadaware import, plain or gzip; - is standard
+input. Each file is a separate trace. Nothing is stored, and no server is needed. --map and
+--unit read a CSV with other column names and units.
 
-The wastage is divided by cause (cold start: a success that was sized without a model of its
-task; margin: another success; kills: the whole allocation of killed tries; cap: a success at
-the cap) and by the number of the run within its task.
+The wastage is divided by cause (kills: the whole allocation of killed tries; cap: a success
+at the cap; cold start: a success that was sized without a model of its task, also at the cap
+if it got its static request; margin: any other success) and by the number of the run within
+its task.
 
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
 as in loadaware whatif.`

@@ -86,8 +86,8 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToACommand checks that the help of at least one command lists the flag of each
-// option, and that the same holds for its environment variable.
+// TestEveryOptionBelongsToACommand checks for each option that the help of some command lists its flag, and the
+// help of some command its environment variable.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {

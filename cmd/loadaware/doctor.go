@@ -18,7 +18,7 @@ const doctorUsage = `[flags]
 Checks a deployment, and prints each problem with advice. Run it with the settings of
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
 if they are configured. It also checks a server: the one at --url; else the one that uses
-the data folder; else, if no database is configured, the one at --addr. It changes
+the data folder; else, without a database and a data folder, the one at --addr. It changes
 nothing.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
@@ -58,8 +58,9 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	return cfg
 }
 
-// findDatabaseToCheck returns the database to check, or "" if there is none; stop releases it. If
-// a server runs at --addr or on the data folder, it sets cmd.URL to this server, unless --url names one.
+// findDatabaseToCheck returns the database to check, or "" if there is none; stop releases it. Unless --url names
+// a server, it sets cmd.URL to the server that uses the data folder or, without a database and a data folder, to
+// a server that answers at --addr.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	if !cmd.HasDatabase() {

@@ -124,9 +124,9 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 		_, found = runDoctor(t, "--database", dsn)
 		assert.Empty(t, found, "repaired")
 	}
-	newer, err := migrations.Newest()
+	newest, err := migrations.Newest()
 	require.NoError(t, err)
-	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
+	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newest+1))
 	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code, "a newer schema is only a warning")
 	assert.Contains(t, found["tables"].Message, "a newer build migrated them")

@@ -17,8 +17,8 @@ import (
 // shortRun has the arguments of a short experiment on the rows of standard input.
 var shortRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// TestExperimentsWhileServerUsesDataFolder checks that all commands work while a server uses the data
-// folder, if they name the URL of the server and if they name the folder.
+// TestExperimentsWhileServerUsesDataFolder checks that run, list, show and export work while a server uses the
+// data folder, both with the URL of the server and with the folder. It checks compare with the URL only.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)

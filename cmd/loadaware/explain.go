@@ -19,8 +19,9 @@ loadaware explain --prediction ID [flags]
 Explains an answer of a running server: what its model expects of such a run, what each
 feature changes, and which margins and bounds follow. The factors multiply to the grant.
 Without --prediction it explains what predict would answer now, and records nothing. With
---prediction it explains a recorded answer by the model that gave it. If the try was
-OOM-killed, it says why, and which amount would have held.
+--prediction it explains a recorded answer by the model that gave it, or by its receipt
+alone if that model cannot be rebuilt. If the try was OOM-killed, it says why, and which
+amount would have held.
 
   loadaware explain pricing predict_demand product_count=1253 region=emea --memory 350Gi`
 

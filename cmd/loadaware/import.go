@@ -71,12 +71,15 @@ type importFlags struct {
 	batch         *int
 }
 
+// trainHelp is the help of the flag --train.
+const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
+
 // newImportFlags defines the shared flags; items names the items of a batch.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read, check and join, but send nothing"),
 		batch:  cmd.Int("batch", 500, items+" per request, 1 to 10000"),
-		train:  cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds"),
+		train:  cmd.Bool("train", false, trainHelp),
 	}
 }
 
@@ -118,7 +121,7 @@ func findTarget(cmd *cli.Command, ctx context.Context, con cli.Console) (importe
 		return server, func() {}, nil
 	}
 	if !storeNamed && !cmd.HasDatabase() {
-		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s does not exist; start one with loadaware serve, or name one with --url, --database or --data",
+		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s does not exist; start a server with loadaware serve, or name the destination with --url, --database or --data",
 			server.URL, cmd.Data)
 	}
 	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))

@@ -123,7 +123,7 @@ func (p *fakeAirflow) instance(n int, task, operator string, try int) map[string
 	}
 }
 
-// usageLogs writes a usage log for the last try of each run from from to before to.
+// usageLogs writes a usage log for the last try of each run n with from ≤ n < to.
 func (p *fakeAirflow) usageLogs(t *testing.T, from, to int) (folder string) {
 	folder = t.TempDir()
 	for n := from; n < to; n++ {

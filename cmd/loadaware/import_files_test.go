@@ -30,7 +30,7 @@ func folderOf(t *testing.T, files map[string]string) func(names ...string) []str
 	}
 }
 
-// truncatedGzip returns a history of many rows with a truncated gzip stream.
+// truncatedGzip returns a history of many rows as a truncated gzip stream.
 func truncatedGzip(t *testing.T) string {
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)

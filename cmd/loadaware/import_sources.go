@@ -95,7 +95,7 @@ const podBatch = 100
 func importPrometheus(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, but send nothing")
-	train := cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds")
+	train := cmd.Bool("train", false, trainHelp)
 	batch := podBatch
 	flags := importFlags{dryRun: dryRun, train: train, batch: &batch}
 	from := cmd.String("from", "", "only pods that existed then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")
@@ -122,6 +122,8 @@ func importPrometheus(ctx context.Context, con cli.Console, args []string) error
 		return cli.UsageErrorf("unexpected argument %q: loadaware import prometheus takes flags only; see its --help", rest[0])
 	case cmd.PrometheusURL == "":
 		return cli.UsageErrorf("name the Prometheus with --url or LOADAWARE_PROMETHEUS_URL")
+	case query.From.IsZero():
+		return cli.UsageErrorf("name the time of the first pods with --from, such as 2025-03-01")
 	case !query.From.Before(query.To):
 		return cli.UsageErrorf("--from must be a time before --to")
 	case !(*rate > 0):

@@ -117,12 +117,12 @@ func TestImportTargets(t *testing.T) {
 		t.Setenv("LOADAWARE_DATA", filepath.Join(t.TempDir(), "none"))
 		code, _, stderr := invoke(t, "", "import", file)
 		assert.Equal(t, 1, code)
-		assert.Contains(t, stderr, "start one with loadaware serve")
+		assert.Contains(t, stderr, "start a server with loadaware serve")
 	})
 }
 
-// startUnreliableProxy starts a proxy of a server. It rejects the first requests with 503, then
-// forwards one and loses the response, like a proxy that restarts.
+// startUnreliableProxy starts a proxy of a server. The proxy rejects the first requests, whose number is rejected,
+// with 503. It forwards the next one and loses the response, like a proxy that restarts, and then works.
 func startUnreliableProxy(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)
 	require.NoError(t, err)

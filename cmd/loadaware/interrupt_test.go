@@ -141,7 +141,7 @@ func TestCommandsWaitingForServerStopOnSignal(t *testing.T) {
 	for _, args := range [][]string{
 		{"import", "--url", "http://SERVER", file},
 		{"import", "airflow", "--url", "http://SERVER", "--dry-run"},
-		{"import", "prometheus", "--url", "http://SERVER", "--dry-run"},
+		{"import", "prometheus", "--url", "http://SERVER", "--from", "2026-01-01", "--dry-run"},
 		{"doctor", "--url", "http://SERVER", "--data", "absent"},
 		{"import", "--strict", "--url", "http://SERVER", file},
 		{"tasks", "--url", "http://SERVER"},

@@ -2,7 +2,7 @@
 // launch, and learns from the reports after its end.
 //
 // This package parses the command line and calls the other packages. Only this package and the packages
-// in internal/cli know flags. It contains no sizing rule.
+// in internal/cli define its flags. This package contains no sizing rule.
 package main
 
 import (

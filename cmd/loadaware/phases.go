@@ -31,7 +31,8 @@ seconds, memory_bytes and cpu_cores, plain or gzip; the rows of a run are in ord
 and the runs of a task in order of their start. - is standard input. Every policy plans a run
 before it learns the run's series. Nothing is stored, and no server is needed.
 
-A run that uses more than its limit is killed: its policy pays for the try and starts again.
+A run that uses more memory than its limit is killed: the policy pays for the try and starts
+the run again.
 The first run of a task has no plan; it is learned and not counted, unless --request-gb gives
 its request.
 

@@ -20,8 +20,8 @@ const policyUsage = `get DAG TASK [flags]
        loadaware policy reset DAG TASK [flags]
 
 Prints, changes or resets the policy of a task on a running server. set changes only the
-fields of its flags. The task is DAG TASK, or DAG/TASK, and may be unknown to the server.
-set and reset need a token with the role admin.`
+fields of its flags. The task is DAG TASK, or DAG/TASK; for set and reset it may be unknown
+to the server. set and reset need a token with the role admin.`
 
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
@@ -123,17 +123,17 @@ func noteUnreported(ctx context.Context, con cli.Console, server *client.Client,
 	if err != nil {
 		return
 	}
-	var known []string
+	var reported []string
 	for i := range tasks {
 		if t := &tasks[i]; t.DagID == key.DAG && t.Observations > 0 {
-			known = append(known, t.TaskID)
+			reported = append(reported, t.TaskID)
 		}
 	}
-	others := "; no task of this DAG is known"
-	if len(known) > 0 {
-		others = "; known tasks of " + key.DAG + ": " + strings.Join(known[:min(len(known), maxNamedTasks)], ", ")
+	others := "; no task of this DAG has a report"
+	if len(reported) > 0 {
+		others = "; reported tasks of " + key.DAG + ": " + strings.Join(reported[:min(len(reported), maxNamedTasks)], ", ")
 	}
-	if len(known) > maxNamedTasks {
+	if len(reported) > maxNamedTasks {
 		others += ", …"
 	}
 	fmt.Fprintf(con.Err, "note: the server has no report of task %s yet%s\n", key, others)

@@ -28,7 +28,7 @@ Without it the prediction belongs to no run.
 func predictTask(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("predict", predictUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
-	memory := cmd.String("memory", "", "static memory request, such as 350Gi: the answer if the task is unknown")
+	memory := cmd.String("memory", "", "static memory request, such as 350Gi: the answer if neither the task nor similar tasks have a history")
 	cpu := cmd.String("cpu", "", "static CPU request, such as 6 or 250m")
 	maxMemory := cmd.String("max-memory", "", "maximum grant, such as 384Gi: the size of the largest node")
 	run := cmd.String("run-id", "", "id of the run; none if empty")

@@ -21,8 +21,9 @@ Describes the run times of a task of a running server: quantiles, the shape that
 other tasks, and the execution timeout that a healthy run exceeds with the given risk. With
 features it describes one try, and with --elapsed its remaining time.
 
-Without a task it lists all tasks, worst first: timeouts that are too tight or too loose, and
-tasks whose run times drift. A timeout is known if predictions send execution_timeout_seconds.
+Without a task it lists the tasks of the namespace, worst first: timeouts that are too tight or
+too loose, and tasks whose run times drift. A timeout is known if predictions send
+execution_timeout_seconds.
 
 With --what-if the features replace those of the task's newest runs, and the answer compares the
 run times before and after. --node-type and --load replace the node type and the load of the
@@ -31,7 +32,7 @@ cluster; reports with node_type and cluster_load show their effect.
   loadaware runtime pricing predict_demand product_count=1253 --elapsed 600
   loadaware runtime pricing predict_demand --what-if --node-type c5.large`
 
-// runTimes prints GET /tasks/{dag_id}/{task_id}/runtime of one task or of all.
+// runTimes prints GET /tasks/{dag_id}/{task_id}/runtime of one task or of all tasks of a namespace.
 func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("runtime", runTimeUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()

@@ -25,8 +25,7 @@ import (
 // password has characters that a URL must escape, so that its plain and its escaped form differ.
 const password = "pa55+word/of=loadaware"
 
-// leaks returns the secrets that a text contains, plain or encoded as in URLs, JSON and Basic
-// authentication.
+// leaks returns the secrets that a text contains, plain, in Base64, or encoded as in URLs and JSON.
 func leaks(text string, secrets ...string) (found []string) {
 	for _, secret := range secrets {
 		for _, form := range []string{

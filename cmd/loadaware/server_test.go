@@ -22,7 +22,8 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// asCommand makes this test binary run as loadaware, so that tests can signal its process.
+// asCommand is the environment variable that makes this test binary run as loadaware, so that tests can signal its
+// process.
 const asCommand = "LOADAWARE_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {

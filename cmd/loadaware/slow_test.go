@@ -19,7 +19,7 @@ import (
 const slowTimeout = 30 * time.Second
 
 // trickle opens a connection, sends the start, then a byte of the rest every 100 ms, until the server
-// closes the connection or slowTimeout is over. It returns the response, and whether the server closed it.
+// closes the connection or slowTimeout is over. closed reports whether the server closed the connection.
 func trickle(addr, start, rest string) (response []byte, closed bool) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

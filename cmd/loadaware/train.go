@@ -17,7 +17,7 @@ const trainUsage = `DAG TASK [flags]
 
 Trains a task on a running server now, and waits until the new model is active. Too few
 data, or a model that is not better than the active one, is not an error. The task is DAG
-TASK, or DAG/TASK. It needs a token with the role admin.
+TASK, or DAG/TASK. The server requires a token with the role admin.
 
 Without a task it is the trainer process: it trains due tasks, and those named on its
 standard input, until the input ends. serve starts one at a lower priority, so that

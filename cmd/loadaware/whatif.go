@@ -112,7 +112,7 @@ func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettin
 func replay(ctx context.Context, con cli.Console, server *client.Client, request *api.WhatIfRequest) (*api.WhatIf, error) {
 	var answer api.WhatIf
 	if err := server.Call(ctx, http.MethodPost, "/whatif", request, &answer); err != nil {
-		return nil, err // the error gives advice, also if a known task has no run to replay
+		return nil, err // the server's error already gives advice
 	}
 	bar := progressbar.NewOptions(100, progressbar.OptionSetDescription("replaying"),
 		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)), progressbar.OptionClearOnFinish())

@@ -103,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 }
 
-// listen opens the listeners. If the address is in use, the error names the server that uses it.
+// listen opens the listeners. If s.Addr is in use, it returns the error of addressInUse.
 func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (*httpserver.Server, error) {
 	server, err := httpserver.Listen(httpserver.Config{
 		Addr: s.Addr, AdminAddr: s.AdminAddr, AdminOptional: s.AdminAddr == config.Defaults().AdminAddr,
@@ -115,8 +115,8 @@ func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (
 	return server, err
 }
 
-// addressInUse returns the error for an address in use. Usually another loadaware server uses
-// it; the error then has the address that this server recorded in the data folder.
+// addressInUse returns the error for s.Addr in use. If another loadaware server uses the data folder, the error
+// has the address that the other server recorded there.
 func (s *Server) addressInUse(ctx context.Context, log *slog.Logger) error {
 	if s.DatabaseURL == "" && s.HasDatabase() {
 		_, stop, err := FindDatabase(ctx, s.Config, "", log)

@@ -30,8 +30,8 @@ type Trainer struct {
 	Err     io.Writer // log
 }
 
-// Run trains the tasks that In names, until In ends. If Background is set, it also does all background
-// learning: trainings that are due, parameter searches, shapes, usage profiles and plans.
+// Run trains the tasks that In names, until In ends. If Background is set, it also learns in the background, as
+// trainer.Trainer.Run describes.
 func (t *Trainer) Run(ctx context.Context) error {
 	log := t.Logger(t.Err)
 	tracer, endTracing, err := startTracing(ctx, t.Config, t.Version, log)
@@ -74,8 +74,8 @@ func IsSupervised() bool {
 	return err == nil && pid == os.Getppid()
 }
 
-// trainerCommand returns the command of the trainer process. The process does not inherit the bearer
-// tokens, the session key and the read replica of the server.
+// trainerCommand returns the command of the trainer process. The process does not inherit the server's list of
+// tokens (LOADAWARE_TOKENS), session key or read replica.
 func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")

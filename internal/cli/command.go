@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kelseyhightower/envconfig"
-
 	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/render"
 )
@@ -22,7 +20,7 @@ func Options(c *config.Config) map[string]Option {
 		"admin-addr":     {field: &c.AdminAddr, Env: "LOADAWARE_ADMIN_ADDR", help: `address of /metrics and /debug/pprof; "" for none`},
 		"data":           {field: &c.Data, Env: "LOADAWARE_DATA", help: "folder of the private PostgreSQL, which starts if no database is configured"},
 		"database":       {field: &c.DatabaseURL, Env: "DATABASE_URL", help: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + secretHint},
-		"replica":        {field: &c.ReplicaURL, Flag: "database-replica", Env: "DATABASE_REPLICA_URL", help: "streaming standby of the database, which lists, histories and savings are read from" + secretHint},
+		"replica":        {field: &c.ReplicaURL, Flag: "database-replica", Env: "DATABASE_REPLICA_URL", help: "streaming standby of the database, from which lists, histories, savings and experiments are read" + secretHint},
 		"tokens":         {field: &c.Tokens, Env: "LOADAWARE_TOKENS", help: "hashed bearer tokens, separated by commas; loadaware token creates one"},
 		"tokens-file":    {field: &c.TokensFile, Env: "LOADAWARE_TOKENS_FILE", help: "file of hashed bearer tokens, used if --tokens is empty; if it does not exist, the first start creates a token, prints it once and writes its hash there"},
 		"tls-cert":       {field: &c.TLSCert, Env: "LOADAWARE_TLS_CERT", help: "file of the TLS certificate with its chain in PEM; reloaded when it changes"},
@@ -90,7 +88,7 @@ func (cmd *Command) DescribeVariables(sentences ...string) {
 // ParseArgs reads the environment and the flags, and returns the other arguments. Flags may be
 // before, between and after the other arguments.
 func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
-	if err := envconfig.Process("loadaware", &cmd.Config); err != nil {
+	if err := cmd.ReadEnvironment(); err != nil {
 		return nil, UsageErrorf("parse the environment: %v", err)
 	}
 	var positional []string

@@ -203,7 +203,7 @@ type ProblemError struct {
 	Fields []sizing.FieldError // invalid fields of the request
 }
 
-// newProblemError reads the detail of a problem+json response, if it is one.
+// newProblemError reads the detail and the invalid fields of a response, if it is problem+json.
 func newProblemError(server string, status int, response []byte) *ProblemError {
 	var problem api.Problem
 	if json.Unmarshal(response, &problem) != nil {

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/kelseyhightower/envconfig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +17,7 @@ func proxyOf(t *testing.T, header, networks, admins string, hasTokens bool) (aut
 	t.Setenv("LOADAWARE_UI_PROXY_NETWORKS", networks)
 	t.Setenv("LOADAWARE_UI_PROXY_ADMINS", admins)
 	cfg := Defaults()
-	if err := envconfig.Process("loadaware", &cfg); err != nil {
+	if err := cfg.ReadEnvironment(); err != nil {
 		return auth.Proxy{}, err
 	}
 	return cfg.UI.Proxy(hasTokens)

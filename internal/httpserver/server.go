@@ -1,7 +1,7 @@
 // Package httpserver serves HTTP on two addresses, one for callers and one for operators.
 //
 // It opens the listeners, limits the number of connections, reloads TLS certificates, and finishes current
-// requests during a shutdown. It does not depend on routes.
+// requests during a shutdown. The only route that it knows is /readyz.
 package httpserver
 
 import (

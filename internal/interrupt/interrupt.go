@@ -28,7 +28,7 @@ func (i *Interruption) Error() string { return "interrupted by " + SignalName(i.
 // Unwrap returns the cause that Context chose for the signal.
 func (i *Interruption) Unwrap() error { return i.cause }
 
-// ExitCode returns the exit code of the shell's convention: 130 for SIGINT, 143 for SIGTERM.
+// ExitCode returns 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
 // Explain returns a message for err, the error of the interrupted command. If err is only a consequence of

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-func TestCampaignsHaveTheStatesOfTheDashboard(t *testing.T) {
+func TestCampaignsPrintsEachState(t *testing.T) {
 	stopped := "budget"
 	var out strings.Builder
 	require.NoError(t, render.Campaigns(&out, []api.Campaign{{Name: "a"}, {Name: "b", Paused: true}, {Name: "c", Stopped: &stopped}, {Name: "d", Runs: 2, Progress: 1}}))

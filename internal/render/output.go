@@ -19,7 +19,7 @@ import (
 // ReportFormats returns the output formats of savings and reports.
 func ReportFormats() []string { return []string{"table", "json", "yaml", "csv", "markdown", "html"} }
 
-// notKnown is the cell of an unknown number. A CSV cell is empty instead.
+// notKnown is the cell of an unknown value. A CSV cell is empty instead.
 const notKnown = "not known"
 
 // reportTable has the rows of a report as text for people, and as CSV for programs.
@@ -112,7 +112,7 @@ func YAML(w io.Writer, v any) error {
 	return out.Close()
 }
 
-// blockStyle replaces the flow style of JSON, except for empty lists.
+// blockStyle replaces the flow style of JSON, except for empty lists and objects.
 func blockStyle(n *yaml.Node) {
 	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
 		n.Style = 0
@@ -129,7 +129,7 @@ func figure(v *float64) string {
 	}
 	switch a := math.Abs(*v); {
 	case a >= 100 || a == 0:
-		return group(strconv.FormatFloat(math.Round(*v)+0, 'f', 0, 64)) // +0 turns -0 into 0
+		return separateThousands(strconv.FormatFloat(math.Round(*v)+0, 'f', 0, 64)) // +0 turns -0 into 0
 	case a >= 10:
 		return strconv.FormatFloat(*v, 'f', 1, 64)
 	default:
@@ -137,8 +137,7 @@ func figure(v *float64) string {
 	}
 }
 
-// group separates thousands.
-func group(digits string) string {
+func separateThousands(digits string) string {
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
 		sign, digits = "-", digits[1:]

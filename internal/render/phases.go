@@ -21,7 +21,7 @@ func Growth(w io.Writer, r *growth.Report, format string) error {
 	return nil
 }
 
-// limits returns the table of policies that change limits during a run.
+// limits returns the table of the policies for limits: the static grant, and those that change limits during a run.
 func limits(r *growth.Report) *Table {
 	t := &Table{Header: []string{"limits", "kind", "GB·h", "of static", "killed", "killed %", "resizes/run"}, TextColumns: 2}
 	for _, f := range r.Policies {
@@ -39,7 +39,7 @@ func limits(r *growth.Report) *Table {
 	return t
 }
 
-// requests returns the table of policies that choose requests of memory and CPU.
+// requests returns the table of the policies for requests of memory and CPU.
 func requests(r *growth.Report) *Table {
 	t := &Table{Header: []string{"requests", "of", "amount", "of static", "short %"}, TextColumns: 2}
 	for _, f := range r.Requests {

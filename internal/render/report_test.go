@@ -72,7 +72,7 @@ func TestReportCSVIsExact(t *testing.T) {
 	}
 }
 
-func TestReportTable(t *testing.T) {
+func TestReportAsTableHTMLAndMarkdown(t *testing.T) {
 	r := reportOfOddTasks()
 	for _, coloured := range []bool{false, true} {
 		var text bytes.Buffer

@@ -92,7 +92,7 @@ const (
 	barWidth = 50 // of the longest bar, in characters
 )
 
-// runTimeBars draws the histogram up to its last run.
+// runTimeBars draws the histogram up to its last bar with a run.
 func runTimeBars(w io.Writer, h *api.RunTimeHistogram) error {
 	var counts []int
 	last, most := 0, 1

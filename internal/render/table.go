@@ -58,15 +58,20 @@ func (t *Table) aligned(w io.Writer) error {
 }
 
 func (t *Table) markdown(w io.Writer) error {
-	fmt.Fprintf(w, "| %s |\n|%s%s\n", strings.Join(t.Header, " | "),
+	fmt.Fprintf(w, "%s|%s%s\n", markdownLine(t.Header),
 		strings.Repeat("---|", t.TextColumns), strings.Repeat("---:|", len(t.Header)-t.TextColumns))
 	for _, cells := range t.Rows {
-		escaped := strings.ReplaceAll(strings.Join(cells, "\x00"), "|", `\|`)
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.ReplaceAll(escaped, "\x00", " | ")); err != nil {
+		if _, err := io.WriteString(w, markdownLine(cells)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// markdownLine returns the line of a row, with escaped bars in its cells.
+func markdownLine(cells []string) string {
+	escaped := strings.ReplaceAll(strings.Join(cells, "\x00"), "|", `\|`)
+	return "| " + strings.ReplaceAll(escaped, "\x00", " | ") + " |\n"
 }
 
 // Figure formats a number with the given number of decimals, or exactly for csv.

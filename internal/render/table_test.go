@@ -21,6 +21,12 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
+func TestMarkdownEscapesBarsInHeader(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, (&Table{Header: []string{"a|b", "n"}, TextColumns: 1}).Write(&out, "markdown"))
+	assert.Equal(t, "| a\\|b | n |\n|---|---:|\n", out.String())
+}
+
 func TestFigureIsExactInCSV(t *testing.T) {
 	assert.Equal(t, "0.125", Figure("csv", 0.125, 1))
 	assert.Equal(t, "0.12", Figure("table", 0.125, 2))

@@ -26,15 +26,16 @@ const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
        loadaware campaign pause | resume ID
 
 A campaign reproduces archived runs of a DAG in a sandbox, so that their usage is known
-before production needs it. It needs --conf, which overrides the conf of each archived run,
-or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns of
-loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
---map and --unit read a CSV with other column names and units.
-It may also have JSON lines with scenario, execution_date and conf. suggest ranks the runs of an
-archive by how much their reproduction reduces the uncertainty about all its runs. The archive may
-also be the history of Airflow, whose user needs read access only; the password is read from
-LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. suggest needs no server of
-loadaware, except to register the first runs with --campaign; -o json prints them for register.`
+before production needs it. A campaign needs --conf, which overrides the conf of each
+archived run, or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns
+of loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
+--map and --unit read a CSV with other column names and units. The archive may also have JSON
+lines with scenario, execution_date and conf. suggest ranks the runs of an archive by how much
+their reproduction reduces the uncertainty about all its runs, and prints the best. The archive
+may also be the history of Airflow, whose user needs read access only; the password is read
+from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. suggest needs no
+server of loadaware, except to register the best runs with --campaign; -o json prints them for
+register.`
 
 // campaignFlags are the flags of all campaign commands, whose help describes them.
 type campaignFlags struct {

@@ -26,12 +26,11 @@ import (
 
 const experimentRunUsage = `[flags]
 
-Fits each model family, with and without oversampling, on 70 % of the runs of a task, predicts
-the bins of the other runs, and compares the errors. With the family serving it also compares
-the grants of serve with the static requests. The history comes from --trace, a file as in
-loadaware import, or else from a database, even while a server uses it. The same history, flags
-and seeds give the same output. The command checks that it can save the result before it
-starts.` + experimentPlace + `
+Fits each model family, with each --oversampling, on 70 % of the runs of a task, predicts the
+bins of the other runs, and compares the errors. With the family serving it also compares the
+grants of serve with the static requests. The history comes from --trace, a file as in
+loadaware import, or else from a database, even while a server uses it. The same history and
+flags give the same output. With --save the command checks first that it can save the result.` + experimentPlace + `
 
 If --trace is missing, the history comes from the database of --database, DATABASE_URL or
 --data.`
@@ -131,7 +130,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate, if an over-estimate costs 1; a finite number above 0")
 	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of the parameter search of each family, by 3-fold cross-validation on the training rows; 0 for none")
 	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "method of the parameter search: "+strings.Join(experiment.Searches(), " or "))
-	e.StringVar(&e.save, "save", "", "save the run with a `NAME` in the database, for experiment list, show, compare and export; not saved if empty")
+	e.StringVar(&e.save, "save", "", "save the result with a `NAME`, for experiment list, show, compare and export; not saved if empty")
 	e.StringVar(&e.format, "o", "table", "output: "+strings.Join(experiment.Formats(), ", "))
 	rest, err := e.ParseArgs(con, args)
 	if err != nil {

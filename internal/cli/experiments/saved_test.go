@@ -36,7 +36,7 @@ func save(t *testing.T, dsn, name, fingerprint string, models []store.RunModel, 
 	return saveReport(t, name, report, models, "--database", dsn)
 }
 
-// saveReport saves a report in the place that the flags name.
+// saveReport saves a report in the place that the flags name, and returns the printed notes.
 func saveReport(t *testing.T, name string, report *experiment.Report, models []store.RunModel, flags ...string) string {
 	t.Helper()
 	cmd := cli.New("experiment run", "", "database", "data")
@@ -182,7 +182,7 @@ func TestExperimentIsSavedInDataFolder(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	dir = filepath.Join(dir, "data")
 	_, _, err = runCommand(t, listExperiments, "--data", dir)
-	require.ErrorContains(t, err, "no saved experiments")
+	require.ErrorContains(t, err, "no saved experiments: the data folder "+dir+" does not exist")
 	saveReport(t, "private", &experiment.Report{}, nil, "--data", dir)
 	out, _, err := runCommand(t, showExperiment, "private", "--data", dir)
 	require.NoError(t, err)

@@ -77,8 +77,12 @@ func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, sav
 	}
 	mayCreate := saving && storeNamed
 	if !cmd.HasDatabase() && !mayCreate {
-		return nil, nil, fmt.Errorf("no saved experiments: no server answers at %s, and the data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
-			server.URL, cmd.Data)
+		cause := ""
+		if !storeNamed {
+			cause = fmt.Sprintf("no server answers at %s, and ", server.URL)
+		}
+		return nil, nil, fmt.Errorf("no saved experiments: %sthe data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
+			cause, cmd.Data)
 	}
 	database, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
