@@ -217,7 +217,7 @@ type Baseline struct {
 	// CPUAt Time of the CPU request.
 	CPUAt *time.Time `json:"cpu_at"`
 
-	// CPUCores First static CPU request seen, frozen.
+	// CPUCores The first static CPU request; it does not change.
 	CPUCores *float64 `json:"cpu_cores"`
 
 	// DagID 1 to 250 characters except control characters and '/'.
@@ -228,7 +228,7 @@ type Baseline struct {
 	// MemoryAt Time of the memory request.
 	MemoryAt *time.Time `json:"memory_at"`
 
-	// MemoryBytes First static memory request seen, frozen.
+	// MemoryBytes The first static memory request; it does not change.
 	MemoryBytes *int64 `json:"memory_bytes"`
 
 	// Namespace 1 to 250 characters except control characters and '/'.
@@ -1134,7 +1134,7 @@ type NextPhase struct {
 	Probability float64 `json:"probability"`
 }
 
-// NextPlan The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their median duration is below ten minutes.
+// NextPlan The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were learned, or their median duration is below ten minutes.
 type NextPlan struct {
 	// Promised Probability of a kill of the first try.
 	Promised float64 `json:"promised"`
@@ -1176,7 +1176,7 @@ type Observation struct {
 	// DurationSeconds Duration of the try.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
-	// EndedAt Between 1970 and 2200, not before `started_at`.
+	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
 	// ExecutedPlan How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how cautious later plans are.
@@ -1238,7 +1238,7 @@ type Observation struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// StartedAt Between 1970 and 2200.
+	// StartedAt In the years 1970 to 2199 in UTC.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -1429,8 +1429,9 @@ type PhasedRun struct {
 // the CPU request, the memory request and the memory limit follow it.
 type PhasesMode string
 
-// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set `phases`, or if
-// fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
+// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
+// `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were learned or
+// their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
 // resize, or can no longer do so, uses it.
 type Plan struct {
 	// Mode `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU request follows the plan. `memory`:
@@ -1700,8 +1701,9 @@ type Prediction struct {
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set `phases`, or if
-	// fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
+	// Plan Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
+	// `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were learned or
+	// their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does not
 	// resize, or can no longer do so, uses it.
 	Plan *Plan `json:"plan,omitempty"`
 
@@ -2094,7 +2096,7 @@ type SavingsRow struct {
 	// Tries All reported tries.
 	Tries int `json:"tries"`
 
-	// UnaccountedTries Successes and kills without a duration or an allocation; they count in used_gbh only.
+	// UnaccountedTries Successes and kills without a duration or an allocation; they count in no other amount than used_gbh.
 	UnaccountedTries int `json:"unaccounted_tries"`
 
 	// UnmeasuredTries Successes without a duration or a peak; they do not count in used_gbh.
@@ -2285,7 +2287,7 @@ type TaskPhases struct {
 	NewestRuns []PhasedRun `json:"newest_runs"`
 	Phases     []TaskPhase `json:"phases"`
 
-	// Plan The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their median duration is below ten minutes.
+	// Plan The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were learned, or their median duration is below ten minutes.
 	Plan *NextPlan `json:"plan"`
 
 	// Prototypes The six most frequent sequences of phases.
@@ -2411,7 +2413,7 @@ type TaskReport struct {
 	// RequestedGbh As in GET /savings.
 	RequestedGbh *float64 `json:"requested_gbh"`
 
-	// Risk Mean of the promised probabilities of a kill of the newest first tries.
+	// Risk Mean of the promised probabilities of a kill of the newest first tries, at most 500.
 	Risk *float64 `json:"risk"`
 
 	// RiskTarget Accepted probability of a kill.
@@ -2423,10 +2425,10 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: kills, as a share of all successes and kills, above the risk target, or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
+	// Severity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 	Severity TaskReportSeverity `json:"severity"`
 
-	// Source Source of the next answer.
+	// Source Probable source of the next answer; null if unknown.
 	Source *string       `json:"source"`
 	Static *StaticAdvice `json:"static,omitempty"`
 
@@ -2451,7 +2453,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: kills, as a share of all successes and kills, above the risk target, or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste.
+// TaskReportSeverity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.

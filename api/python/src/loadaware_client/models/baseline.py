@@ -21,8 +21,8 @@ class Baseline:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        memory_bytes (int | None): First static memory request seen, frozen.
-        cpu_cores (float | None): First static CPU request seen, frozen.
+        memory_bytes (int | None): The first static memory request; it does not change.
+        cpu_cores (float | None): The first static CPU request; it does not change.
         memory_at (datetime.datetime | None): Time of the memory request.
         cpu_at (datetime.datetime | None): Time of the CPU request.
         changes (list[StaticRequest]): Later requests, the last one of each day.

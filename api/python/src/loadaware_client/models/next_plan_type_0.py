@@ -14,8 +14,8 @@ T = TypeVar("T", bound="NextPlanType0")
 
 @_attrs_define
 class NextPlanType0:
-    """The plan of a run with the static grant of the newest run; null if fewer than three runs were learned or their
-    median duration is below ten minutes.
+    """The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were
+    learned, or their median duration is below ten minutes.
 
         Attributes:
             rule (str): How the limit follows the usage.

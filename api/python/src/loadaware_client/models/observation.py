@@ -47,8 +47,8 @@ class Observation:
             corrected upwards by such a factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
         duration_seconds (float | None | Unset): Duration of the try.
-        started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
-        ended_at (datetime.datetime | None | Unset): Between 1970 and 2200, not before `started_at`.
+        started_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC.
+        ended_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC, not before `started_at`.
         allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:

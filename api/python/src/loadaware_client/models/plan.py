@@ -18,9 +18,9 @@ T = TypeVar("T", bound="Plan")
 @_attrs_define
 class Plan:
     """Amounts that grow during the run, for callers that can resize a pod. The plan is absent if the policy does not set
-    `phases`, or if
-    fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction stays
-    the static grant: a caller that does not
+    `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were learned or
+    their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that does
+    not
     resize, or can no longer do so, uses it.
 
         Attributes:

@@ -56,9 +56,11 @@ class Prediction:
         cohort (Cohort | Unset): The other tasks of the namespace from which an answer with the source `cohort` comes.
             Stored answers do not contain it.
         plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. The plan is absent if
-            the policy does not set `phases`, or if
-            fewer than three runs were learned or their median duration is below ten minutes. `memory` of the prediction
-            stays the static grant: a caller that does not
+            the policy does not set
+            `phases`, in the modes `shadow` and `off`, after an OOM kill of the run, or if fewer than three runs were
+            learned or
+            their median duration is below ten minutes. `memory` of the prediction stays the static grant: a caller that
+            does not
             resize, or can no longer do so, uses it.
         warnings (list[Warning_] | Unset): Implausible amounts, and parts of the request that were ignored, such as a
             feature of another kind; absent if there are none.

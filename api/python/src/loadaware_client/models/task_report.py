@@ -25,9 +25,10 @@ class TaskReport:
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
             and standard deviation of the peaks.
-        severity (TaskReportSeverity): `critical`: kills, as a share of all successes and kills, above the risk target,
-            or more granted and killed than requested. `warning`: successes used less than half of their grants, in a task
-            with at least 1 % of all waste.
+        severity (TaskReportSeverity): `critical`: the share of kills among successes and kills is above the risk
+            target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested.
+            `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`:
+            the mean grant or the mean usage is unknown.
         tries (int): Reported tries.
         kills (int): OOM-killed tries.
         requested_bytes (int | None): The first static request of the task.
@@ -41,9 +42,9 @@ class TaskReport:
         saved_gbh (float | None): As in GET /savings.
         saved_money (float | None): As in GET /savings.
         killed_percent (float | None): Kills as a percentage of successes and kills.
-        risk (float | None): Mean of the promised probabilities of a kill of the newest first tries.
+        risk (float | None): Mean of the promised probabilities of a kill of the newest first tries, at most 500.
         risk_target (float): Accepted probability of a kill.
-        source (None | str): Source of the next answer.
+        source (None | str): Probable source of the next answer; null if unknown.
         why_not (None | str | Unset): What prevents a better size; absent if nothing does.
         static (StaticAdvice | Unset):
     """

@@ -81,8 +81,8 @@ def sync_detailed(
 ) -> Response[CampaignRun | Problem]:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. A run whose DAG run has ended gets a new attempt with another run id. An active
-    run cannot be reset.
+     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
+    run id. An active run cannot be reset.
 
     Args:
         campaign (int):
@@ -119,8 +119,8 @@ def sync(
 ) -> CampaignRun | Problem | None:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. A run whose DAG run has ended gets a new attempt with another run id. An active
-    run cannot be reset.
+     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
+    run id. An active run cannot be reset.
 
     Args:
         campaign (int):
@@ -152,8 +152,8 @@ async def asyncio_detailed(
 ) -> Response[CampaignRun | Problem]:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. A run whose DAG run has ended gets a new attempt with another run id. An active
-    run cannot be reset.
+     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
+    run id. An active run cannot be reset.
 
     Args:
         campaign (int):
@@ -188,8 +188,8 @@ async def asyncio(
 ) -> CampaignRun | Problem | None:
     """Reset a run to an earlier state
 
-     `to` is 0, 17 or 37. A run whose DAG run has ended gets a new attempt with another run id. An active
-    run cannot be reset.
+     `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
+    run id. An active run cannot be reset.
 
     Args:
         campaign (int):

@@ -81,10 +81,10 @@ def sync_detailed(
 ) -> Response[Problem | Report]:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `…_bytes` are means over the time
-    that tries ran;
-    `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
-    group also has one
+     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
+    are means over the
+    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
+    each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -136,10 +136,10 @@ def sync(
 ) -> Problem | Report | None:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `…_bytes` are means over the time
-    that tries ran;
-    `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
-    group also has one
+     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
+    are means over the
+    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
+    each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -186,10 +186,10 @@ async def asyncio_detailed(
 ) -> Response[Problem | Report]:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `…_bytes` are means over the time
-    that tries ran;
-    `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
-    group also has one
+     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
+    are means over the
+    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
+    each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -239,10 +239,10 @@ async def asyncio(
 ) -> Problem | Report | None:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `…_bytes` are means over the time
-    that tries ran;
-    `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`, each task and each
-    group also has one
+     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
+    are means over the
+    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
+    each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.

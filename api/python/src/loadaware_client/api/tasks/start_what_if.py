@@ -77,8 +77,8 @@ def sync_detailed(
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
-    compares the grants
+    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
+    answer also compares the grants
     that the model would give to the task's newest 300 tries with and without the replaced features.
     This is what the model
     expects, not an observed effect.
@@ -118,8 +118,8 @@ def sync(
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
-    compares the grants
+    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
+    answer also compares the grants
     that the model would give to the task's newest 300 tries with and without the replaced features.
     This is what the model
     expects, not an observed effect.
@@ -154,8 +154,8 @@ async def asyncio_detailed(
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
-    compares the grants
+    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
+    answer also compares the grants
     that the model would give to the task's newest 300 tries with and without the replaced features.
     This is what the model
     expects, not an observed effect.
@@ -193,8 +193,8 @@ async def asyncio(
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
     task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for a quarter of an hour on the replica that computed them. With `set`, the answer also
-    compares the grants
+    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
+    answer also compares the grants
     that the model would give to the task's newest 300 tries with and without the replaced features.
     This is what the model
     expects, not an observed effect.
