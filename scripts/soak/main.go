@@ -1,6 +1,6 @@
 // Command soak simulates runs against replicas of the built binary for a long time, at a fixed
 // rate, while models are trained repeatedly. It checks that memory, goroutines and file
-// descriptors do not grow and that every answer has status 200:
+// descriptors do not grow and that every call gets a valid answer with status 200:
 //
 //	go run ./scripts/soak                # 30 minutes at 60 % of the measured throughput
 //	go run ./scripts/soak -for 90s       # the short form
@@ -117,11 +117,11 @@ func soak(ctx context.Context, t *traffic, length time.Duration) error {
 			flat = flat && ok
 		}
 	}
-	fmt.Printf("faults: %d\n", t.counts.faulty())
+	fmt.Printf("faults: %d\n", t.counts.faulty)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if !flat || t.counts.faulty() > 0 {
+	if !flat || t.counts.faulty > 0 {
 		return errNotFlat
 	}
 	return nil

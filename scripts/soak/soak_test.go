@@ -109,6 +109,13 @@ func TestSoakFindsFaults(t *testing.T) {
 			}
 			answerOK(w, r)
 		}, false},
+		"an occasional invalid answer": {steady, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1)%50 == 0 {
+				fmt.Fprint(w, "{")
+				return
+			}
+			answerOK(w, r)
+		}, false},
 		"an occasional closed connection": {steady, func(w http.ResponseWriter, r *http.Request) {
 			if n.Add(1)%50 == 0 {
 				panic(http.ErrAbortHandler)
