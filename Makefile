@@ -1,5 +1,4 @@
-# All tasks of this repository; `make` alone lists them.
-# They need GNU make 3.81 or newer and a POSIX shell, which macOS and every Linux have.
+# The targets of this repository; `make` alone lists them. GNU make 3.81, the version of macOS, suffices.
 
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
@@ -31,7 +30,7 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
-test: setup ## run all Go tests with a private PostgreSQL (VET=off skips go vet, which make verify and make lint run)
+test: setup ## run the Go tests with a private PostgreSQL (VET=off skips go vet, which make verify and make lint run)
 	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m ./...
 
 build: ## build bin/loadaware
@@ -44,7 +43,7 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 	go generate ./api
 	sh api/python/generate.sh
 
-verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error (VET=off skips go vet, which make lint also runs)
+verify: ## fail if generated code or go.mod is stale, a file is not formatted, or go vet reports an error (VET=off skips go vet, which make lint also runs)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	mkdir -p "$$tmp/api" "$$tmp/internal" && cp -R internal/dataframe "$$tmp/internal" && cp -R api/*.* api/templates api/docspage api/compress "$$tmp/api" && cp -R openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r -x python -x released api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
@@ -78,7 +77,7 @@ e2e: setup build ## test the built binary end to end, from serve to retrain
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
 
-campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while its parts are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1, MINUTES=end earlier; Linux)
+campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while the service, PostgreSQL and the scheduler are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1, MINUTES=longest time; Linux)
 	bash scripts/test-airflow.sh $(or $(AIRFLOW),3) campaign --runs $(or $(RUNS),380) --kills $(or $(KILLS),20) --seed $(SEED) $(if $(MINUTES),--minutes $(MINUTES))
 
 test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js; PAGES=short for fewer checks)
@@ -120,7 +119,7 @@ bench-http: setup build ## compare the service with a bare echo server, INSERT a
 backup-drill: setup build ## back up a filled database, restore it, and compare the copy with the original
 	$(WITHPG) bash scripts/backup-drill.sh
 
-deploy-test: setup build ## check the alert rules, the dashboard's queries and the Helm chart with Prometheus, helm and kubeconform
+deploy-test: setup build ## check the alert rules, the Grafana dashboard's queries and the Helm chart with Prometheus, helm and kubeconform
 	sh scripts/deploy/check.sh
 
 peak: ## build bin/loadaware-peak, which measures the peak memory of a program in its container (Linux)
@@ -132,7 +131,7 @@ peak-table: ## measure the overhead and the accuracy of loadaware-peak
 check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
 	$(WITHPG) bash scripts/check-image.sh
 
-dist: ## build what users install into dist/: programs, package, chart, images, lists of components, checksums (DIST=short: this architecture, no lists)
+dist: ## build into dist/ what users install: programs, package, chart, images, lists of components, checksums (DIST=short: only Linux on this architecture, no lists)
 	cd scripts/dist/pack && go vet . && go test .
 	bash scripts/dist/dist.sh $(filter short,$(DIST))
 
@@ -152,7 +151,7 @@ sbom: build ## write the bill of materials of bin/loadaware to bin/loadaware.cdx
 vuln: ## search the called code for known vulnerabilities (VULNDB=file:///folder for a local copy; otherwise needs access to vuln.go.dev; VULNDB=probe shows only that the search finds one)
 	@sh scripts/dist/vuln.sh $(VULNDB)
 
-cover: setup ## run all tests and print the statement coverage
+cover: setup ## run the Go tests and print the statement coverage
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs the service as its container image does, without a container engine: a read-only root that
-# contains only the programs and the CA certificates, the user 65532 without capabilities, and a private
-# PostgreSQL on a socket. Prints the size, every failed check, then "N passed, N failed". The script
-# needs Linux, and root for the mounts.
+# Runs the service as its container image does, without a container engine: with a read-only root, as the
+# user 65532 without capabilities. It uses a private PostgreSQL on a socket. Prints the size, every failed
+# check, then "N passed, N failed". The script needs Linux, and root for the mounts.
 #
 #   go run ./internal/pglocal/pgtest/withpg bash scripts/check-image.sh
 #
@@ -37,7 +36,7 @@ not() { ! "$@"; }
 # The files of the image, as the Dockerfile copies them.
 root=$work/root
 mkdir "$root"
-# compact.flags turns inlining off outside the packages that compute predictions: the image is 0.7 MB smaller.
+# compact.flags turns inlining off in packages that need no speed: the image is 0.7 MB smaller.
 build() { CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags '-s -w' -o "$root/usr/local/bin/$1" "./cmd/$1" || exit 1; }
 # unpack LAYOUT FOLDER extracts an image and stores its configuration.
 unpack() { go run -C scripts/dist/pack . unpack "$(realpath "$1")" "linux/$(go env GOARCH)" "$2" >"$work/config" || exit 1; }

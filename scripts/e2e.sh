@@ -5,7 +5,7 @@
 #
 #   make build && bash scripts/e2e.sh [path of the binary]
 #
-# The servers use LOADAWARE_MODEL_MEMORY from the environment, and no other setting.
+# The servers use LOADAWARE_MODEL_MEMORY from the environment, but no other LOADAWARE_ variable and no DATABASE_URL.
 set -Euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -88,7 +88,7 @@ start() {
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	echo "start the server: it did not serve within 60 s; its log:" >&2
+	echo "start the server: it ended or did not serve within 60 s; its log:" >&2
 	cat "$log" >&2
 	failed=$((failed + 1))
 	exit 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the provider's tests: unit tests, tests against the real server, and tests with a real Airflow (scheduler,
 # triggerer, KubernetesPodOperator), a fake Kubernetes and the real server. The tests of the two Airflow versions run
-# concurrently, because they mostly wait. The virtual environments stay in .cache until a lock file of
-# api/python/requirements or python3 changes.
+# concurrently, because they mostly wait. A virtual environment stays in .cache until its lock file in
+# api/python/requirements, python3 or the version of uv changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 #   bash scripts/test-airflow.sh prepare    only makes the virtual environments

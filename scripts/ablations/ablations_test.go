@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// Without any of the chosen parts, the replay of the first 400 runs of the demo differs from the complete one.
+// Each chosen part, when it is taken out, changes the result of the first 400 rows of the demo.
 func TestRemovedPartsChangeTheReplay(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "demo.csv.gz")
 	require.NoError(t, os.WriteFile(trace, demo.CSV, 0o600))

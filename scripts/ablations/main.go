@@ -1,5 +1,5 @@
-// Command ablations replays traces with loadaware's own policy, completely and without one part of
-// the learner at a time, and prints the results as a Markdown table.
+// Command ablations replays traces with the complete learner and without one part of it at a time,
+// and prints the results as a Markdown table.
 //
 //	go run ./scripts/ablations TRACE.csv.gz...
 //	go run ./scripts/ablations -rows 3000 -parts "boosted trees,known kills" TRACE.csv.gz

@@ -64,12 +64,12 @@ func withoutLine(p *experts.Point) {
 	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
 }
 
-// replaceLineTrees sets the predictions of LineTrees, of the models that depend on it, and of further
-// models to level, a logarithm of the peak.
+// replaceLineTrees sets the predictions of LineTrees, Stack and further models to level, a logarithm of the
+// peak. It does the same for Same and Fresh if no run had the same inputs.
 func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 	lineTrees := p.Level[experts.LineTrees]
 	for _, k := range []int{experts.Same, experts.Fresh} {
-		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // no run had the same inputs
+		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // no run had the same inputs, so the two are equal
 			p.Level[k] = level
 		}
 	}

@@ -45,13 +45,13 @@ func write(w io.Writer, observations []sizing.Observation) error {
 // stage is one task of the pipeline. With volume = products · (days/30)^stretch · weight of the region,
 // the peak is
 //
-//	(base + slope · volume) · noise
+//	(base + slope · volume) · exp(noise · z)
 //
 // in GB (1e9 bytes), but at most 98 % of the requested memory. The duration is
 //
-//	(20 + seconds · volume / 1000) · noise
+//	(20 + seconds · volume / 1000) · exp(0.15 · z)
 //
-// in seconds.
+// in seconds. Each z is drawn from the standard normal distribution.
 type stage struct {
 	task      string
 	requested sizing.Resources // static request

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the dashboard, the alert rules and the Helm chart:
+# Checks the Grafana dashboard, the alert rules and the Helm chart:
 #
 #   alerts      promtool checks and tests the rules
 #   dashboard   every query runs against a real Prometheus that scrapes two replicas

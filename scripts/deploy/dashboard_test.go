@@ -1,5 +1,5 @@
-// Package deploy tests the dashboard and the alerts of the Helm chart: every query uses metrics of a
-// running server, and every alert has a runbook and a test.
+// Package deploy tests the Grafana dashboard and the alerts of the Helm chart: every query uses metrics of
+// a running server, and every alert has a runbook and a test.
 package deploy
 
 import (
@@ -140,7 +140,7 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, cluster.Close()) }()
-	query := startPrometheus(ctx, t, program, cluster)
+	countSeries := startPrometheus(ctx, t, program, cluster)
 	ended := make(chan struct{})
 	traffic, stop := context.WithCancel(ctx)
 	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
@@ -153,17 +153,17 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	require.Eventually(t, func() bool {
 		clear(missing)
 		for _, q := range all {
-			if n, err := query(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !emptyPanels[q.panel] {
+			if n, err := countSeries(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !emptyPanels[q.panel] {
 				missing[q.panel+": "+q.expr] = true
 			}
 		}
 		return len(missing) == 0
 	}, testwait.Limit, 2*time.Second)
 	assert.Empty(t, missing, "panels without data")
-	n, err := query("loadaware_misspelt_total")
+	n, err := countSeries("loadaware_misspelt_total")
 	assert.NoError(t, err)
 	assert.Zero(t, n, "a query without data returns no series")
-	_, err = query("sum(rate(loadaware_ready[5m])")
+	_, err = countSeries("sum(rate(loadaware_ready[5m])")
 	assert.Error(t, err, "an invalid expression returns an error")
 	t.Logf("%d of %d queries of the dashboard returned data, seed %d", len(all)-len(emptyPanels), len(all), seed)
 }
@@ -192,7 +192,7 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 		_ = prometheus.Process.Kill() // its data is temporary
 		_ = prometheus.Wait()
 	})
-	query := func(expr string) (int, error) {
+	countSeries := func(expr string) (int, error) {
 		expr = strings.ReplaceAll(expr, "$__rate_interval", "10s")
 		r, err := http.Get("http://127.0.0.1:" + port + "/api/v1/query?query=" + url.QueryEscape(expr))
 		if err != nil {
@@ -211,8 +211,8 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 		}
 		return len(answer.Data.Result), nil
 	}
-	require.Eventually(t, func() bool { _, err := query("up"); return err == nil }, testwait.Limit, 100*time.Millisecond)
-	return query
+	require.Eventually(t, func() bool { _, err := countSeries("up"); return err == nil }, testwait.Limit, 100*time.Millisecond)
+	return countSeries
 }
 
 // seed determines the generated traffic.

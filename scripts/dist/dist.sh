@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what users install into dist/, from the working tree and without a container engine:
+# Builds into dist/ what users install, from the working tree and without a container engine:
 #
 #   loadaware-VERSION-OS-ARCH.tar.gz        static programs with licences and docs
 #   loadaware-image-VERSION.tar             OCI image layout of the service, for docker load, skopeo, crane, ctr
@@ -30,7 +30,7 @@ revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 SOURCE_DATE_EPOCH=$(sh scripts/dist/version.sh epoch)
 source=https://github.com/loadaware/loadaware
 export SOURCE_DATE_EPOCH CGO_ENABLED=0 PYTHONDONTWRITEBYTECODE=1
-export GOGC=400 # saves a tenth of the compilers' CPU time; they run for seconds, so their memory does not matter
+export GOGC=400 # saves CPU time of the compilers; they run for seconds, so their memory does not matter
 umask 022
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-dist.XXXXXX")
@@ -87,7 +87,8 @@ check_versions() {
 		{ echo "check versions: the programs are not version $version of $revision: $("$folder/loadaware" version), $("$folder/loadaware-peak" --version)" >&2; return 1; }
 }
 
-# check_licences fails if docs/licences.md lacks a module or package. The long form also compares the licences.
+# check_licences fails if docs/licences.md lacks a module or package, or lists an incompatible licence for it. In the
+# long form list_components also compares the page with the licences found.
 check_licences() {
 	local names
 	names=$("$work/pack" modules "$work"/loadaware-"$version"-*/loadaware*; sed 's/==.*//' api/python/requirements/client.txt)

@@ -32,8 +32,8 @@ OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}  # co
 
 HEAD = """# Licences of dependencies
 
-This page lists the modules and packages in a release and their licences. `make dist` writes it from the component lists and
-fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`, compressed in images); the wheel
+This page lists the modules and packages in a release and their licences. `make licences` writes it from the component lists of `make dist`,
+which fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`, compressed in images); the wheel
 contains no dependency. `loadaware` itself is under [Apache-2.0](../LICENSE), Go and its standard library under BSD-3-Clause.
 
 **One module is replaced because of its licence.** golearn imports `github.com/rocketlaunchr/dataframe-go`, whose licence forbids military use and is therefore

@@ -68,7 +68,7 @@ def check_provider(info: dict[str, Any], version: str, files: dict[str, str]) ->
         yield f"get_provider_info describes {info.get('package-name')} {info.get('versions')}; it must describe {NAME} {version}"
     connections, decorators = info.get("connection-types", []), info.get("task-decorators", [])
     if not connections or not all(c.get("conn-fields") and c.get("ui-field-behaviour") for c in connections):
-        yield "get_provider_info has no connection with a form"
+        yield "get_provider_info has no connection, or one without a form"
     if not info.get("extra-links"):
         yield "get_provider_info has no extra link"
     names = [*(c["hook-class-name"] for c in connections), *info.get("extra-links", []), *(d["class-name"] for d in decorators)]

@@ -23,7 +23,7 @@ AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d 
 
 
 def blocks(readme: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the commands of the example, each with the fields of the answer that follows it."""
+    """Return the commands of the example, each with the fields of the JSON block that follows it."""
     found = []
     for section in SECTIONS:
         text = readme.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
@@ -55,14 +55,14 @@ def run(command: str, url: str, folder: str) -> Any:
 def main() -> int:
     """Run the example; return 1 if an answer differs."""
     readme, url = Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]
-    story = blocks(readme)
-    assert len(story) == 5, f"the README has {len(story)} answers; adapt this script to the README"
+    example = blocks(readme)
+    assert len(example) == 5, f"the README has {len(example)} answers; adapt this script to the README"
     bad = []
     with tempfile.TemporaryDirectory() as folder:
-        for command, want in story[:-1]:
+        for command, want in example[:-1]:
             bad += differences(want, run(command, url, folder))
         # The last command reports the success. The last answer is a prediction by the model that has learned it.
-        command, want = story[-1]
+        command, want = example[-1]
         assert run(command, url, folder)["recorded"] is True
         end = time.monotonic() + TRAINING_SECONDS
         while differences(want, answer := run(AGAIN, url, folder)) and time.monotonic() < end:
@@ -70,7 +70,7 @@ def main() -> int:
         bad += differences(want, answer)
     for line in bad:
         print("FAILED:", line)
-    print(f"{len(story)} answers of the README compared")
+    print(f"{len(example)} answers of the README compared")
     return 1 if bad else 0
 
 

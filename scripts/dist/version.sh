@@ -2,11 +2,11 @@
 # Prints the version of the working tree. A release is a commit with a tag such as v1.2.3. While
 # scripts/dist/version.txt names 1.2.3 as the next release, the version is:
 #
-#   1.2.3                                    the commit is tagged v1.2.3, and no file differs from it
-#   1.2.3-dev.20310131120000.g0123456789ab   any other commit, with its UTC time and its hash
+#   1.2.3                                    the commit is tagged v1.2.3, and no tracked file differs from it
+#   1.2.3-dev.20310131120000.g0123456789ab   otherwise, with the UTC time and the hash of the commit
 #   1.2.3-dev                                without git
 #
-# ".dirty" follows if files differ from the commit.
+# ".dirty" follows if tracked files differ from the commit.
 #
 #   sh scripts/dist/version.sh            for programs, the chart and images (semver.org)
 #   sh scripts/dist/version.sh python     for the Python package (PEP 440)
@@ -48,7 +48,7 @@ python)
 	;;
 epoch) in_git log -1 --format=%ct || date +%s ;;
 *)
-	echo "version: unknown form $1; use python, epoch or none" >&2
+	echo "version: unknown form $1; use python, epoch or no argument" >&2
 	exit 2
 	;;
 esac

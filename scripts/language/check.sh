@@ -16,7 +16,7 @@ generated='^api/api\.gen\.go$|^api/python/src/loadaware_client/'
 words_of_this_check='^scripts/language/|^docs/glossary\.md$'
 list=$(git ls-files '*.go' '*.py' '*.sql' '*.yaml' '*.yml' '*.md' '*.sh' | grep -Ev "$generated|$words_of_this_check")
 
-# search prints the hits in the files that it reads from standard input.
+# search prints the hits in the files whose names it reads from standard input.
 search() {
 	xargs "$codespell" -D scripts/language/terms.txt -x scripts/language/allowed.txt -r "$words" --ignore-regex "$fields"
 }

@@ -13,7 +13,7 @@ import (
 // metricsClient requests no compression, which would take more time than an answer of the service.
 var metricsClient = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// scrape reads the metrics without labels from /metrics.
+// scrape reads the metrics that have no labels from /metrics.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := metricsClient.Get(admin + "/metrics") //nolint:noctx // the address is local
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *measurement) print(when string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s, replica %d: resident %.0f MiB, heap in use %.0f MiB, models %.1f of at most %.0f MiB; %.0f hits, %.0f misses, %.0f evictions\n", when, i+1,
+		fmt.Printf("%s, replica %d: resident %.0f MiB, heap allocated %.0f MiB, models %.1f of at most %.0f MiB; %.0f hits, %.0f misses, %.0f evictions\n", when, i+1,
 			v["process_resident_memory_bytes"]/mib, v["go_memstats_heap_alloc_bytes"]/mib, v["loadaware_model_memory_bytes"]/mib, v["loadaware_model_memory_limit_bytes"]/mib,
 			v["loadaware_model_hits_total"], v["loadaware_model_misses_total"], v["loadaware_model_evictions_total"])
 	}

@@ -20,10 +20,11 @@ const (
 	maxInMemoryP99     = 20 * time.Millisecond
 	maxGrownResident   = 1.2e9 / (1 << 20) // MiB
 
-	activeTasks = 200 // tasks that are predicted repeatedly in the second part of the measurement
+	activeTasks = 200 // number of tasks that get the m.questions predictions of measureGrowth
 )
 
-// copyTasks adds the tasks m.tasks to m.copies-1. Task i gets the active model of task i modulo m.tasks.
+// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of task i
+// modulo m.tasks.
 func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`CREATE TEMP TABLE grown AS SELECT i, source.id AS source, 'dag_' || i / 10 AS dag_id, 'task_' || i AS task_id
@@ -132,7 +133,7 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 	return nil
 }
 
-// restart ends the replica and returns the time until it is ready again.
+// restart ends the replica, starts it again, and returns the time from the start until it is ready.
 func (m *measurement) restart(ctx context.Context) (time.Duration, error) {
 	if err := m.replicas[0].Terminate(); err != nil {
 		return 0, err

@@ -1,6 +1,6 @@
 // Command modelmemory measures the service while its models need more memory than LOADAWARE_MODEL_MEMORY
 // allows. The command reports runs of many tasks, trains each task, and asks questions (requests predictions)
-// for the tasks in random order:
+// about tasks that it draws at random:
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
@@ -57,13 +57,13 @@ func main() {
 	flag.IntVar(&o.questions, "questions", 3000, "number of questions")
 	flag.IntVar(&o.copies, "copies", 0, "add copies of the trained tasks until there are so many tasks, and measure starts and predictions (goals: growth.go); 0: no copies")
 	flag.IntVar(&o.registered, "registered", 100_000, "with -copies, number of tasks in the database when the replica is restarted at the end, to measure that start")
-	flag.DurationVar(&o.length, "for", 0, "with -copies, ask about all tasks in random order for so long, and check that the resident memory does not grow; 0: skip this")
+	flag.DurationVar(&o.length, "for", 0, "with -copies, ask about tasks drawn at random for so long, and check that the resident memory does not grow; 0: skip this")
 	flag.IntVar(&o.replicas, "replicas", 1, "number of replicas; nginx balances several")
 	flag.StringVar(&o.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&o.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
 	flag.Float64Var(&o.maxResident, "max-resident", 256, "goal: largest resident memory of a replica in MiB, without -copies")
 	flag.Float64Var(&o.maxRequested, "max-requested", 2, "goal: largest share of the answers that come from the static request, in percent, without -copies")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of the runs and of the order of the questions")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the runs and of the choice of tasks")
 	flag.Parse()
 	if o.route != roundRobin && o.route != byTask {
 		fmt.Fprintf(os.Stderr, "modelmemory: -route %q: must be %s or %s\n", o.route, roundRobin, byTask)

@@ -19,7 +19,7 @@ import (
 
 // The values of the flag -route.
 const (
-	roundRobin = "round-robin" // as a Service of Kubernetes distributes connections
+	roundRobin = "round-robin" // each request goes to the next replica
 	byTask     = "by-task"     // by a consistent hash of the header Loadaware-Task
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// folds is the number of parts of a history. Each is predicted from the others.
+// folds is the number of parts of a history in the cross-validation. Each part is predicted from the others.
 const folds = 5
 
 // foldsOfRuns returns a random part for each run.
@@ -34,7 +34,7 @@ func (h *history) foldsOfTasks(seed uint64) []int {
 
 // accuracy contains the share of the runs whose profile each rule predicts right.
 type accuracy struct {
-	majority   float64 // the most frequent profile of all runs
+	majority   float64 // the most frequent profile of the runs of the other parts
 	nearest    float64 // the profile of the most similar task
 	predicted  float64 // predictor.predict
 	inProfiles float64 // like predicted, among the runs that are no outliers
@@ -77,7 +77,7 @@ type predictor struct {
 	tasks      map[sizing.TaskKey]int // index of a task in facts and labels
 	facts      []map[string]bool      // of the newest run of each task
 	labels     []int                  // profile of the newest run of each task
-	majority   int                    // most frequent profile of all runs
+	majority   int                    // most frequent profile of these runs
 	byTask     map[sizing.TaskKey]int // most frequent profile of each task
 	classifier *cohort.Profiles       // nil without one
 }
@@ -115,7 +115,8 @@ func (h *history) learn(fold []int, part int) *predictor {
 	return p
 }
 
-// predict returns the profile of a run: that of its task, or else that of the classifier.
+// predict returns the most frequent profile of the task of a run, or else that of the classifier, or else the
+// most frequent one of all learned runs.
 func (p *predictor) predict(f *cohort.Facts) int {
 	if label, known := p.byTask[f.Task]; known {
 		return label

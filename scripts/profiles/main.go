@@ -5,7 +5,7 @@
 //
 // The fifths consist of whole tasks, or of random runs. If other runs of the task are known, the most frequent
 // profile of these is predicted, otherwise the profile that the classifier of package cohort gives. The table
-// compares this with the most frequent profile of all runs and with the profile of the most similar task.
+// compares this with the most frequent profile of the other fifths and with the profile of the most similar task.
 package main
 
 import (
@@ -89,7 +89,7 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory finds the profiles of stored tries. It omits tries without a peak or without usage.
+// newHistory finds the profiles of stored tries. It omits tries of which neither the peak nor a lower bound is known.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

@@ -21,10 +21,10 @@ var teams = []struct{ memory, seconds float64 }{{1e9, 60}, {20e9, 600}, {2e8, 5}
 // team.
 func storedTries() []sizing.ContextRow {
 	r := rand.New(rand.NewPCG(1, 22))
-	metadata, kinds := make([]sizing.Metadata, 300), make([]int, 300)
+	metadata, teamOf := make([]sizing.Metadata, 300), make([]int, 300)
 	for i := range metadata {
-		kinds[i] = r.IntN(len(teams))
-		metadata[i] = sizing.Metadata{"team": {fmt.Sprint(kinds[i])}}
+		teamOf[i] = r.IntN(len(teams))
+		metadata[i] = sizing.Metadata{"team": {fmt.Sprint(teamOf[i])}}
 		if r.IntN(10) == 0 {
 			metadata[i]["team"] = []string{fmt.Sprint(r.IntN(len(teams)))}
 		}
@@ -36,10 +36,10 @@ func storedTries() []sizing.ContextRow {
 	stored := make([]sizing.ContextRow, 1800)
 	for i := range stored {
 		task := i % len(metadata)
-		kind := teams[kinds[task]]
+		team := teams[teamOf[task]]
 		stored[i] = sizing.ContextRow{
 			Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", task)}, Metadata: metadata[task],
-			HistoryRow: sizing.HistoryRow{Seq: int64(i + 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(around(kind.memory)), Duration: time.Duration(around(kind.seconds) * 1e9)},
+			HistoryRow: sizing.HistoryRow{Seq: int64(i + 1), Outcome: sizing.Success, MemoryMax: sizing.Bytes(around(team.memory)), Duration: time.Duration(around(team.seconds) * 1e9)},
 		}
 	}
 	return stored

@@ -22,7 +22,7 @@ import (
 func main() {
 	designed := strings.Join(plantest.Families(), ",")
 	irregular := strings.Join(plantest.IrregularFamilies(), ",")
-	names := flag.String("family", designed, "how memory grows, separated by commas: some of "+designed+","+irregular)
+	names := flag.String("family", designed, "families of synthetic runs, separated by commas: some of "+designed+","+irregular)
 	tasks := flag.Int("tasks", 12, "number of tasks of each family")
 	runs := flag.Int("runs", 20, "number of runs of each task; the families "+irregular+" have 5 to 200")
 	seed := flag.Uint64("seed", 0, "seed of the generator")

@@ -17,7 +17,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "seed of the generator")
 	seeds := flag.Uint64("seeds", 1, "number of seeds, from --seed on")
 	tasks := flag.Int("tasks", 400, "number of tasks with a history")
-	blind := flag.Bool("blind", false, "whether the metadata say nothing about the shape")
+	blind := flag.Bool("blind", false, "generate metadata that say nothing about the shape")
 	flag.Parse()
 	for s := *seed; s < *seed+*seeds; s++ {
 		r, err := shapetest.Evaluate(shapetest.Config{Seed: s, Tasks: *tasks, Blind: *blind})
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// write prints every figure with the classifier, and without it in brackets.
+// write prints the result. Figures in brackets are those without the classifier.
 func write(seed uint64, r *shapetest.Result) {
 	fmt.Printf("seed %d: %d shapes take %d bytes, of which the classifier %d\n", seed, r.Shapes, r.Bytes, r.Classifier)
 	fmt.Printf("right shape of the newest 20 %% of the runs: %s; most frequent shape of new tasks %.1f %%\n", percent(r.Newest), 100*r.Majority)

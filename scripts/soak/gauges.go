@@ -83,7 +83,7 @@ func (s *series) tenths(g gauge) []float64 {
 	return tenths
 }
 
-// scrape reads the metrics without labels from /metrics.
+// scrape reads the metrics that have no labels from /metrics.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := http.Get(admin + "/metrics")
 	if err != nil {
@@ -93,7 +93,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return parseMetrics(response.Body)
 }
 
-// parseMetrics reads the metrics without labels from the text format of Prometheus.
+// parseMetrics reads the metrics that have no labels from the text format of Prometheus.
 func parseMetrics(page io.Reader) (map[string]float64, error) {
 	metrics := map[string]float64{}
 	lines := bufio.NewScanner(page)

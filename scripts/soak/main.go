@@ -1,8 +1,8 @@
 // Command soak simulates runs against replicas of the built binary for a long time, at a fixed
 // rate, while models are trained repeatedly. It checks that memory, goroutines and file
-// descriptors do not grow and that every answer has status 200:
+// descriptors do not grow and that every call gets a valid answer with status 200:
 //
-//	go run ./scripts/soak                # 30 minutes at 60 % of the capacity
+//	go run ./scripts/soak                # 30 minutes at 60 % of the measured throughput
 //	go run ./scripts/soak -for 90s       # the short form
 //	go run ./scripts/soak -rate 60       # at a given rate
 //
@@ -30,7 +30,7 @@ import (
 // options contains the parameters of a soak test.
 type options struct {
 	length   time.Duration
-	rate     float64 // requests per second; 60 % of the capacity if zero
+	rate     float64 // requests per second; 60 % of the measured throughput if zero
 	replicas int
 	tasks    int
 	history  int // runs per task before the start
@@ -40,7 +40,7 @@ type options struct {
 func main() {
 	var p options
 	flag.DurationVar(&p.length, "for", 30*time.Minute, "length; the first third is warm-up")
-	flag.Float64Var(&p.rate, "rate", 0, "requests per second; 60 % of the capacity if 0")
+	flag.Float64Var(&p.rate, "rate", 0, "requests per second; 60 % of the measured throughput if 0")
 	flag.IntVar(&p.replicas, "replicas", 2, "number of replicas")
 	flag.IntVar(&p.tasks, "tasks", 3, "number of tasks with models")
 	flag.IntVar(&p.history, "past", 20_000, "runs per task before the start; a training reads at most 20,000")
@@ -67,7 +67,7 @@ func run(ctx context.Context, p options) (err error) {
 		return err
 	}
 	if p.rate == 0 {
-		p.rate = 0.6 * measureCapacity(ctx, cluster, tasks, p.seed)
+		p.rate = 0.6 * measureThroughput(ctx, cluster, tasks, p.seed)
 	}
 	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v; the first third is warm-up\n",
 		p.seed, p.replicas, p.tasks, p.history, p.rate, p.length)
@@ -75,13 +75,13 @@ func run(ctx context.Context, p options) (err error) {
 	return soak(ctx, t, p.length)
 }
 
-// measureCapacity returns the requests per second that the replicas answer to callers without pauses.
-func measureCapacity(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
+// measureThroughput returns the requests per second that the replicas answer to callers without pauses.
+func measureThroughput(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: ^seed, callers: callers}
 	rate := t.run(ctx)
-	fmt.Printf("capacity: %.0f requests/s with %d callers\n", rate, t.callers)
+	fmt.Printf("throughput: %.0f requests/s with %d callers\n", rate, t.callers)
 	return rate
 }
 
@@ -117,11 +117,11 @@ func soak(ctx context.Context, t *traffic, length time.Duration) error {
 			flat = flat && ok
 		}
 	}
-	fmt.Printf("faults: %d\n", t.counts.faulty())
+	fmt.Printf("faults: %d\n", t.counts.faulty)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if !flat || t.counts.faulty() > 0 {
+	if !flat || t.counts.faulty > 0 {
 		return errNotFlat
 	}
 	return nil

@@ -87,7 +87,7 @@ func metricsPage(goroutines int64) string {
 	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
 }
 
-// answerOK answers a prediction with a limit below every peak.
+// answerOK answers every request with a limit below every peak.
 func answerOK(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`)
 }
@@ -105,6 +105,13 @@ func TestSoakFindsFaults(t *testing.T) {
 		"an occasional 500": {steady, func(w http.ResponseWriter, r *http.Request) {
 			if n.Add(1)%50 == 0 {
 				http.Error(w, "broken", http.StatusInternalServerError)
+				return
+			}
+			answerOK(w, r)
+		}, false},
+		"an occasional invalid answer": {steady, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1)%50 == 0 {
+				fmt.Fprint(w, "{")
 				return
 			}
 			answerOK(w, r)

@@ -106,10 +106,12 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 type callCounts struct {
 	mu     sync.Mutex
 	calls  map[string]map[int]int // by path and status; 0 is no answer
-	faults []string               // descriptions of the first ten faults
+	faulty int                    // calls without a valid 200 answer
+	faults []string               // descriptions of the first ten faulty calls
 }
 
-// count counts one call, and stores the description if it is one of the first ten faults.
+// count counts one call, and stores the description if it is one of the first ten faulty calls. A 4xx is a
+// fault, too, because every body is valid.
 func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,27 +122,22 @@ func (t *callCounts) count(path string, status int, text []byte, err error) {
 		t.calls[path] = map[int]int{}
 	}
 	t.calls[path][status]++
-	if (err != nil || status != http.StatusOK) && len(t.faults) < 10 {
+	if err == nil && status == http.StatusOK {
+		return
+	}
+	t.faulty++
+	if len(t.faults) < 10 {
 		t.faults = append(t.faults, fmt.Sprintf("%s: status %d %.300s %v", path, status, text, err))
 	}
 }
 
 // answered returns the number of calls with an answer of any status.
-func (t *callCounts) answered() int { return t.sum(func(status int) bool { return status != 0 }) }
-
-// faulty returns the number of calls without a 200 answer. A 4xx is a fault, too, because every
-// body is valid.
-func (t *callCounts) faulty() int {
-	return t.sum(func(status int) bool { return status != http.StatusOK })
-}
-
-// sum returns the number of calls whose status matches.
-func (t *callCounts) sum(matches func(status int) bool) (n int) {
+func (t *callCounts) answered() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, statuses := range t.calls {
 		for status, count := range statuses {
-			if matches(status) {
+			if status != 0 {
 				n += count
 			}
 		}

@@ -1,8 +1,8 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
-// the rows of each heavy task. It learns the task from all other rows, from a share of them that suggest
-// chooses, and from a random share of the same size. It compares the three on the held-out rows, from which it does
-// not learn, by the wasted memory time and the u score: over-estimates plus ten times the under-estimates per 100
-// rows. The choice sees only the features of the other rows.
+// the rows of each heavy task (at least 1 % of the memory time and 500 rows). It learns the task from all other
+// rows, from a share of them that suggest chooses, and from a random share of the same size. It compares the three
+// on the held-out rows, from which it does not learn, by the wasted memory time and the u score: over-estimates
+// plus ten times the under-estimates per 100 rows. The choice sees only the features of the other rows.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// run measures each heavy task and prints the u scores.
+// run measures each heavy task and prints the figures.
 func run(name string, share float64, seeds uint64, only string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (t *heavyTask) measure(seed uint64, share float64, sums *totals) error {
 	return nil
 }
 
-// evaluate learns the training rows in the order of time and returns the figures of the held-out rows.
+// evaluate learns the training rows in the order of the file and returns the figures of the held-out rows.
 func (t *heavyTask) evaluate(train, test []int) (f figures, err error) {
 	train = slices.Sorted(slices.Values(train))
 	served, err := t.dataset.Serve(train)

@@ -1,4 +1,5 @@
-// Command whatif compares what-ifs with the backtest, at the current settings of the policies and at eight others.
+// Command whatif compares what-ifs with the backtest, at the current settings of the policies and at up to eight
+// others.
 // A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
 //
 //	go run ./scripts/whatif [-within 0.3] [-settings 8] [-rows 0] TRACE.csv.gz

@@ -71,7 +71,7 @@ func helm(args ...string) (string, error) {
 	return run(path, args...)
 }
 
-// run returns the output of a command. The error contains its standard error.
+// run returns the standard output of a command. The error contains both of its outputs.
 func run(name string, args ...string) (string, error) {
 	var out, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)

@@ -25,8 +25,8 @@ import (
 // resolve user names, so it could not check that a named user is not root.
 const user = 65532
 
-// The names of annotations that the OCI image specification defines. The version of an image is also a
-// label of its configuration.
+// The names of annotations that the OCI image specification defines. All but ref.name are also labels in the
+// configuration of an image.
 const (
 	labelPrefix  = "org.opencontainers.image."
 	versionLabel = labelPrefix + "version"
@@ -40,7 +40,7 @@ type options struct {
 	documents                                     string // folder of the licences
 }
 
-// imageCommand runs pack image: it writes the layout and prints the digest of its image.
+// imageCommand runs pack image: it writes the layout and prints the digest of its index.
 func imageCommand(args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
@@ -104,7 +104,7 @@ func (o *options) image(platform v1.Platform, program string, base v1.Layer, cre
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.Append(image,
-		mutate.Addendum{Layer: base, MediaType: types.OCILayer, History: o.history(created, "licences and the folders of the service")},
+		mutate.Addendum{Layer: base, MediaType: types.OCILayer, History: o.history(created, "the files of all platforms")},
 		mutate.Addendum{Layer: top, MediaType: types.OCILayer, History: o.history(created, "the program "+path)})
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (o *options) history(created time.Time, content string) v1.History {
 	return v1.History{Created: v1.Time{Time: created}, CreatedBy: "make dist: " + content}
 }
 
-// labels returns the annotations that the OCI image specification defines.
+// labels returns the annotations of an image and of its index, which are also the labels of the image.
 func (o *options) labels(created time.Time) map[string]string {
 	labels := map[string]string{versionLabel: o.version, labelPrefix + "created": created.Format(time.RFC3339)}
 	for name, value := range map[string]string{

@@ -146,7 +146,7 @@ func printNotices(out io.Writer, title, folder string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("find the licence of %s: no file named LICENSE, COPYING or NOTICE in %s", title, folder)
+		return fmt.Errorf("find the licence of %s: no file named LICENSE, COPYING, NOTICE or PATENTS in %s", title, folder)
 	}
 	return nil
 }

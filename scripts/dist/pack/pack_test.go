@@ -67,14 +67,15 @@ func TestArchivesOfEqualFilesHaveEqualBytes(t *testing.T) {
 		noError(t, err)
 		names = append(names, header.Name)
 		if !header.ModTime.Equal(created) || header.Uid != 0 {
-			t.Errorf("%s: time %v, owner %d", header.Name, header.ModTime, header.Uid)
+			t.Errorf("%s: time %v, want %v; owner %d, want 0", header.Name, header.ModTime, created, header.Uid)
 		}
 		if isProgram := strings.HasSuffix(header.Name, "/loadaware"); isProgram != (header.Mode == 0o755) && header.Typeflag == tar.TypeReg {
 			t.Errorf("%s: mode %o", header.Name, header.Mode)
 		}
 	}
-	if got := strings.Join(names, " "); got != "loadaware-1.0.0/ loadaware-1.0.0/docs/ loadaware-1.0.0/docs/page.md loadaware-1.0.0/loadaware" {
-		t.Error("names:", got)
+	want := "loadaware-1.0.0/ loadaware-1.0.0/docs/ loadaware-1.0.0/docs/page.md loadaware-1.0.0/loadaware"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("names: %s, want %s", got, want)
 	}
 }
 
@@ -82,7 +83,7 @@ func TestArchivesRejectLinks(t *testing.T) {
 	work := t.TempDir()
 	noError(t, os.Symlink("/etc/passwd", filepath.Join(work, "link")))
 	if err := archive(filepath.Join(t.TempDir(), "out.tar.gz"), work, created); err == nil || !strings.Contains(err.Error(), "neither a file nor a folder") {
-		t.Error("a link is archived:", err)
+		t.Errorf("archive a link: error %v, want \"neither a file nor a folder\"", err)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestImagesOfEqualProgramsHaveEqualBytes(t *testing.T) {
 	first, digest := buildImage(t, "program")
 	second, again := buildImage(t, "program")
 	if read(t, first) != read(t, second) || digest != again || !strings.HasPrefix(digest, "sha256:") {
-		t.Errorf("the layouts differ: %s, %s", digest, again)
+		t.Errorf("the layouts differ, or a digest is not a SHA-256: %s, %s", digest, again)
 	}
 	if _, other := buildImage(t, "another program"); other == digest {
 		t.Error("another program has the same digest")
@@ -121,21 +122,21 @@ func TestUnpackWritesTheRootOfAnImage(t *testing.T) {
 		var config bytes.Buffer
 		noError(t, unpack(layout, platform, root, &config))
 		if got := read(t, filepath.Join(root, "usr/local/bin/loadaware")); got != program {
-			t.Errorf("%s: the program is %q", platform, got)
+			t.Errorf("%s: the program is %q, want %q", platform, got, program)
 		}
 		if got := strings.Count(read(t, filepath.Join(root, "etc/ssl/certs/ca-certificates.crt")), "BEGIN CERTIFICATE"); got < 80 {
-			t.Errorf("%d root certificates", got)
+			t.Errorf("%d root certificates, want at least 80", got)
 		}
 		if got := read(t, filepath.Join(root, "usr/share/doc/loadaware/LICENSE")); got != "licence" {
-			t.Errorf("the licence is %q", got)
+			t.Errorf("the licence is %q, want \"licence\"", got)
 		}
 		want := "user 65532:65532\ncommand /usr/local/bin/loadaware serve\nenvironment PATH=/usr/local/bin LOADAWARE_ADDR=0.0.0.0:8080\nversion 1.0.0\n"
 		if config.String() != want {
-			t.Errorf("configuration:\n%s", config.String())
+			t.Errorf("configuration:\n%swant:\n%s", config.String(), want)
 		}
 	}
 	if err := unpack(layout, "linux/riscv64", t.TempDir(), io.Discard); err == nil || !strings.Contains(err.Error(), "no image for linux/riscv64") {
-		t.Error("a missing platform:", err)
+		t.Errorf("unpack a missing platform: error %v, want \"no image for linux/riscv64\"", err)
 	}
 }
 
@@ -149,7 +150,7 @@ func TestUnpackRejectsADamagedLayout(t *testing.T) {
 	text[at+len(`"org.opencontainers.image.revision":"`)] = '9'
 	noError(t, os.WriteFile(layout, text, 0o600))
 	if err := unpack(layout, "linux/amd64", t.TempDir(), io.Discard); err == nil || !strings.Contains(err.Error(), "has the hash") {
-		t.Error("a changed manifest is accepted:", err)
+		t.Errorf("unpack a changed manifest: error %v, want \"has the hash\"", err)
 	}
 }
 
@@ -200,11 +201,11 @@ func TestSumsCoverAllFilesButTheirOwn(t *testing.T) {
 	want := "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a/c\n" +
 		"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b\n"
 	if out.String() != want {
-		t.Errorf("checksums:\n%s", out.String())
+		t.Errorf("checksums:\n%swant:\n%s", out.String(), want)
 	}
 }
 
-func TestSourceDateMustBeSet(t *testing.T) {
+func TestSourceDateMustBeANumber(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
 	if _, err := sourceDate(); err == nil {
 		t.Error("a text that is not a number is accepted")

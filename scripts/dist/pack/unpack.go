@@ -16,7 +16,7 @@ import (
 )
 
 // unpack checks every digest of a layout, extracts the image of one platform into a folder, and prints
-// how a container engine would run it.
+// how a container engine would run it, and its version.
 func unpack(name, platform, folder string, out io.Writer) error {
 	temporary, err := os.MkdirTemp("", "loadaware-layout-")
 	if err != nil {
@@ -67,7 +67,7 @@ func findImage(folder, platform string) (v1.Image, error) {
 		return nil, err
 	}
 	if len(manifest.Manifests) != 1 {
-		return nil, fmt.Errorf("the layout has %d images; one is expected", len(manifest.Manifests))
+		return nil, fmt.Errorf("the layout has %d indexes; one is expected", len(manifest.Manifests))
 	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
 	if err != nil {
