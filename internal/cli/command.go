@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kelseyhightower/envconfig"
+
 	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/render"
 )
@@ -88,7 +90,7 @@ func (cmd *Command) DescribeVariables(sentences ...string) {
 // ParseArgs reads the environment and the flags, and returns the other arguments. Flags may be
 // before, between and after the other arguments.
 func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
-	if err := cmd.ReadEnvironment(); err != nil {
+	if err := envconfig.Process("loadaware", &cmd.Config); err != nil {
 		return nil, UsageErrorf("parse the environment: %v", err)
 	}
 	var positional []string

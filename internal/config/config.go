@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/kelseyhightower/envconfig"
-
 	"github.com/loadaware/loadaware/internal/cgroup"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -23,46 +21,46 @@ import (
 // Config has all settings of the environment. Every variable begins with LOADAWARE_ except
 // DATABASE_URL and DATABASE_REPLICA_URL, which platforms set, and the variables of OpenTelemetry.
 type Config struct {
-	Addr         string        `envconfig:"LOADAWARE_ADDR"`            // on which the server listens
-	AdminAddr    string        `envconfig:"LOADAWARE_ADMIN_ADDR"`      // of /metrics and /debug/pprof; "": none
-	Data         string        `envconfig:"LOADAWARE_DATA"`            // folder of the private PostgreSQL, which the server starts without DatabaseURL
-	DatabaseURL  string        `envconfig:"DATABASE_URL"`              // "": the private PostgreSQL
-	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"`      // a streaming standby for reads; "": none
-	Tokens       string        `envconfig:"LOADAWARE_TOKENS"`          // grants with hashed tokens, separated by commas
-	TokensFile   string        `envconfig:"LOADAWARE_TOKENS_FILE"`     // used if Tokens is empty
-	TLSCert      string        `envconfig:"LOADAWARE_TLS_CERT"`        // file; "": no TLS
-	TLSKey       string        `envconfig:"LOADAWARE_TLS_KEY"`         // file
-	TLSClientCA  string        `envconfig:"LOADAWARE_TLS_CLIENT_CA"`   // file; "": callers need no certificate
-	MaxConns     int           `envconfig:"LOADAWARE_MAX_CONNECTIONS"` // largest number of connections of clients
-	LogLevel     slog.Level    `envconfig:"LOADAWARE_LOG_LEVEL"`
-	LogFormat    LogFormat     `envconfig:"LOADAWARE_LOG_FORMAT"`
-	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`   // "": no tracing
-	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`    // may contain a token
-	SearchEvery  time.Duration `envconfig:"LOADAWARE_SEARCH_EVERY"`        // between parameter searches; 0: none
-	Background   bool          `envconfig:"LOADAWARE_BACKGROUND_TRAINING"` // whether to train tasks that have new reports
-	Similar      bool          `envconfig:"LOADAWARE_SIMILAR_TASKS"`       // whether similar tasks size tasks without history
-	MinMemory    MemoryAmount  `envconfig:"LOADAWARE_MIN_MEMORY"`          // smallest amount that a model grants; 0: none
-	ModelMemory  MemoryAmount  `envconfig:"LOADAWARE_MODEL_MEMORY"`        // bound on decoded models; 0: none
-	Keep         RetentionAges `envconfig:"LOADAWARE_KEEP"`
-	PriceGBHour  Price         `envconfig:"LOADAWARE_PRICE_GB_HOUR"`   // of one GB (1e9 bytes) for one hour
-	PriceCore    Price         `envconfig:"LOADAWARE_PRICE_CORE_HOUR"` // of one core for one hour
-	Currency     string        `envconfig:"LOADAWARE_PRICE_CURRENCY"`
-	UI           Pages         `envconfig:"LOADAWARE_UI"`
-	URL          string        `envconfig:"LOADAWARE_URL"`   // server of the commands; "": the server at Addr
-	Token        string        `envconfig:"LOADAWARE_TOKEN"` // bearer token of the commands
+	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
+	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // of /metrics and /debug/pprof; "": none
+	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts without DatabaseURL
+	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
+	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
+	Tokens       string        `envconfig:"TOKENS"`               // grants with hashed tokens, separated by commas
+	TokensFile   string        `envconfig:"TOKENS_FILE"`          // used if Tokens is empty
+	TLSCert      string        `envconfig:"TLS_CERT"`             // file; "": no TLS
+	TLSKey       string        `envconfig:"TLS_KEY"`              // file
+	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`        // file; "": callers need no certificate
+	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // largest number of connections of clients
+	LogLevel     slog.Level    `envconfig:"LOG_LEVEL"`
+	LogFormat    LogFormat     `envconfig:"LOG_FORMAT"`
+	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"` // "": no tracing
+	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`  // may contain a token
+	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // between parameter searches; 0: none
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // whether to train tasks that have new reports
+	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // whether similar tasks size tasks without history
+	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: none
+	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // bound on decoded models; 0: none
+	Keep         RetentionAges `envconfig:"KEEP"`
+	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`   // of one GB (1e9 bytes) for one hour
+	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"` // of one core for one hour
+	Currency     string        `envconfig:"PRICE_CURRENCY"`
+	UI           Pages         `envconfig:"UI"`
+	URL          string        `envconfig:"URL"`   // server of the commands; "": the server at Addr
+	Token        string        `envconfig:"TOKEN"` // bearer token of the commands
 
-	AirflowURL      string `envconfig:"LOADAWARE_AIRFLOW_URL"`
-	AirflowUser     string `envconfig:"LOADAWARE_AIRFLOW_USER"`
-	AirflowPassword string `envconfig:"LOADAWARE_AIRFLOW_PASSWORD"`
-	AirflowToken    string `envconfig:"LOADAWARE_AIRFLOW_TOKEN"`
-	PrometheusToken string `envconfig:"LOADAWARE_PROMETHEUS_TOKEN"`
+	AirflowURL      string `envconfig:"AIRFLOW_URL"`
+	AirflowUser     string `envconfig:"AIRFLOW_USER"`
+	AirflowPassword string `envconfig:"AIRFLOW_PASSWORD"`
+	AirflowToken    string `envconfig:"AIRFLOW_TOKEN"`
+	PrometheusToken string `envconfig:"PROMETHEUS_TOKEN"`
 
-	PrometheusURL       string        `envconfig:"LOADAWARE_PROMETHEUS_URL"`
-	PrometheusNamespace string        `envconfig:"LOADAWARE_PROMETHEUS_NAMESPACE"`
-	PrometheusContainer string        `envconfig:"LOADAWARE_PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"LOADAWARE_PROMETHEUS_DELAY"`  // from the end of a try to its first lookup
-	PrometheusWithin    time.Duration `envconfig:"LOADAWARE_PROMETHEUS_WITHIN"` // from the end of a try to its last lookup
-	PrometheusEvery     time.Duration `envconfig:"LOADAWARE_PROMETHEUS_EVERY"`  // between passes
+	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
+	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
+	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try to its first lookup
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // from the end of a try to its last lookup
+	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // between passes
 }
 
 // Defaults returns settings that suit a first run on one machine.
@@ -80,9 +78,6 @@ func Defaults() Config {
 		Keep:        RetentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
 }
-
-// ReadEnvironment sets the fields whose variables are set in the environment.
-func (c *Config) ReadEnvironment() error { return envconfig.Process("", c) }
 
 // defaultModelMemory returns a quarter of limit, the memory limit of the container, because training,
 // requests and the headroom of the garbage collector need the rest. Without a limit (0) it returns 1 GiB.

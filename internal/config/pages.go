@@ -12,12 +12,12 @@ import (
 
 // Pages are the settings of the pages at /ui/. The variables are LOADAWARE_UI_PREFIX and so on.
 type Pages struct {
-	Prefix         PathPrefix   `split_words:"true"` // path at which a reverse proxy serves the pages
-	FrameAncestors FrameSources `split_words:"true"` // origins that may frame the pages
-	Key            SessionKey   `split_words:"true"` // signs sessions; random if empty
-	ProxyHeader    HeaderName   `split_words:"true"` // in which a reverse proxy names the user
-	ProxyNetworks  Networks     `split_words:"true"` // of the peers whose header is trusted
-	ProxyAdmins    UserNames    `split_words:"true"` // users of the proxy who may change everything
+	Prefix         PathPrefix   `envconfig:"PREFIX"`          // path at which a reverse proxy serves the pages
+	FrameAncestors FrameSources `envconfig:"FRAME_ANCESTORS"` // origins that may frame the pages
+	Key            SessionKey   `envconfig:"KEY"`             // signs sessions; random if empty
+	ProxyHeader    HeaderName   `envconfig:"PROXY_HEADER"`    // in which a reverse proxy names the user
+	ProxyNetworks  Networks     `envconfig:"PROXY_NETWORKS"`  // of the peers whose header is trusted
+	ProxyAdmins    UserNames    `envconfig:"PROXY_ADMINS"`    // users of the proxy who may change everything
 }
 
 // Proxy returns the header that names the user of a page, the peers that may send it, and the admins;

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/kelseyhightower/envconfig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +18,7 @@ func proxyOf(t *testing.T, header, networks, admins string, hasTokens bool) (aut
 	t.Setenv("LOADAWARE_UI_PROXY_NETWORKS", networks)
 	t.Setenv("LOADAWARE_UI_PROXY_ADMINS", admins)
 	cfg := Defaults()
-	if err := cfg.ReadEnvironment(); err != nil {
+	if err := envconfig.Process("loadaware", &cfg); err != nil {
 		return auth.Proxy{}, err
 	}
 	return cfg.UI.Proxy(hasTokens)

@@ -123,22 +123,23 @@ func TestSecretsAreOnlyReferenced(t *testing.T) {
 
 // TestServerReadsEveryVariable finds the names of the variables in the source of the server.
 func TestServerReadsEveryVariable(t *testing.T) {
-	matches := func(file, pattern string) (names []string) {
+	tags := func(file string) (names []string) {
 		source, err := os.ReadFile("../../../internal/config/" + file)
 		require.NoError(t, err)
-		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(source), -1) {
-			names = append(names, match[1])
+		for _, tag := range regexp.MustCompile("envconfig:\"([A-Z_]+)\"").FindAllStringSubmatch(string(source), -1) {
+			names = append(names, tag[1])
 		}
 		return names
 	}
 	read := map[string]bool{"OTEL_TRACES_SAMPLER": true, "OTEL_TRACES_SAMPLER_ARG": true} // by OpenTelemetry's SDK
-	for _, name := range matches("config.go", "envconfig:\"([A-Z_]+)\"") {
-		read[name] = true
+	for _, name := range tags("config.go") {
+		read["LOADAWARE_"+name], read[name] = true, true
 	}
-	for file, prefix := range map[string]string{"retention.go": "LOADAWARE_KEEP_", "pages.go": "LOADAWARE_UI_"} { // nested fields
-		for _, field := range matches(file, "(\\w+) .*split_words") {
-			read[prefix+strings.ToUpper(regexp.MustCompile("([a-z])([A-Z])").ReplaceAllString(field, "${1}_$2"))] = true
-		}
+	for _, name := range tags("retention.go") { // the fields of KEEP
+		read["LOADAWARE_KEEP_"+name] = true
+	}
+	for _, name := range tags("pages.go") { // the fields of UI
+		read["LOADAWARE_UI_"+name] = true
 	}
 	for _, e := range render(t, allFeatures...).container().Env {
 		assert.True(t, read[e.Name], "the server does not read %s", e.Name)
