@@ -79,6 +79,7 @@ class Launch:
         """Restore the static request, and set the memory variables to it."""
         self.before.restore()
         pod.set_memory_env(self.before.container, self.static.enforced)
+        self.granted = False  # a further rejection concerns the static request
 
 
 @dataclass

@@ -195,6 +195,20 @@ def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
     assert not last["spec"]["init_containers"]
 
 
+def test_a_rejected_static_request_is_not_created_again(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, kubernetes = make(cmds=["python"], measure="wrapper")
+    kubernetes.rejections = [403] * 4
+    context = task_context()
+    pod = operator.build_pod_request_obj(context)
+    with pytest.raises(ApiException):
+        operator.get_or_create_pod(pod_request_obj=pod, context=context)
+    created = [body["spec"] for body in kubernetes.created]
+    sizes = [(s["containers"][0]["resources"]["limits"]["memory"], bool(s["init_containers"])) for s in created]
+    assert sizes == [("10Gi", True), ("8Gi", True), ("8Gi", False)]
+    assert "".join(log_lines()).count("rejected the granted size") == 1
+
+
 def test_an_unknown_measure_is_rejected() -> None:
     with pytest.raises(ValueError, match="wrapper"):
         make(measure="sidecar")
