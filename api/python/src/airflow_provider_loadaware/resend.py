@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from typing import Any
+
 from airflow_provider_loadaware.service import Deadline, RejectedError, Service
 from airflow_provider_loadaware.spool import Spool
+from loadaware_client.models.observation import Observation
 from loadaware_client.types import Unset
 
 BATCH = 50
+log = logging.getLogger(__name__)
 
 
 def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
     """Send up to BATCH pending reports. Sending a report twice is harmless, because the server counts a try once.
 
-    Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending.
+    Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending. A report that cannot be sent,
+    or that the server rejects for good, is dropped with a warning.
     """
-    pending = spool.pending(BATCH, run_key)
+    pending = _sendable(spool, run_key)
     if not pending:
         return
     try:
@@ -22,11 +29,32 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     except RejectedError as error:
         if error.retryable:
             raise
-        for key in pending:  # the server rejects the batch for good
-            spool.remove(key)
+        for key, report in pending.items():  # the server rejects the batch for good
+            _drop(spool, key, report, str(error))
         return
     for (key, report), answer in zip(pending.items(), answers, strict=True):
         if answer.recorded:
             spool.deliver(key, report)
         elif not isinstance(answer.error, Unset) and answer.error.status < 500:
-            spool.remove(key)  # the server rejects it for good; after a 5xx it may succeed later
+            # The server rejects it for good; after a 5xx it may succeed later.
+            _drop(spool, key, report, f"{answer.error.status}: {answer.error.detail}")
+
+
+def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:
+    """Return the pending reports that the client can send. One other report would fail the whole batch, every time."""
+    found = {}
+    for key, report in spool.pending(BATCH, run_key).items():
+        try:
+            json.dumps(Observation.from_dict(report).to_dict(), allow_nan=False)
+        except Exception as error:  # noqa: BLE001 - a file may contain anything
+            _drop(spool, key, report, f"{type(error).__name__}: {error}")
+        else:
+            found[key] = report
+    return found
+
+
+def _drop(spool: Spool, key: str, report: dict[str, Any], reason: str) -> None:
+    spool.remove(key)
+    names = ("dag_id", "task_id", "run_id", "map_index", "try_number")
+    known = ", ".join(f"{name} {report[name]!r}" for name in names if name in report)
+    log.warning("loadaware: dropping the pending report %s (%s): %s", key, known or "of an unknown try", reason)

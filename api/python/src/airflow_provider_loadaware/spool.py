@@ -7,6 +7,7 @@ a try on another machine can read.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from airflow_provider_loadaware.tries import Try
 MAX_REPORTS = 1000
 MAX_KILLS = 1000
 STATE_KEY = "loadaware_kill"
+log = logging.getLogger(__name__)
 
 
 class Kills:
@@ -63,13 +65,18 @@ class Spool:
         return self._store.put(reported.key, {"run": reported.run_key, "report": report})
 
     def pending(self, count: int, run_key: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return up to `count` reports by key, oldest first; with `run_key`, only those of that run."""
+        """Return up to `count` reports by key, oldest first; with `run_key`, only those of that run.
+
+        Deletes files without a report. Enough of them would hide all younger reports.
+        """
         stored = self._store.oldest(MAX_REPORTS if run_key else count)
-        found = {
-            key: value["report"]
-            for key, value in stored.items()
-            if isinstance(value.get("report"), dict) and run_key in (None, value.get("run"))
-        }
+        found = {}
+        for key, value in stored.items():
+            if not isinstance(value.get("report"), dict):
+                self.remove(key)
+                log.warning("loadaware: dropping the pending report %s: the file contains no report", key)
+            elif run_key in (None, value.get("run")):
+                found[key] = value["report"]
         return dict(list(found.items())[:count])
 
     def remove(self, key: str) -> None:

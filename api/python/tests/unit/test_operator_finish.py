@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,11 @@ from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import callbacks
 from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware.hooks import LoadawareHook
+from airflow_provider_loadaware.resend import send_pending
+from airflow_provider_loadaware.service import Deadline
+from airflow_provider_loadaware.spool import Spool
+from airflow_provider_loadaware.tries import Try
 
 from .conftest import RECORDED, ScriptedServer, lift, prediction, task_context
 from .recording_kubernetes import GIB, SIZING, LogLines, end, finish, make, memory
@@ -156,6 +162,50 @@ def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     server.requests.clear()
     make()[0].build_pod_request_obj(task_context(try_number=2))
     assert server.of("/observe/batch") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"dag_id": ...}, "KeyError: 'dag_id'"),
+        ({"outcome": ...}, "KeyError: 'outcome'"),
+        ({"outcome": "unheard of"}, "ValueError"),
+        ({"duration_seconds": float("nan")}, "ValueError"),
+    ],
+    ids=["no key", "no outcome", "unknown outcome", "not a number"],
+)
+def test_an_invalid_pending_report_does_not_block_the_others(
+    server: ScriptedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], reason: str
+) -> None:
+    def pend(task_id: str, more: dict[str, Any]) -> str:
+        key = Try("default", "pricing", task_id, "run-1")
+        report = {**key.body(), "outcome": "success", **more}
+        assert spool.add(key, {name: value for name, value in report.items() if value is not ...})
+        return key.key
+
+    spool = Spool(tmp_path)
+    invalid = pend("a", changes)
+    pend("b", {})
+    server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
+    send_pending(LoadawareHook().get_conn(), spool, Deadline())
+    assert [[o["task_id"] for o in batch["observations"]] for batch in server.of("/observe/batch")] == [["b"]]
+    assert spool.pending(10) == {}
+    (line,) = [r.getMessage() for r in caplog.records if r.name.endswith(".resend")]
+    assert invalid in line and "task_id 'a'" in line and reason in line
+
+
+@pytest.mark.parametrize("whole_batch", [True, False])
+def test_dropping_a_rejected_pending_report_is_logged(
+    server: ScriptedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, whole_batch: bool
+) -> None:
+    spool, key = Spool(tmp_path), Try("default", "pricing", "a", "run-1")
+    spool.add(key, {**key.body(), "outcome": "success"})
+    problem = {"type": "about:blank", "title": "Conflict", "status": 409, "detail": "contradiction"}
+    rejected = {"recorded": False, "duplicate": False, "amended": False, "error": problem}
+    server.answers["/observe/batch"] = (409, problem) if whole_batch else (200, {"results": [rejected]})
+    send_pending(LoadawareHook().get_conn(), spool, Deadline())
+    assert spool.pending(10) == {}
+    assert "run_id 'run-1'" in caplog.text and "409: contradiction" in caplog.text
 
 
 def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:

@@ -70,6 +70,19 @@ def test_corrupt_reports_are_dropped(tmp_path: Path, garbage: bytes) -> None:
     assert spool.pending(10) == {TRY.key: {"outcome": "success"}}
 
 
+@pytest.mark.parametrize("run_key", [None, TRY.run_key])
+def test_files_without_a_report_do_not_hide_reports(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, run_key: str | None
+) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "x.json").write_text('{"run": "r", "report": null}')
+    spool = Spool(tmp_path)
+    spool.add(TRY, {"n": 1})
+    spool.pending(1, run_key)
+    assert spool.pending(1) == {TRY.key: {"n": 1}}
+    assert "pending report x" in caplog.text
+
+
 def test_the_spool_stores_one_report_per_try_and_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spool = Spool(tmp_path)
     assert spool.add(TRY, {"n": 1}) and spool.add(TRY, {"n": 2})
