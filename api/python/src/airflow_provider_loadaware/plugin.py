@@ -8,12 +8,15 @@ which Kubernetes resolves when it starts the program: "-Xmx$(LOADAWARE_MEMORY_MI
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 from urllib.parse import quote
 
 from airflow.plugins_manager import AirflowPlugin
 
 from airflow_provider_loadaware import settings
+
+log = logging.getLogger(__name__)
 
 
 def mib(share: float = 1.0) -> str:
@@ -50,9 +53,40 @@ def views(ui_url: str, namespace: str) -> list[dict[str, Any]]:
     ]
 
 
+class LazyViews:
+    """The attribute `external_views`, made when Airflow shows it.
+
+    Every process of Airflow loads the plugin, but only the API server needs the views and thus the connection.
+    """
+
+    def __init__(self) -> None:
+        self._made: list[dict[str, Any]] | None = None
+
+    def __get__(self, instance: object, owner: type | None = None) -> list[dict[str, Any]]:
+        """Return the same list each time, because Airflow removes views from it."""
+        if self._made is not None:
+            return self._made
+        ui_url, namespace = settings.get("ui_url"), settings.get("namespace")
+        if ui_url and not namespace:
+            try:
+                namespace = _namespace_of_connection()
+            except Exception as error:  # noqa: BLE001 - an error here would hide the views of all plugins
+                log.info("loadaware: no connection for the views (%s: %s)", type(error).__name__, error)
+                return views(ui_url, "default")  # not kept: the connection may be readable later
+        self._made = views(ui_url, namespace)
+        return self._made
+
+
+def _namespace_of_connection() -> str:
+    from airflow_provider_loadaware.hooks import LoadawareHook
+
+    hook = LoadawareHook(settings.get("conn_id", LoadawareHook.default_conn_name))
+    return str(hook.extras.get("namespace") or "default")
+
+
 class LoadawarePlugin(AirflowPlugin):
     """Registers the macros as `macros.loadaware`, and the views if `[loadaware] ui_url` is set."""
 
     name = "loadaware"
     macros = [mib, xmx]  # noqa: RUF012 - Airflow's own attribute
-    external_views = views(settings.get("ui_url"), settings.get("namespace", "default"))
+    external_views = LazyViews()

@@ -1,8 +1,16 @@
 """Tests of the dashboard's views in Airflow."""
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 import pytest
 
+from airflow_provider_loadaware import plugin
 from airflow_provider_loadaware.plugin import LoadawarePlugin, views
+
+from .conftest import connect
 
 
 def test_without_an_address_airflow_shows_no_view() -> None:
@@ -15,6 +23,36 @@ def test_airflow_shows_the_overview_and_the_try() -> None:
     assert (overview["href"], overview["destination"]) == ("https://example.org/sizing/ui/", "nav")
     assert memory["destination"] == "task_instance"
     assert memory["href"].startswith("https://example.org/sizing/ui/try?namespace=emea%26x&dag_id={DAG_ID}&")
+
+
+@pytest.mark.parametrize(
+    ("setting", "extra", "want"),
+    [
+        ("", {"namespace": "emea"}, "emea"),
+        ("apac", {"namespace": "emea"}, "apac"),
+        ("", {}, "default"),
+        ("", None, "default"),
+    ],
+    ids=["connection", "setting", "neither", "no connection"],
+)
+def test_the_views_show_the_namespace_of_the_tasks(
+    monkeypatch: pytest.MonkeyPatch, setting: str, extra: dict[str, Any] | None, want: str
+) -> None:
+    monkeypatch.setenv("AIRFLOW__LOADAWARE__UI_URL", "https://example.org")
+    monkeypatch.setenv("AIRFLOW__LOADAWARE__NAMESPACE", setting)
+    if extra is not None:
+        connect(monkeypatch, 1, extra=extra)
+    loaded = importlib.reload(plugin).LoadawarePlugin
+    assert f"?namespace={want}&" in loaded.external_views[1]["href"]
+
+
+def test_the_views_wait_for_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__LOADAWARE__UI_URL", "https://example.org")
+    loaded = importlib.reload(plugin).LoadawarePlugin
+    assert "?namespace=default&" in loaded.external_views[1]["href"]
+    connect(monkeypatch, 1, extra={"namespace": "emea"})
+    assert "?namespace=emea&" in loaded.external_views[1]["href"]
+    assert loaded.external_views is loaded().external_views, "Airflow removes conflicting views from the list"
 
 
 def test_airflow_accepts_the_views() -> None:
