@@ -97,14 +97,17 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	group.SetLimit(cfg.Workers)
 	cfg.workers = newWorkers(ctx, cfg.Workers)
 	cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, 0)
-	for i, name := range cfg.Policies {
-		policy, err := newPolicy(name, cfg)
-		if err != nil {
+	policies := make([]Policy, len(cfg.Policies))
+	for i, name := range cfg.Policies { // before the first replay starts, which would outlive an error
+		var err error
+		if policies[i], err = newPolicy(name, cfg); err != nil {
 			return nil, err
 		}
+	}
+	for i, name := range cfg.Policies {
 		group.Go(func() error {
 			costs := newPolicyCosts()
-			r := replay{trace: t, cfg: cfg, name: name, policy: policy, costs: costs}
+			r := replay{trace: t, cfg: cfg, name: name, policy: policies[i], costs: costs}
 			if err := r.run(ctx); err != nil {
 				return fmt.Errorf("replay %s for %s: %w", t.Name, name, err)
 			}

@@ -175,6 +175,12 @@ func TestSelectionRestrictsATrace(t *testing.T) {
 func TestRunRejectsUnknownPolicies(t *testing.T) {
 	_, err := Run(context.Background(), readTrace(t, twoRows), Config{Policies: []string{"oracle"}})
 	require.ErrorContains(t, err, `policy "oracle": unknown; choose among loadaware, static`)
+
+	steps := 0
+	cfg := Config{Policies: []string{"static", "max", "oracle"}, Workers: 1, OnStep: func(Step) { steps++ }}
+	_, err = Run(context.Background(), readTrace(t, twoRows), cfg)
+	require.ErrorContains(t, err, `policy "oracle": unknown`)
+	require.Zero(t, steps, "no replay starts")
 }
 
 func TestProgressEndsWithTheSteps(t *testing.T) {

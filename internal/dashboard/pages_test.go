@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html"
 	"maps"
@@ -17,8 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/campaign"
+	"github.com/loadaware/loadaware/internal/dashboard"
 	"github.com/loadaware/loadaware/internal/insight/whatif"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 func TestPagesShowOwnersOfTasks(t *testing.T) {
@@ -271,4 +274,33 @@ func TestWhatIfWaitsWhileTooManyReplaysRun(t *testing.T) {
 	}
 	assert.Contains(t, page, "Other replays wait or run")
 	assert.Contains(t, page, `http-equiv="refresh"`)
+}
+
+func TestThePreviewReplaysWithTheWholePolicy(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows)
+	cfg := withoutTokens
+	cfg.WhatIfs = whatif.NewJobs(e.svc)
+	e.serve(cfg)
+	onBins := sizing.Policy{Grid: sizing.OnBins, Edges: sizing.Bins{64 * sizing.GiB}}
+	for change, c := range map[string]struct {
+		current sizing.Policy
+		form    string
+	}{
+		"bins to fine":               {onBins, "&grid=fine"},
+		"bins to bins without edges": {onBins, "&grid=bins"},
+		"never above the request":    {sizing.Policy{Floor: 16 * sizing.GiB}, "&grid=fine&floor=16Gi&never_above=on"},
+		"a removed cap":              {sizing.Policy{Cap: sizing.GiB}, "&grid=fine"},
+		"a removed floor":            {sizing.Policy{Floor: 16 * sizing.GiB}, "&grid=fine"},
+	} {
+		require.NoError(t, e.svc.SetPolicy(t.Context(), key, c.current))
+		var shown dashboard.PolicyPage
+		require.Eventually(t, func() bool {
+			body := e.get("/ui/policy?dag_id=etl&task_id=load&mode=enforce&format=json" + c.form).Body.Bytes()
+			shown = dashboard.PolicyPage{}
+			require.NoError(t, json.Unmarshal(body, &shown), "%s", body)
+			return len(shown.Results) == 2
+		}, testwait.Limit, 10*time.Millisecond, change)
+		assert.NotEqual(t, shown.Results[0].WastedGBH, shown.Results[1].WastedGBH, change)
+	}
 }

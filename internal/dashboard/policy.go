@@ -114,23 +114,10 @@ func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 	return p, p.Validate()
 }
 
-// settings returns the settings that replay the history with p, the policy of the form, in place of
-// current, the policy in force. A removed floor becomes one byte, because settings without a floor keep
-// that of current. A removed cap and removed bins stay in force, because settings cannot remove them.
-func (f *PolicyForm) settings(p, current sizing.Policy) whatif.Settings {
-	full := p.WithDefaults()
-	s := whatif.Settings{RiskTarget: &full.RiskTarget, MaxLifts: full.MaxLifts}
-	if full.Floor != current.Floor {
-		floor := max(full.Floor, 1)
-		s.Floor = &floor
-	}
-	if full.Cap > 0 {
-		s.Cap = &full.Cap
-	}
-	if full.Grid == sizing.OnBins {
-		s.Bins = full.Edges
-	}
-	return s
+// replaySettings returns the settings that replay the history with p in place of the policy in force.
+func replaySettings(p sizing.Policy) whatif.Settings {
+	target := p.WithDefaults().RiskTarget // the row of the result shows it
+	return whatif.Settings{Policy: &p, RiskTarget: &target}
 }
 
 // PolicyPage is the page that previews a changed policy of a task.
@@ -186,7 +173,7 @@ func (d *Dashboard) policy(v *pageRequest) (*view, error) {
 	if len(p.Changes) == 0 || profile.Observations == 0 {
 		return page, nil
 	}
-	question := &whatif.Question{Task: key, Settings: []whatif.Settings{p.Form.settings(policy, profile.Policy)}}
+	question := &whatif.Question{Task: key, Settings: []whatif.Settings{replaySettings(policy)}}
 	job, err := d.replays.start(ctx, question, strconv.Itoa(profile.Observations)+fmt.Sprint(newPolicyForm(profile.Policy)))
 	if err != nil {
 		p.Problem = "The preview could not start: " + err.Error()

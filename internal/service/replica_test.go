@@ -55,6 +55,12 @@ func (s *hookedStore) Since(ctx context.Context, task sizing.TaskKey, seq int64,
 	return h, err
 }
 
+func (s *hookedStore) NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+	h, err := s.Store.NewestSince(ctx, task, seq, limit)
+	s.afterSince.fire()
+	return h, err
+}
+
 func (s *hookedStore) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
 	s.beforeGrantedTries.fire()
 	return s.Store.GrantedTries(ctx, task, since, limit)

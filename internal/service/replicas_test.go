@@ -205,3 +205,43 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "replaced")
 	assert.Equal(t, 30, restarted.learnedRows("load"))
 }
+
+// manyRuns reports more runs than a refresh learns: 2,100 with a peak of 1 GiB, and then 100 with 32 GiB.
+func (r *replica) manyRuns(name string) {
+	r.t.Helper()
+	obs := make([]sizing.Observation, 2_200)
+	for i := range obs {
+		obs[i] = success(name, 0, 1)
+		obs[i].Try.RunID, obs[i].MemoryMax, obs[i].Features = fmt.Sprint("later-", i), gib, rows(4)
+		if i >= 2_100 {
+			obs[i].MemoryMax = 32 * gib
+		}
+	}
+	r.report(obs...)
+}
+
+func TestARefreshLearnsTheNewestReports(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("trained", 40)
+	r.manyRuns("trained")
+	r.manyRuns("untrained")
+	other := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Minute}).start()
+	for _, name := range []string{"trained", "untrained"} {
+		assert.GreaterOrEqual(t, other.predict(ask(name, "")).Memory.Limit, 32*gib, name)
+	}
+}
+
+func TestARefreshEndsTheTriesOfAllReports(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	r.trainTask("evicting", 40)
+	other := startBounded(t, r.dsn, service.Config{DecodeWait: time.Minute})
+	for _, run := range []string{"later-0", "later-2199", "unreported"} {
+		other.predict(ask("load", run))
+	}
+	require.Equal(t, 3, other.InFlight())
+	other.predict(ask("evicting", ""))
+	r.manyRuns("load")
+	other.predict(ask("load", ""))
+	other.waitFor(func() bool { return other.InFlight() == 1 }, "one try is in flight")
+}

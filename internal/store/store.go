@@ -78,6 +78,9 @@ type Observations interface {
 	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
 
+	// NewestSince is Since for the newest rows: of more than limit rows it omits the oldest.
+	NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
+
 	// RecentTries reads the newest limit tries of a task, oldest first, without Promised,
 	// Granted and Pairs. It returns NotFound if the task is unknown.
 	RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error)

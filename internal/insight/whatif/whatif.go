@@ -33,6 +33,7 @@ type Question struct {
 
 // Settings replaces parts of the policies. A nil field does not change the policy of a task.
 type Settings struct {
+	Policy     *sizing.Policy // replaces the whole policy, before the other fields replace its parts
 	RiskTarget *float64
 	Floor, Cap *sizing.Bytes
 	MaxLifts   *int
@@ -42,6 +43,9 @@ type Settings struct {
 // apply returns a policy with the settings. It sets the mode enforce, because a replay in shadow or
 // off would show the static request.
 func (s *Settings) apply(p sizing.Policy) sizing.Policy {
+	if s.Policy != nil {
+		p = *s.Policy
+	}
 	p.Mode = sizing.Enforce
 	if s.RiskTarget != nil {
 		p.RiskTarget = *s.RiskTarget

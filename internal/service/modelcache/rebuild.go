@@ -10,9 +10,9 @@ import (
 
 // Rebuild returns the model of a version in the state after it had learned a number of tries: the
 // stored version with the rows that arrived later. Version 0 is a task's model before its first
-// publication. Rebuild returns nil if the version is not stored any more or cannot be decoded, if more than
-// maxTail rows would be needed, or if the rows do not result in that number of tries. It changes nothing in
-// the cache.
+// publication. Rebuild returns nil if the version is not stored any more or cannot be decoded, if maxTail
+// or more rows would be needed, because a refresh may have left out older ones, or if the rows do not result
+// in that number of tries. It changes nothing in the cache.
 func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tries int64) (*taskmodel.Model, error) {
 	model, lastSeq := taskmodel.New(), int64(0)
 	if version > 0 {
@@ -29,7 +29,7 @@ func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tr
 		lastSeq = stored.LastSeq
 	}
 	missing := tries - int64(model.Tries)
-	if missing < 0 || missing > maxTail {
+	if missing < 0 || missing >= maxTail {
 		return nil, nil
 	}
 	c.setPoolOf(key, model)

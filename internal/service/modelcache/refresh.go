@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxTail bounds the rows that a model learns after it is loaded. The next training learns the
-	// others. The residual store of a model has no more rows.
+	// maxTail bounds the rows that a model learns after it is loaded. It learns the newest ones, and the
+	// next training learns the others. The residual store of a model has no more rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
 	retrainAfter = time.Minute
@@ -153,7 +153,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	if t.lastSeq > 0 { // the model may have answered; the promises of the tail's rows are in queued receipts
 		c.cfg.Flush(ctx)
 	}
-	tail, err := c.store.Since(ctx, key, stored.LastSeq, maxTail)
+	tail, err := c.store.NewestSince(ctx, key, stored.LastSeq, maxTail)
 	if sizing.KindOf(err) == sizing.NotFound {
 		c.remove(key)
 		return nil

@@ -10,13 +10,13 @@ import (
 )
 
 // updateTries ends the tries that were reported after row previousSeq, the newest row of the previous refresh.
-// The argument tail holds the rows after row seq, the newest row of the training. If previousSeq is 0, there
-// was no such row, and restoreTries has read the outcomes.
+// The argument tail holds the newest rows after row seq, the newest row of the training. If previousSeq is 0,
+// there was no such row, and restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:
 		return nil
-	case previousSeq >= seq:
+	case previousSeq >= seq && (len(tail) < maxTail || tail[0].Seq <= previousSeq): // no row is left out
 		c.endTries(t, key, tail, previousSeq)
 		return nil
 	}
@@ -44,12 +44,17 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 // endReportedTries reads the rows after row seq and ends their tries. Otherwise the tries that were reported to
 // other replicas would remain in memory and count as open.
 func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
-	reported, err := c.store.Since(ctx, key, seq, maxTail)
-	if err != nil {
-		return err
+	for {
+		reported, err := c.store.Since(ctx, key, seq, maxTail)
+		if err != nil {
+			return err
+		}
+		c.endTries(t, key, reported.Rows, seq)
+		if len(reported.Rows) < maxTail {
+			return nil
+		}
+		seq = reported.LastSeq
 	}
-	c.endTries(t, key, reported.Rows, seq)
-	return nil
 }
 
 // endTries ends the tries of the rows after row seq.

@@ -254,11 +254,23 @@ const sinceSQL = `
 	SELECT ` + historyColumns + `, false
 	FROM observation
 	WHERE task = $1 AND seq > $5` + notReproduced + `
-	ORDER BY seq LIMIT $6`
+	ORDER BY seq `
 
 // Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
 // caller passes LastSeq of the result to the next call.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+	return s.since(ctx, task, seq, sinceSQL+`LIMIT $6`, limit)
+}
+
+// NewestSince reads the newest rows that arrived after seq, in order of arrival.
+func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+	h, err := s.since(ctx, task, seq, sinceSQL+`DESC LIMIT $6`, limit)
+	slices.Reverse(h.Rows)
+	return h, err
+}
+
+// since reads rows after seq, and sets LastSeq to that of the newest one.
+func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {
 		id, err := openHistory(ctx, tx, task, &h)
@@ -266,11 +278,11 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 			return err
 		}
 		h.LastSeq = seq
-		if err := readHistory(ctx, tx, &h, sinceSQL, id, seq, max(limit, 0)); err != nil {
+		if err := readHistory(ctx, tx, &h, sql, id, seq, max(limit, 0)); err != nil {
 			return err
 		}
 		if n := len(h.Rows); n > 0 {
-			h.LastSeq = h.Rows[n-1].Seq
+			h.LastSeq = max(h.Rows[0].Seq, h.Rows[n-1].Seq)
 		}
 		return nil
 	})

@@ -147,8 +147,30 @@ func testSince(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, seq, history(t, st, key).LastSeq)
 	})
 
+	t.Run("the newest rows come in order of arrival", func(t *testing.T) {
+		key := task("newest")
+		recordNew(t, st, runs(key, 5)...)
+		rows := history(t, st, key).Rows
+		for _, c := range []struct {
+			seq   int64
+			limit int
+			want  []string
+		}{
+			{0, 2, []string{"run00003", "run00004"}},
+			{rows[2].Seq, 5, []string{"run00003", "run00004"}},
+			{rows[4].Seq, 5, []string{}},
+		} {
+			h, err := st.NewestSince(t.Context(), key, c.seq, c.limit)
+			require.NoError(t, err)
+			require.Equal(t, c.want, runIDs(h))
+			require.Equal(t, rows[4].Seq, h.LastSeq)
+		}
+	})
+
 	t.Run("an unknown task is not found", func(t *testing.T) {
 		_, err := st.Since(t.Context(), task("unknown"), 0, 10)
+		requireKind(t, sizing.NotFound, err)
+		_, err = st.NewestSince(t.Context(), task("unknown"), 0, 10)
 		requireKind(t, sizing.NotFound, err)
 	})
 
