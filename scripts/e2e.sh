@@ -14,7 +14,7 @@ demo=$(realpath testdata/demo/pricing.csv.gz)
 work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware e2e.XXXXXX") # with a space, because some home folders have one
 chmod 755 "$work"                                         # if root runs this, PostgreSQL runs as another user
 model_memory=${LOADAWARE_MODEL_MEMORY:-}
-unset DATABASE_URL "${!LOADAWARE_@}"
+unset DATABASE_URL DATABASE_REPLICA_URL "${!LOADAWARE_@}"
 [ -z "$model_memory" ] || export LOADAWARE_MODEL_MEMORY=$model_memory
 
 passed=0 failed=0 servers=()

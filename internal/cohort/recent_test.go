@@ -110,8 +110,8 @@ func TestLearnedTasksAreBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(m.errors), 150+2*maxRecent)
 }
 
-// Without trees, the shares of the requests are all that a model learns.
-func TestAModelWithoutTreesLearnsShares(t *testing.T) {
+// Without trees, a model learns the ratio of peak to request of a success, and nothing from a kill.
+func TestAModelWithoutTreesLearnsRatios(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 1))
 	var rows []Row
 	for i := range MinTasks {

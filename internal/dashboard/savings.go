@@ -40,7 +40,7 @@ type MonthRow struct {
 	savings.Row
 }
 
-// IsUngranted reports whether nothing was saved or killed, as before a try uses a grant.
+// IsUngranted reports whether nothing was saved or killed. This is so until the first try runs with a grant.
 func (s *Savings) IsUngranted() bool {
 	t := &s.Total
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0

@@ -38,8 +38,8 @@ func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) 
 	return features
 }
 
-// parseFeature infers the kind of a value. Empty text is a missing value, and text in quotes is a
-// string as in JSON; any other text is a boolean, a number, a date, an amount or a category.
+// parseFeature infers the kind of a value. Empty text is a missing value. Text in quotes is read as
+// sizing.TextValue reads a string of POST /predict. Of other texts, true, false and JSON numbers are bools and numbers; the rest is read as if in quotes.
 func parseFeature(text string) (sizing.Value, error) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {

@@ -96,13 +96,13 @@ func (g *gauges) addMemory() {
 
 // addLearning adds the metrics of models and trainings.
 func (g *gauges) addLearning() {
-	g.gauge("models", "Tasks with a published model.", known(func(state *scrape) float64 { return float64(state.Counts.Models) }))
+	g.gauge("models", "Tasks with a stored model.", known(func(state *scrape) float64 { return float64(state.Counts.Models) }))
 	g.gauge("oldest_model_trained_timestamp_seconds", "Training time of the oldest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.OldestModel) })
 	g.gauge("newest_model_trained_timestamp_seconds", "Training time of the newest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.NewestModel) })
 	g.gauge("model_memory_bytes", "Memory of the models that are decoded, estimated from their parts.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Bytes) }))
 	g.gauge("model_memory_limit_bytes", "Bound on model_memory_bytes; 0 means none.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Limit) }))
-	g.counter("model_hits_total", "Predictions whose model was in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Hits) })
-	g.counter("model_misses_total", "Predictions whose model had to be decoded first.", func(state *scrape) float64 { return float64(state.ModelMemory.Misses) })
+	g.counter("model_hits_total", "Requests for the model of a task that found it in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Hits) })
+	g.counter("model_misses_total", "Requests for the model of a task that did not find it in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Misses) })
 	g.counter("model_evictions_total", "Models removed from memory because of its bound.", func(state *scrape) float64 { return float64(state.ModelMemory.Evictions) })
 	g.gauge("trainings_due", "Tasks that are due for training by any replica.", func(state *scrape) (float64, bool) {
 		if state.Backlog == nil {

@@ -16,11 +16,11 @@ func TestLeastCost(t *testing.T) {
 		risk, price float64
 		want        []sizing.Bytes
 	}{
-		"uses every rung if steps are cheap":   {[]float64{.90, .09, .01}, 1, 0, []sizing.Bytes{gib, 4 * gib, 10 * gib}},
-		"the first rung meets the risk target": {[]float64{.90, .09, .01}, .05, 0, []sizing.Bytes{4 * gib, 10 * gib}},
-		"skips a rung that rarely suffices":    {[]float64{.90, .01, .09}, 1, 0, []sizing.Bytes{gib, 10 * gib}},
-		"avoids an expensive kill":             {[]float64{.90, .09, .01}, 1, float64(100 * gib), []sizing.Bytes{4 * gib, 10 * gib}},
-		"a certain peak needs one rung":        {[]float64{1, 0, 0}, .01, 0, []sizing.Bytes{gib}},
+		"uses every rung if a kill has no price": {[]float64{.90, .09, .01}, 1, 0, []sizing.Bytes{gib, 4 * gib, 10 * gib}},
+		"the first rung meets the risk target":   {[]float64{.90, .09, .01}, .05, 0, []sizing.Bytes{4 * gib, 10 * gib}},
+		"skips a rung that rarely suffices":      {[]float64{.90, .01, .09}, 1, 0, []sizing.Bytes{gib, 10 * gib}},
+		"avoids an expensive kill":               {[]float64{.90, .09, .01}, 1, float64(100 * gib), []sizing.Bytes{4 * gib, 10 * gib}},
+		"a certain peak needs one rung":          {[]float64{1, 0, 0}, .01, 0, []sizing.Bytes{gib}},
 	} {
 		assert.Equal(t, c.want, sizing.LeastCost(bins, c.p, c.risk, c.price), name)
 	}

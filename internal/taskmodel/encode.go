@@ -63,7 +63,7 @@ type column struct {
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
 	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values, or of their logarithms if WithLog
 
-	IsOtherKind bool `cbor:"Outvoted,omitempty"` // most values of the feature are of another kind
+	IsOtherKind bool `cbor:"Outvoted,omitempty"` // the feature also has values of another kind, which are more frequent; see kinds.go
 	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
 }
 

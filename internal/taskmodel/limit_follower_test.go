@@ -38,8 +38,8 @@ func (k *task) runProgram(n int, request float64, peak func(limit float64) float
 
 func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
 	for name, peak := range map[string]func(rng *rand.Rand, limit float64) float64{
-		"page cache":     func(rng *rand.Rand, limit float64) float64 { return limit * min(0.999, 0.98*noise(rng, 0.005)) },
-		"heap with rest": func(rng *rand.Rand, limit float64) float64 { return limit * (0.8 + 0.15*rng.Float64()) },
+		"page cache":            func(rng *rand.Rand, limit float64) float64 { return limit * min(0.999, 0.98*noise(rng, 0.005)) },
+		"heap with a free part": func(rng *rand.Rand, limit float64) float64 { return limit * (0.8 + 0.15*rng.Float64()) },
 	} {
 		k, rng := newTask(t), rand.New(rand.NewPCG(3, 33))
 		grants := k.runProgram(60, 16, func(limit float64) float64 { return peak(rng, limit) })

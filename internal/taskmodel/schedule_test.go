@@ -125,7 +125,7 @@ func TestReproducedRunsAreFittedSoon(t *testing.T) {
 		k.reportSuccess(f, gibs)
 	}
 	k.fit()
-	for n := range 3 { // 400/128
+	for n := range 3 { // 3 is 400/reproducedShare
 		assert.False(t, k.model.IsFitDue(), "%d runs", n)
 		f, gibs := growing(rng)
 		r := measuredRun(4 * gibs)

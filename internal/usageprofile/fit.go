@@ -14,7 +14,7 @@ const (
 	MinRuns     = 100    // smallest number of runs with a peak
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
 	RunsPerTask = 50     // largest number of runs of a task that count, the newest: a frequent task must not be a profile by itself
-	maxTasks    = 2000   // largest number of tasks; with the longest names they have 4 MB
+	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
 	maxProfiles = 64     // largest number of profiles
 )
 

@@ -5,9 +5,9 @@
 #   package    the wheel is installed beside Airflow 2.11 and 3, and their registries list it; a real Airflow runs a DAG
 #              on a fake Kubernetes: the task gets a prediction, is OOM-killed, gets a lift and succeeds
 #   chart      the chart passes lint, and all its containers run the digest of the image
-#   image      the root of the image passes `make check-image` (Linux, as root)
+#   image      the image passes `make check-image` (Linux; the user must be root)
 #
-# Prints every failed step, then "N passed, N failed".
+# Prints every failed check, then "N passed, N failed".
 #
 #   go run ./internal/pglocal/pgtest/withpg bash scripts/dist/play.sh [folder; default dist] [programs package chart image]
 set -Euo pipefail
@@ -97,7 +97,7 @@ play_chart() {
 }
 
 play_image() {
-	check "the root of the image runs read-only and unprivileged" env LOADAWARE_TEST_DSN="$dsn" IMAGE="$work/dist/loadaware-image-$version.tar" \
+	check "the image runs unprivileged on a read-only file system" env LOADAWARE_TEST_DSN="$dsn" IMAGE="$work/dist/loadaware-image-$version.tar" \
 		PEAK_IMAGE="$work/dist/loadaware-peak-image-$version.tar" bash "$repository/scripts/check-image.sh"
 	cat "$work/check"
 }

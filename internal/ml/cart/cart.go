@@ -7,7 +7,7 @@
 // The library grows the tree. This package flattens its nodes, because the library's
 // Predict copies rows, allocates, and gives no probabilities. Fitting takes quadratic time
 // and may panic on unexpected data, so it runs on a bounded sample, with recover, and only
-// in evaluations: the tree never serves predictions. The package handles numbers only.
+// in evaluations and experiments: the tree never serves predictions. The package handles numbers only.
 package cart
 
 import (

@@ -23,7 +23,7 @@ type Clustering struct {
 // Cluster is one cluster.
 type Cluster struct {
 	Size  int     // number of points with its label
-	Reach float64 // the distance at which it splits off: mutual reachabilities of at most this link its points
+	Reach float64 // the distance at which it splits off: its points are linked by mutual reachabilities up to this distance
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree

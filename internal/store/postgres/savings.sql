@@ -64,7 +64,7 @@ sums AS (
 		sum(tries)::bigint AS tries, sum(successes)::bigint AS successes, sum(kills)::bigint AS kills,
 		sum(unaccounted)::bigint AS unaccounted, sum(unmeasured)::bigint AS unmeasured,
 		sum(success_us) AS success_us, sum(granted) AS granted, sum(killed) AS killed, sum(used) AS used, sum(used_us) AS used_us, sum(unused) AS unused,
-		-- Null if no task of an accounted day has a request.
+		-- Null if no row with an accounted try belongs to a task with a request.
 		sum(success_us * request) FILTER (WHERE successes + kills > unaccounted) AS requested,
 		coalesce(sum(granted + killed) FILTER (WHERE request IS NULL), 0) AS no_request,
 		sum(cpu_us * cpu_request - cpu_granted - cpu_killed) FILTER (WHERE cpu_tries > 0) AS saved_cpu
@@ -84,6 +84,6 @@ SELECT by_day, by_namespace, by_dag, by_task, by_owner, first_day, last_day, tri
 	(saved_cpu / 3.6e9)::float8
 FROM sums,
 	LATERAL (SELECT successes + kills > unaccounted AS accounted, successes > unmeasured AS measured) AS known,
-	-- The ledger counts unaccounted successes and kills together: all successes, or all kills, are unaccounted if their sum is zero.
+	-- The ledger counts unaccounted successes and kills together: if granted is 0, no success is accounted; if killed is 0, no kill is.
 	LATERAL (SELECT accounted AND (successes = 0 OR granted > 0) AS granted_known, accounted AND (kills = 0 OR killed > 0) AS killed_known) AS amounts
 ORDER BY by_day, by_namespace, by_dag, by_task, by_owner
