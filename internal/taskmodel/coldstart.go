@@ -95,8 +95,28 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 		b.points[i] = p.Level[k]
 	}
 	prior := m.coldStartPrior()
-	m.coldStartFor(b).Predict(b.numbers, b.points[:], &prior, &b.coldStart)
+	m.coldStartFor(b).Predict(b.numbers, b.points[:], m.coldStartScale(p), &prior, &b.coldStart)
 	p.ColdStart = &b.coldStart
+}
+
+// coldStartScale returns the scale of a row's residual as predicted by trees, in log peak; 0 before trees predict it.
+func (m *Model) coldStartScale(p *experts.Point) float64 {
+	if m.Models.Spread == nil {
+		return 0
+	}
+	return p.Scale[experts.TreeScale]
+}
+
+// coldStartPoint returns the point model of component i of a mixture; −1 for the other structures.
+func coldStartPoint(mix *bayes.Mixture, i int) int {
+	n := mix.N - len(coldStartPoints)
+	if mix.Scaled {
+		n--
+	}
+	if i < n {
+		return -1
+	}
+	return coldStartPoints[min(i-n, len(coldStartPoints)-1)]
 }
 
 // coldStartFor returns the average that predicts a row. The average for a lift excludes all killed
@@ -114,10 +134,11 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	if p.ColdStart == nil {
 		return
 	}
-	first := b.coldStart.N - len(coldStartPoints)
-	for i, k := range coldStartPoints {
-		scale := &b.coldStart.Scale[first+i]
-		*scale = math.Hypot(*scale, b.donorMargin[k]/donorDeviations)
+	for i := range p.ColdStart.N {
+		if k := coldStartPoint(p.ColdStart, i); k >= 0 {
+			scale := &p.ColdStart.Scale[i]
+			*scale = math.Hypot(*scale, b.donorMargin[k]/donorDeviations)
+		}
 	}
 }
 
@@ -146,7 +167,7 @@ func (m *Model) startColdStart(r *row) {
 	if m.ablated.NoColdStart {
 		return
 	}
-	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), math.Log(r.Peak), nil)
+	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), 0, math.Log(r.Peak), nil)
 	prior := m.coldStartPrior()
 	m.ColdStart.ImputeKills(&prior)
 }
@@ -158,12 +179,12 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	if p.ColdStart == nil || p.Imputed {
 		return
 	}
-	mix, prior := p.ColdStart, m.coldStartPrior()
+	mix, prior, scale := p.ColdStart, m.coldStartPrior(), m.coldStartScale(p)
 	if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
 		mix = new(bayes.Mixture)
-		m.ColdStart.Predict(b.numbers, b.points[:], &prior, mix)
+		m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 	}
-	m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), mix)
+	m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	m.ColdStart.ImputeKills(&prior)
 	m.shareSlopes()
 }

@@ -232,7 +232,13 @@ func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64,
 		}
 	}
 	phi := make([]float64, len(a.phi))
-	a.base += weight * m.coldStartFor(b).Explain(b.numbers, mix, len(coldStartPoints), numbers, phi)
+	points := 0
+	for i := range mix.N {
+		if coldStartPoint(mix, i) >= 0 {
+			points++
+		}
+	}
+	a.base += weight * m.coldStartFor(b).Explain(b.numbers, mix, points, numbers, phi)
 	for i, v := range phi {
 		a.phi[i] += weight * v
 	}
@@ -244,9 +250,10 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	if p.ColdStart == nil || weight == 0 {
 		return
 	}
-	first := p.ColdStart.N - len(coldStartPoints)
-	for i, k := range coldStartPoints {
-		weights[k] += weight * p.ColdStart.Weight[first+i]
+	for i := range p.ColdStart.N {
+		if k := coldStartPoint(p.ColdStart, i); k >= 0 {
+			weights[k] += weight * p.ColdStart.Weight[i]
+		}
 	}
 }
 

@@ -79,11 +79,11 @@ func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 				for _, x := range c.at {
 					q.Features = withRows(x)
 					s := k.model.Size(q)
-					most := 10.0
+					most := max(bytes(10), edge.Times(1.3)) // the answer at the edge is not what this test is about
 					if strings.Contains(s.Reason, "treated as missing") {
-						most = 50 // any peak is possible
+						most = bytes(50) // any peak is possible
 					}
-					require.Less(t, s.Limit, bytes(most), "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
+					require.Less(t, s.Limit, most, "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
 					if name == "plateau" && s.Limit > edge.Times(1.5) {
 						assert.Contains(t, s.Reason, "extrapolated", "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
 					}

@@ -57,6 +57,7 @@ type Average struct {
 	Lines    []Line  // by input
 	Models   []Point // by point model
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
+	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -79,18 +80,20 @@ type Point struct {
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
-// largest number of components: one for each of these structures, one for each mode, and one for a new mode.
+// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one for the last
+// point model with a predicted scale.
 const (
 	MaxStructures = 24
-	maxComponents = MaxStructures + maxModes + 1
+	maxComponents = MaxStructures + maxModes + 2
 )
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
 // distributions. The first two components are the constant and the narrow constant. The
-// lines follow, then the modes, and then the point models.
+// lines follow, then the modes, then the point models, and then the last point model with a predicted scale.
 type Mixture struct {
 	N       int                    // number of components
 	Modes   span                   // components of the modes
+	Scaled  bool                   // the last component is the last point model with a predicted scale
 	Weight  [maxComponents]float64 // probabilities of the components
 	Level   [maxComponents]float64 // locations, as log peaks
 	Scale   [maxComponents]float64 // in log peak
@@ -98,9 +101,10 @@ type Mixture struct {
 }
 
 // Predict fills mix for a row with inputs (NaN: missing) and levels, the log peaks that the point models
-// predict. The average must have learned at least one row.
-func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
-	mix.N, mix.Modes = 0, span{}
+// predict. scale is the predicted scale of the residual of the last point model, in log peak; 0: unknown. The average must have
+// learned at least one row.
+func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
+	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
 	constant := 1.0 - modelShare - exactShare
 	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
@@ -127,6 +131,11 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
+	isScaled, parts := scale > 0 && models > 0 && a.Scaled.Rows > 0, float64(models)
+	if isScaled {
+		parts++
+	}
+	modelWeight := math.Log(modelShare / parts)
 	for k := range models {
 		var p Point
 		if k < len(a.Models) {
@@ -134,7 +143,10 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 		}
 		freedom := prior.Rows + p.Rows
 		variance := (prior.Rows*prior.Deviation*prior.Deviation + p.Squares) / freedom * (1 + 1/(p.Rows+1))
-		mix.add(levels[k], math.Sqrt(variance), freedom, math.Log(modelShare/float64(models))+p.LogEvidence)
+		mix.add(levels[k], math.Sqrt(variance), freedom, modelWeight+p.LogEvidence)
+	}
+	if isScaled {
+		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
 	mix.normalise()
 }
@@ -178,8 +190,8 @@ func (l *Line) predict(x float64, prior *Prior, mean float64, mix *Mixture, logW
 }
 
 // Learn adds a row with the log peak y. mix is the result of Predict for this row, and nil
-// for the first row. If the average has kills, the caller must call ImputeKills afterwards.
-func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
+// for the first row. scale is that of Predict. If the average has kills, the caller must call ImputeKills afterwards.
+func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
 	}
@@ -196,6 +208,9 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 			p := &a.Models[k]
 			p.Rows++
 			p.Squares += (y - levels[k]) * (y - levels[k])
+		}
+		if last := len(a.Models) - 1; last >= 0 {
+			a.learnScaled(levels[last], scale, y)
 		}
 	}
 	if len(a.Modes.Modes) == 0 {
@@ -223,7 +238,13 @@ const constants = 2
 
 // updateEvidence adds the log density at y to the evidence of every structure.
 func (a *Average) updateEvidence(y float64, mix *Mixture) {
-	lines := min(len(a.Lines), mix.N-constants-mix.Modes.size()-len(a.Models))
+	a.discountModels()
+	unscaled := mix.N
+	if mix.Scaled {
+		unscaled--
+		a.Scaled.LogEvidence += mix.logDensity(unscaled, y)
+	}
+	lines := min(len(a.Lines), unscaled-constants-mix.Modes.size()-len(a.Models))
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
 	for i := range lines {
@@ -233,7 +254,7 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)
 	}
 	for k := range a.Models {
-		if at := constants + lines + mix.Modes.size() + k; at < mix.N {
+		if at := constants + lines + mix.Modes.size() + k; at < unscaled {
 			a.Models[k].LogEvidence += mix.logDensity(at, y)
 		}
 	}

@@ -96,9 +96,9 @@ func (a *Average) ImputeKills(prior *Prior) {
 		if len(levels) == 0 {
 			levels = slices.Repeat([]float64{a.Mean}, len(a.Models))
 		}
-		imputed.Predict(k.Inputs, levels, prior, &mix)
+		imputed.Predict(k.Inputs, levels, 0, prior, &mix)
 		_, need := mix.exceedanceAndNeed(k.Bound)
-		imputed.Learn(k.Inputs, levels, need, &mix)
+		imputed.Learn(k.Inputs, levels, 0, need, &mix)
 	}
 	a.Imputed = imputed
 }

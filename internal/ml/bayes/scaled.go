@@ -1,0 +1,55 @@
+package bayes
+
+import "math"
+
+// The last point model counts twice: with one standard deviation for all rows, and, if the caller predicts the
+// scale of its residual for each row, with a deviation in proportion to this scale.
+
+// scaleDeviation is the prior standard deviation of residual/scale. A predicted scale is the geometric mean of the
+// absolute residual, and the standard deviation of a normal distribution is 1.9 times as large.
+const scaleDeviation = 1.9
+
+// predictScaled adds the last point model with the predicted scale of its residual, in log peak, to mix.
+func (a *Average) predictScaled(level, scale float64, prior *Prior, mix *Mixture, logWeight float64) {
+	p := &a.Scaled
+	freedom := prior.Rows + p.Rows
+	variance := (prior.Rows*scaleDeviation*scaleDeviation + p.Squares) / freedom * (1 + 1/(p.Rows+1))
+	mix.add(level, scale*math.Sqrt(variance), freedom, logWeight+p.LogEvidence)
+	mix.Scaled = true
+}
+
+// learnScaled adds a row with the log peak y. scale 0 forgets the earlier rows. The first row only takes over the evidence of
+// the last point model.
+func (a *Average) learnScaled(level, scale, y float64) {
+	switch {
+	case scale == 0:
+		a.Scaled = Point{}
+		return
+	case a.Scaled.Rows == 0:
+		a.Scaled.LogEvidence = a.Models[len(a.Models)-1].LogEvidence
+	}
+	a.Scaled.Rows++
+	a.Scaled.Squares += (y - level) * (y - level) / (scale * scale)
+}
+
+// discountFrom is the number of rows from which on discountModels has an effect.
+const discountFrom = 8
+
+// discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point
+// models, so that their errors in the first rows say little about the next row. At every row n the evidence relative to
+// the best of the constant and the lines is multiplied by n/(n+1), so that row i counts i/n after n rows (a forgetting factor
+// as in dynamic model averaging, Raftery et al. 2010). The constant and the lines are not fitted, and keep their evidence.
+func (a *Average) discountModels() {
+	if a.Rows <= discountFrom {
+		return
+	}
+	best := a.Constant
+	for i := range a.Lines {
+		best = max(best, a.Lines[i].LogEvidence)
+	}
+	share := a.Rows / (a.Rows + 1)
+	for k := range a.Models {
+		a.Models[k].LogEvidence = best + share*(a.Models[k].LogEvidence-best)
+	}
+	a.Scaled.LogEvidence = best + share*(a.Scaled.LogEvidence-best)
+}
