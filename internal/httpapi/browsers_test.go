@@ -55,7 +55,7 @@ func fetch(site, mode, dest string) option {
 }
 
 // browserCalls are GET requests by curl, a person or another page. The field reads is the expected status
-// on a route that only reads, and stores the expected status on a route with a side effect.
+// on a route that only reads, and stores the expected status on a route with a side effect and on the admin port.
 var browserCalls = map[string]struct {
 	options       []option
 	reads, stores int
@@ -79,7 +79,7 @@ var browserCalls = map[string]struct {
 }
 
 // GET /predict stores a receipt. Another page must not send it, even by a link. Another page may link to a route
-// that only reads, but must not fetch it.
+// of the API that only reads, but must not fetch it.
 func TestCrossOriginReadsAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	here := func(r *http.Request) { r.Host = "localhost:8080" }

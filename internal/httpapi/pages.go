@@ -17,7 +17,7 @@ const (
 const pagesRoute = "GET /ui/"
 
 // servePages serves the HTML pages, and passes other paths on to next. While the CPUs are overloaded, the
-// server rejects requests for pages first, and predictions only if the overload continues.
+// admitted share of the requests for pages falls twice as fast as that of predictions.
 func (s *server) servePages(next http.Handler) http.Handler {
 	if s.pages == nil {
 		return next

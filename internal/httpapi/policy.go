@@ -41,7 +41,8 @@ func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (a
 	return api.PutPolicy200JSONResponse(policyAnswer(p)), nil
 }
 
-// readPolicy converts a policy. It rejects an explicit zero where zero means the default.
+// readPolicy converts a policy. It rejects an explicit zero of mode, risk_target, limit_ratio, floor
+// and cap, where zero means the default.
 func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	var f fieldReader
 	p := sizing.Policy{

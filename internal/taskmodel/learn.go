@@ -108,8 +108,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// comparePromise records, in the task's share of the pool, the promised risk of a first try, without the pool's
-// correction, and whether the try was killed. A try with an outcome other than a kill or a success does not count.
+// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was
+// killed. The risk is divided by the model's current correction, which may differ from that of the answer. A try with an outcome other than a kill or a success does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {

@@ -12,7 +12,7 @@ import (
 //	k(a, b) = variance · (1 + √5·r + 5/3·r²) · exp(−√5·r),  r² = Σ ((a_i − b_i)/length_i)²
 type kernel struct {
 	lengths  []float64 // d length scales
-	variance float64   // of the losses over the whole cube; 0: to be estimated
+	variance float64   // of the losses over all parameters; 0: to be estimated
 	noise    float64   // variance of the noise of a loss, as a share of variance
 }
 

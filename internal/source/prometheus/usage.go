@@ -13,7 +13,7 @@ const (
 	// kernel reclaims first. It misses spikes between scrapes.
 	WorkingSet = "container_memory_working_set_bytes"
 	// MaxUsage is container_memory_max_usage_bytes, for pods without samples of the
-	// working set. It misses no spike, but includes the page cache.
+	// working set. It misses only a rise after the last scrape, but includes the page cache.
 	MaxUsage = "container_memory_max_usage_bytes"
 )
 
@@ -76,7 +76,7 @@ func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to ti
 }
 
 // Observation converts the usage into an observation of the try. A peak of MaxUsage counts
-// as measured: the page cache can make it too high, but it is never too low.
+// as measured: the page cache can make it too high, and it is too low only if usage rose after the last scrape.
 func (u *Usage) Observation(try sizing.TryKey) sizing.Observation {
 	o := sizing.Observation{
 		Try: try, Outcome: u.Outcome, CPUMax: u.PeakCPU, Requested: u.Requested,
