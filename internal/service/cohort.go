@@ -159,7 +159,7 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
 	if q.CapBy == taskmodel.CapOnlyKills {
-		limit = 0 // no cap can be derived
+		limit = 0 // a cap that is derived from kills alone says nothing about other tasks
 	}
 	return cohort.Question{
 		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
@@ -218,7 +218,7 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 }
 
 // A first run gets the cores that 99 % of the runs of its profiles do not exceed, rounded up to a quarter of a
-// core, because throttling costs more than that. It never gets more than its request of CPU, if it has one.
+// core, because throttling costs more than a quarter of an unused core. It never gets more than its request of CPU, if it has one.
 const (
 	profileCPUQuantile = 0.99 // of the used cores
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple

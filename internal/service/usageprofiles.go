@@ -81,16 +81,16 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // of most of its runs in the set, or else of most runs in Newest; nil without both
+	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without any run
 	Share   float64               // share of these runs that have Profile
-	Runs    int                   // number of runs of the task in the set
-	Newest  []usageprofile.Place  // places of its newest runs, oldest first
+	Runs    int                   // number of its runs from which the profiles were found
+	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs, oldest first
 }
 
 // placedRuns is the largest number of newest runs whose profiles TaskUsage finds.
 const placedRuns = 10
 
-// TaskUsage places the newest runs of a task; NotFound if its namespace has no usage profiles.
+// TaskUsage finds the profiles of the newest runs of a task; NotFound if its namespace has no usage profiles.
 func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsage, error) {
 	set, err := s.UsageProfiles(ctx, task.Namespace)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // extrapolation describes the inputs of one row that are outside their range, the range of the values in
 // learned rows.
 type extrapolation struct {
-	outside       []int   // inputs that a reason names: far outside and relevant, or implausible; by their index in the trend
-	noRisk        bool    // an input is so far outside that no probability is stated
+	outside       []int   // inputs that a reason names: far outside and relevant, or implausible; by the indices of type trend
+	noRisk        bool    // an input, or several together, are so far outside that no probability is stated
 	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
@@ -146,7 +146,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 }
 
 // clampToRange appends cells to dst, and moves the inputs outside their range to the edge, except those
-// in free, which lists inputs by their index in the trend.
+// in free, which lists inputs by the indices of type trend.
 func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distance(j, cells) != 0 && !slices.Contains(free, j) {
@@ -218,7 +218,7 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	}
 }
 
-// describeInput writes an input, its value and its range. If a pair has only negative differences, it
+// describeInput writes an input, its value and its range. If a pair (an input that is the difference of two features) has only negative differences, it
 // writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend

@@ -11,8 +11,8 @@ import (
 // sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the
 // request is zero or not above all killed allocations, it gets the largest allocation that succeeded; if
 // this is not above them either, it gets twice the largest killed allocation. A lift gets twice the killed
-// allocation, or the request if that is more. The bounds of q apply to all of these. Without any of them
-// the limit is zero.
+// allocation, or the request if that is more. The bounds of q apply to each of these amounts. Without a request
+// and without an allocation that succeeded or was killed, the limit is zero.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -20,7 +20,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
 	s.Reason = "this task has no history yet: the static request, unchanged"
 	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() }) {
-		s.Reason = "all reports of this task seem to be in another unit, which no further report can confirm: the static request, unchanged"
+		s.Reason = "all reports of this task seem to be in another unit, and further reports cannot confirm them: the static request, unchanged"
 	} else if n > 0 {
 		s.Reason = "all reports of this task are implausible, and none confirms another: the static request, unchanged"
 	}
@@ -45,7 +45,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	}
 	if s.Limit > 0 {
 		if q.Above == 0 {
-			q.MinGrant = 0 // there is no evidence against the request
+			q.MinGrant = 0 // the request, or an allocation that succeeded, is enough as far as is known
 		}
 		before := s.Limit
 		s.Limit = clamp(q, s.Limit)
@@ -91,7 +91,7 @@ func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason changes a reason for amount into one for an amount that a bound has changed.
+// correctReason changes the reason of an amount for the case that a bound has replaced this amount by another one.
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)

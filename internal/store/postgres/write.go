@@ -217,8 +217,8 @@ type tallyDelta struct {
 	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// countAmended makes the tasks of amended reports due, and corrects the counts after replacements of
-// provisional kills. Like insertSQL, it neither counts kills of reproduced runs nor makes their tasks due at once.
+// countAmended makes the tasks of amended reports due, and corrects the counts if a report replaced a
+// provisional kill (a kill known only from a lift request). Like insertSQL, it neither counts kills of reproduced runs nor makes their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
