@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeWeeks is the last step before those that partition receipts (7 to 9).
+// beforeWeeks is the last step before those that partition receipts by week (7 to 9).
 const beforeWeeks = 6
 
 // atStep returns a database with the steps up to the given one.
@@ -109,7 +109,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 	after := p.stored()
 	require.Equal(t, []string{id(0), id(1), id(2), id(3), id(100), id(200)}, after)
 
-	// Create a week in the same way as retention, and then revert the steps.
+	// Create the partition of a week in the same way as retention, and then revert the steps.
 	p.exec(fmt.Sprintf("CREATE TABLE receipt_week PARTITION OF receipt FOR VALUES FROM ('%.13s') TO ('%.13s')", id(300), id(307)))
 	require.Equal(t, 1, p.insertReceipts(id(301)))
 	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, beforeWeeks)))

@@ -36,7 +36,7 @@ type TuningResult struct {
 }
 
 // fold is one cross-validation fold of the training rows, prepared once for all trials.
-// Each fold has its own encoding and added rows, which do not depend on its test rows.
+// Each fold has its own encoding and its own synthetic rows of oversampling, which do not depend on its test rows.
 type fold struct {
 	rows   *table.Table // encoded training rows
 	test   [][]float64  // encoded test rows

@@ -2,7 +2,7 @@
 --
 -- $1 to $20  one array per column, one entry per report; see columnsOf
 -- $21        the features of all reports, flattened; $18 and $19 delimit the slice of a report
--- $22        the debounce: how long after an insert its task becomes due
+-- $22        the debounce: how long after an insert its task becomes due for training
 -- $23        the outcomes that are OOM kills, which make a task due at once
 -- $24        the ids of the reports' tasks
 -- $25 to $27 the names of these tasks; nothing is inserted unless every task still has its name

@@ -6,7 +6,7 @@ import (
 )
 
 // irregularShape draws the memory of a run, one value every Step seconds. seconds is the approximate
-// duration of a run with an input of size 1, and the peak of such a run is the unit. size and at are as
+// duration of a run with an input of size 1, and memory is in units of the approximate peak of such a run. size and at are as
 // in irregularMemory.
 type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
@@ -166,8 +166,8 @@ func spiking(rng *rand.Rand) irregularShape {
 	}
 }
 
-// inputs returns a program whose memory grows during a run up to a peak in proportion to its input, at a
-// rate that varies from run to run.
+// inputs returns a program whose memory grows during a run up to a peak. Peak and duration are in
+// proportion to its input, with a factor that varies from run to run.
 func inputs(rng *rand.Rand) irregularShape {
 	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
