@@ -1,4 +1,4 @@
--- The distributions of run times that the tasks of a namespace share, as package taskmodel encodes them.
+-- The distributions of the ratio of run time to prediction that the tasks of a namespace share, as package taskmodel encodes them.
 -- They are learned again at intervals.
 CREATE TABLE runtime_shapes (
     namespace   text COLLATE "C" PRIMARY KEY,

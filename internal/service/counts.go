@@ -19,8 +19,8 @@ type Counts struct {
 	Usage    ByteSeconds
 
 	Queued, Dropped int       // receipts that wait to be stored, and receipts that were dropped
-	Thinned         int       // receipts that no report needs and that a full outbox left out
-	Models          int       // number of tasks with a published model
+	Thinned         int       // receipts that a full outbox left out: of answers without a run, and of earlier answers to the same try
+	Models          int       // number of tasks with a stored model
 	OldestModel     time.Time // training time of the oldest decoded model; zero if none
 	NewestModel     time.Time // training time of the newest decoded model; zero if none
 	ModelMemory     modelcache.MemoryStats

@@ -86,7 +86,7 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng, k := rand.New(rand.NewPCG(3, 1)), newTask(t)
 			k.reportSuccess(sizing.Features{}, 1)
-			k.model = taskmodel.New() // only the history has a measured run, so the first answers are without peaks
+			k.model = taskmodel.New() // a new model has learned no peak yet
 			kinds := map[taskmodel.TermKind]int{}
 			for n := range 150 {
 				f, gibs := draw(rng)
@@ -140,7 +140,7 @@ func TestTheDriverHasTheLargestFactor(t *testing.T) {
 	}
 }
 
-func TestAPastAnswerIsExplainedByItsModelOnly(t *testing.T) {
+func TestAPastAnswerIsNotExplainedByALaterModel(t *testing.T) {
 	rng, k := rand.New(rand.NewPCG(9, 1)), newTask(t)
 	for range 80 {
 		k.reportSuccess(growing(rng))

@@ -13,8 +13,8 @@ import (
 )
 
 // insertReceiptsSQL writes table receipt, which holds sizing.Receipt as JSON. Renaming a field of
-// sizing.Receipt therefore needs a migration. The table has the receipts from before the compact
-// form, and the receipts that the compact form cannot hold. Values that are searched or summed
+// sizing.Receipt therefore needs a migration. The table has the receipts of earlier releases, and
+// the receipts that the compact form (compact.go) cannot hold. Values that are searched or summed
 // have their own columns, which take precedence over the JSON: after a rename of the task only
 // the columns are up to date.
 //

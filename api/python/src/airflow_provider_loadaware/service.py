@@ -208,12 +208,12 @@ def _send_with_retry(send: Callable[[], T]) -> T:
 
 
 def _add_task_header(request: httpx.Request) -> None:
-    """Name the task of a request about one task, percent-encoded, as `dag_id/task_id`."""
+    """Name the task of a request whose body names one, percent-encoded, as `dag_id/task_id`."""
     try:
         body = json.loads(request.content)
         request.headers[TASK_HEADER] = f"{quote(body['dag_id'], safe='')}/{quote(body['task_id'], safe='')}"
     except (ValueError, KeyError, TypeError):
-        return  # a batch, or a request without a body
+        return  # the body names no single task, or there is none
 
 
 def _raise_for_status(response: httpx.Response) -> None:
