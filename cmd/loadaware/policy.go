@@ -44,7 +44,7 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 		ratio:        cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
 		neverAbove:   cmd.Bool("never-above-requested", false, "never grant a first try more than the static request"),
 		cpuUnmanaged: cmd.Bool("cpu-unmanaged", false, "return the requested CPU unchanged"),
-		grid:         cmd.String("grid", "", "grid of the grants: fine or bins"),
+		grid:         cmd.String("grid", "", "amounts that are granted: fine (whole MiB) or bins"),
 		edges:        cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
 		phases:       cmd.String("phases", "", "amounts that change during a run: off, observe, cpu or memory"),
 	}

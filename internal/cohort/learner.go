@@ -218,7 +218,7 @@ func (l *Learner) streamErrors() []weightedError {
 }
 
 // fit fits the trees on all tasks. While few errors on unseen tasks are recorded, it uses the errors
-// of a cross-validation over whole tasks, which also chooses the target of the trees.
+// of a cross-validation over whole tasks, which also decides whether the trees predict the peak or its ratio to the request.
 func (l *Learner) fit() {
 	l.fittedAt = l.runs
 	var errors []weightedError

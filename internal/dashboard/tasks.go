@@ -84,7 +84,7 @@ func fromInt(n int) *float64 {
 var taskColumns = []taskColumn{
 	{key: "task", name: "task", text: func(t *TaskRow) string { return t.Key().String() }},
 	{key: "owner", name: "owner", hint: "owner in the metadata of the newest report", text: func(t *TaskRow) string { return t.Owner }},
-	{key: "severity", name: "state", hint: "critical: killed more often than the risk target, or costs more than its request; warning: uses less than half of its grants, and causes at least 1 % of all waste", text: func(t *TaskRow) string { return string(t.Severity) }},
+	{key: "severity", name: "state", hint: "critical: killed clearly more often than the risk target, or costs more than its request; warning: uses less than half of its grants, and causes at least 1 % of all waste", text: func(t *TaskRow) string { return string(t.Severity) }},
 	{key: "requested", name: "requested", hint: "the static request when it was first seen", number: func(t *TaskRow) *float64 { return fromBytes(t.RequestedBytes) }},
 	{key: "granted", name: "granted", hint: "mean over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.GrantedBytes) }},
 	{key: "used", name: "used", hint: "mean peak over running time", number: func(t *TaskRow) *float64 { return fromBytes(t.UsedBytes) }},

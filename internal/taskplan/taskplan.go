@@ -5,7 +5,7 @@
 //	     └▶ State.FindPhases ─▶ phases, transitions, dwell times ───────┴▶ Planner ─▶ plan, next amounts
 //
 // It converts between the types of package sizing and the algorithms of internal/ml/plan and
-// internal/ml/phase. It knows no store, clock or HTTP. The same runs give the same state.
+// internal/ml/phase. A rule computes the amounts of a plan, see package plan. This package knows no store, clock or HTTP. The same runs give the same state.
 package taskplan
 
 import (

@@ -139,11 +139,11 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 	return set
 }
 
-// checkedReports holds the number of stored reports at the last check of each namespace. It avoids checks
+// checkedReports holds the number of recorded reports at the last check of each namespace. It avoids checks
 // without new reports, because a check reads the newest runs of all tasks. One goroutine uses it.
 type checkedReports map[string]int
 
-// hasGrown reports whether a check is worthwhile: runs, the number of stored reports, is at least
+// hasGrown reports whether a check is worthwhile: runs, the number of recorded reports, is at least
 // usageprofile.MinRuns and more than usageprofile.Growth times the number at the last check of this process
 // and fitted, the number at the last fit.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {

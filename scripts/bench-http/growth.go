@@ -37,7 +37,7 @@ func (g sizeResult) perModelText() string {
 	return fmt.Sprintf("%.2f MB", g.perModel/1e6)
 }
 
-// sizes returns the sizes to measure in the form. The amount of data never decreases, because addData
+// sizes returns the sizes to measure, by the flag -form. The amount of data never decreases, because addData
 // can only add data.
 func (b *bench) sizes() []size {
 	switch b.form {

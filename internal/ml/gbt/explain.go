@@ -165,7 +165,7 @@ func (e *explainer) descend(at int32, depth int) {
 			e.steps[player] = after
 			e.descend(child, depth+1)
 			e.steps[player] = before
-			// The step of the same player above has counted these leaves: replace its contribution.
+			// The step of the same player above also counts these leaves: replace its contribution.
 			e.phi[player] += e.contribution(after, belowSum) - e.contribution(before, belowSum)
 		}
 		for q, v := range belowSum {

@@ -51,10 +51,10 @@ const killsAtCapSQL = `
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC LIMIT 1), '-infinity')`
 
-// KillsAtCap counts the OOM kills at the ceiling since the last success.
-func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
+// KillsAtCap counts the OOM kills at the cap or above it since the last success.
+func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error) {
 	var kills int
-	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&kills)
+	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit).Scan(&kills)
 	return kills, wrapError("count kills", err)
 }
 

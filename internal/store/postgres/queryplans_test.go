@@ -15,9 +15,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without statistics on a new table the planner chooses any index with matching columns. The
-// statements must still use the index of tries, and not read all receipts of the task for each try.
-func TestQueryPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
+// Without statistics on a new table the planner chooses any index with matching columns. Without and with
+// statistics the statements must not read all receipts of the task for each try.
+func TestQueryPlansDoNotReadAllReceiptsForEachTry(t *testing.T) {
 	for form, compactFrom := range map[string]string{"JSON": "infinity", "compact": "-infinity"} {
 		t.Run(form, func(t *testing.T) { testQueryPlans(t, compactFrom) })
 	}

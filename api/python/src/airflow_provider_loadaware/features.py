@@ -53,7 +53,7 @@ def of_source(
 
     Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
     a literal "17" is sent as text. Raises TypeError for anything but a mapping, and ValueError or SyntaxError for
-    text that is not one.
+    text that cannot be parsed.
     """
     value: Any = source(context) if callable(source) else source
     if isinstance(value, str):

@@ -62,7 +62,7 @@ class End:
 
     @property
     def static_bytes(self) -> int | None:
-        """The static grant in bytes of a pod with a plan; None for other pods."""
+        """The amount in bytes that a pod with a plan has without it; None for other pods."""
         return self._plan.static_bytes if self._plan else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
@@ -70,7 +70,7 @@ class End:
         return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
 
     def outcome(self, measured: peak.Peak) -> Outcome:
-        """Return the outcome. An OOM without a known allocation or peak counts as a kill or a failure."""
+        """Return the outcome. An OOM without a known allocation or peak becomes `killed` or `failed`."""
         outcome = self._classify(measured)
         if outcome.lacks_memory and not self.allocated_bytes and not measured.memory_bytes:
             return Outcome.KILLED if outcome is Outcome.OOM_KILLED else Outcome.FAILED

@@ -79,7 +79,7 @@ class Launch:
         """Restore the static request, and set the memory variables to it."""
         self.before.restore()
         pod.set_memory_env(self.before.container, self.static.enforced)
-        self.granted = False  # a further rejection concerns the static request
+        self.granted = False  # if Kubernetes rejects the pod again, it rejects the static request
 
 
 @dataclass
@@ -247,7 +247,7 @@ class Sizing:
         return limit if isinstance(limit, timedelta) and limit > timedelta() else None
 
     def _log_run_time(self, answer: Prediction) -> None:
-        """Log the predicted run time, and the share of healthy runs that the task's timeout stops."""
+        """Log the predicted run time, and the share of normal (healthy) runs that the task's timeout stops."""
         expected = answer.duration
         median, p99 = (getattr(expected, name, None) for name in ("median_seconds", "p99_seconds"))
         if not isinstance(median, (int, float)) or not isinstance(p99, (int, float)):
