@@ -250,21 +250,26 @@ func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, 
 	return r, isSampled, err
 }
 
-const sinceSQL = `
+const sinceRowsSQL = `
 	SELECT ` + historyColumns + `, false
 	FROM observation
 	WHERE task = $1 AND seq > $5` + notReproduced + `
 	ORDER BY seq `
 
+const (
+	sinceSQL       = sinceRowsSQL + `LIMIT $6`
+	newestSinceSQL = sinceRowsSQL + `DESC LIMIT $6`
+)
+
 // Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
 // caller passes LastSeq of the result to the next call.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
-	return s.since(ctx, task, seq, sinceSQL+`LIMIT $6`, limit)
+	return s.since(ctx, task, seq, sinceSQL, limit)
 }
 
 // NewestSince reads the newest rows that arrived after seq, in order of arrival.
 func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
-	h, err := s.since(ctx, task, seq, sinceSQL+`DESC LIMIT $6`, limit)
+	h, err := s.since(ctx, task, seq, newestSinceSQL, limit)
 	slices.Reverse(h.Rows)
 	return h, err
 }
