@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
@@ -143,7 +144,8 @@ func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, descriptio
 	return nil
 }
 
-// shrinkModel changes the residual store of a model as if every run had needed 30 % of its memory.
+// shrinkModel changes the residual store of a model as if every run had needed 30 % of its memory, and removes the
+// cold-start rule, which would answer well.
 func shrinkModel(blob []byte) ([]byte, error) {
 	model, err := taskmodel.Open(blob)
 	if err != nil {
@@ -153,5 +155,6 @@ func shrinkModel(blob []byte) ([]byte, error) {
 		model.Experts.Rows[i].Log += math.Log(shrinkFactor)
 	}
 	model.Experts.MaxPeak *= shrinkFactor
+	model.ColdStart = bayes.Average{}
 	return model.Blob()
 }
