@@ -107,16 +107,10 @@ func (m *Model) coldStartScale(p *experts.Point) float64 {
 	return p.Scale[experts.TreeScale]
 }
 
-// coldStartPoint returns the point model of component i of a mixture; −1 for the other structures.
+// coldStartPoint returns the model of component i of a mixture, which is one of its point models. The last model may have two
+// components.
 func coldStartPoint(mix *bayes.Mixture, i int) int {
-	n := mix.N - len(coldStartPoints)
-	if mix.Scaled {
-		n--
-	}
-	if i < n {
-		return -1
-	}
-	return coldStartPoints[min(i-n, len(coldStartPoints)-1)]
+	return coldStartPoints[min(i-mix.Points, len(coldStartPoints)-1)]
 }
 
 // coldStartFor returns the average that predicts a row. The average for a lift excludes all killed
@@ -134,11 +128,9 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	if p.ColdStart == nil {
 		return
 	}
-	for i := range p.ColdStart.N {
-		if k := coldStartPoint(p.ColdStart, i); k >= 0 {
-			scale := &p.ColdStart.Scale[i]
-			*scale = math.Hypot(*scale, b.donorMargin[k]/donorDeviations)
-		}
+	for i := p.ColdStart.Points; i < p.ColdStart.N; i++ {
+		scale := &p.ColdStart.Scale[i]
+		*scale = math.Hypot(*scale, b.donorMargin[coldStartPoint(p.ColdStart, i)]/donorDeviations)
 	}
 }
 

@@ -232,13 +232,7 @@ func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64,
 		}
 	}
 	phi := make([]float64, len(a.phi))
-	points := 0
-	for i := range mix.N {
-		if coldStartPoint(mix, i) >= 0 {
-			points++
-		}
-	}
-	a.base += weight * m.coldStartFor(b).Explain(b.numbers, mix, points, numbers, phi)
+	a.base += weight * m.coldStartFor(b).Explain(b.numbers, mix, numbers, phi)
 	for i, v := range phi {
 		a.phi[i] += weight * v
 	}
@@ -250,10 +244,8 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	if p.ColdStart == nil || weight == 0 {
 		return
 	}
-	for i := range p.ColdStart.N {
-		if k := coldStartPoint(p.ColdStart, i); k >= 0 {
-			weights[k] += weight * p.ColdStart.Weight[i]
-		}
+	for i := p.ColdStart.Points; i < p.ColdStart.N; i++ {
+		weights[coldStartPoint(p.ColdStart, i)] += weight * p.ColdStart.Weight[i]
 	}
 }
 

@@ -93,6 +93,7 @@ const (
 type Mixture struct {
 	N       int                    // number of components
 	Modes   span                   // components of the modes
+	Points  int                    // index of the first point model; all later components are point models
 	Scaled  bool                   // the last component is the last point model with a predicted scale
 	Weight  [maxComponents]float64 // probabilities of the components
 	Level   [maxComponents]float64 // locations, as log peaks
@@ -136,6 +137,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		parts++
 	}
 	modelWeight := math.Log(modelShare / parts)
+	mix.Points = mix.N
 	for k := range models {
 		var p Point
 		if k < len(a.Models) {
@@ -244,7 +246,7 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 		unscaled--
 		a.Scaled.LogEvidence += mix.logDensity(unscaled, y)
 	}
-	lines := min(len(a.Lines), unscaled-constants-mix.Modes.size()-len(a.Models))
+	lines := min(len(a.Lines), mix.Points-constants-mix.Modes.size())
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
 	for i := range lines {
@@ -254,7 +256,7 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)
 	}
 	for k := range a.Models {
-		if at := constants + lines + mix.Modes.size() + k; at < unscaled {
+		if at := mix.Points + k; at < unscaled {
 			a.Models[k].LogEvidence += mix.logDensity(at, y)
 		}
 	}

@@ -3,12 +3,11 @@ package bayes
 import "math"
 
 // Explain adds the contribution of every input i to mix.MeanLevel to phi[players[i]]. It returns
-// the part of MeanLevel that depends on no input and no point model. The last pointModels
-// components of mix are the point models. Every line is linear in its input, so the
+// the part of MeanLevel that depends on no input and no point model. Every line is linear in its input, so the
 // contributions are exact Shapley values if an unknown input counts as its mean.
-func (a *Average) Explain(inputs []float64, mix *Mixture, pointModels int, players []int, phi []float64) (base float64) {
+func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {
 	lines := min(len(inputs), MaxStructures/2)
-	for i := range mix.N - pointModels {
+	for i := range mix.Points {
 		weight, level := mix.Weight[i], mix.Level[i]
 		if line := i - constants; line >= 0 && line < lines && line < len(a.Lines) && a.Lines[line].Rows > 0 && !math.IsNaN(inputs[line]) {
 			phi[players[line]] += weight * (level - a.Lines[line].Y)
