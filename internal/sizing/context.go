@@ -13,16 +13,30 @@ type Placement struct {
 	ClusterLoad *float64 // the share of the cluster that was allocated to pods, 0 to 1; nil if unknown
 }
 
-// Bounded returns p without the fields outside the limits, and a warning for each of them.
-func (p Placement) Bounded() (Placement, []FieldError) {
-	var warnings []FieldError
+// Validate returns an error for each field outside the limits.
+func (p Placement) Validate() []FieldError {
+	var bad []FieldError
 	if !isMetadataText(p.NodeType, MaxMetadataValue) {
-		p.NodeType = ""
-		warnings = append(warnings, FieldError{"node_type", fmt.Sprintf("is ignored: it must be at most %d characters without control characters", MaxMetadataValue)})
+		bad = append(bad, FieldError{"node_type", fmt.Sprintf("must be at most %d characters without control characters", MaxMetadataValue)})
 	}
 	if l := p.ClusterLoad; l != nil && !(*l >= 0 && *l <= 1) {
+		bad = append(bad, FieldError{"cluster_load", "must be 0 to 1"})
+	}
+	return bad
+}
+
+// Bounded returns p without the fields outside the limits, and a warning for each of them.
+func (p Placement) Bounded() (Placement, []FieldError) {
+	warnings := p.Validate()
+	for i := range warnings {
+		w := &warnings[i]
+		w.Detail = "is ignored: it " + w.Detail
+		if w.Field == "node_type" {
+			p.NodeType = ""
+			continue
+		}
+		w.Detail = fmt.Sprintf("%g %s", *p.ClusterLoad, w.Detail)
 		p.ClusterLoad = nil
-		warnings = append(warnings, FieldError{"cluster_load", fmt.Sprintf("%g is ignored: it must be 0 to 1", *l)})
 	}
 	return p, warnings
 }

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"math"
-	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -17,18 +16,11 @@ type Change struct {
 
 // Validate returns an error for each invalid field.
 func (c *Change) Validate() []sizing.FieldError {
-	_, bad := c.To.Bounded()
-	_, from := sizing.Placement{NodeType: c.From}.Bounded()
+	bad, from := c.To.Validate(), sizing.Placement{NodeType: c.From}.Validate()
 	for i := range from {
 		from[i].Field = "from_node_type"
 	}
-	bad = append(bad, from...)
-	for i := range bad { // a warning such as "1.5 is ignored: it must be 0 to 1"
-		if _, rule, found := strings.Cut(bad[i].Detail, "is ignored: it "); found {
-			bad[i].Detail = rule
-		}
-	}
-	return append(bad, c.Set.Validate()...)
+	return append(append(bad, from...), c.Set.Validate()...)
 }
 
 // Expectation is what the model expects of runs like the newest ones, before and after a change. It
