@@ -18,8 +18,8 @@ func (a *Average) predictScaled(level, scale float64, prior *Prior, mix *Mixture
 	mix.Scaled = true
 }
 
-// learnScaled adds a row with the log peak y. scale 0 forgets the earlier rows. The first row only takes over the evidence of
-// the last point model.
+// learnScaled adds a row with the log peak y. At the first row the evidence starts from that of the last point model. With
+// scale 0 learnScaled forgets all rows.
 func (a *Average) learnScaled(level, scale, y float64) {
 	switch {
 	case scale == 0:
@@ -32,15 +32,15 @@ func (a *Average) learnScaled(level, scale, y float64) {
 	a.Scaled.Squares += (y - level) * (y - level) / (scale * scale)
 }
 
-// discountFrom is the number of rows from which on discountModels has an effect.
-const discountFrom = 8
+// undiscountedRows is the number of rows up to which discountModels has no effect.
+const undiscountedRows = 8
 
 // discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point
 // models, so that their errors in the first rows say little about the next row. At every row n the evidence relative to
 // the best of the constant and the lines is multiplied by n/(n+1), so that row i counts i/n after n rows (a forgetting factor
 // as in dynamic model averaging, Raftery et al. 2010). The constant and the lines are not fitted, and keep their evidence.
 func (a *Average) discountModels() {
-	if a.Rows <= discountFrom {
+	if a.Rows <= undiscountedRows {
 		return
 	}
 	best := a.Constant
