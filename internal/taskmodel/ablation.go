@@ -13,6 +13,7 @@ type Ablation struct {
 	Adjust  func(*experts.Point)     // changes the predictions of the models
 
 	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
+	NoScale      bool // one standard deviation for all runs in the cold-start average
 	NoShifts     bool // no detection of changes
 	NoPool       bool // no statistics of the DAG's other tasks
 	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features

@@ -101,7 +101,7 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 
 // coldStartScale returns the scale of a row's residual as predicted by trees, in log peak; 0 before trees predict it.
 func (m *Model) coldStartScale(p *experts.Point) float64 {
-	if m.Models.Spread == nil {
+	if m.Models.Spread == nil || m.ablated.NoScale {
 		return 0
 	}
 	return p.Scale[experts.TreeScale]

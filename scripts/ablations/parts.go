@@ -29,6 +29,7 @@ const unbounded = 1e9
 var parts = []part{
 	{name: "features", noFeatures: true},
 	{name: "cold-start average", ablation: taskmodel.Ablation{NoColdStart: true}},
+	{name: "scale in the cold-start average", ablation: taskmodel.Ablation{NoScale: true}},
 	{name: "pool of the DAG", ablation: taskmodel.Ablation{NoPool: true}},
 	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
 	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},
