@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -41,6 +42,16 @@ type compactWriter struct {
 	words   *vocabulary
 	bits    []uint64 // the bits of the floats to which later numbers of the receipt may refer, oldest first
 	isLossy bool
+
+	// Parts of the previous receipt. Most receipts of a task have the same: BenchmarkCompact.
+	names     []string // of its features, sorted
+	signature string   // the names and kinds of its features
+	template  string   // its reason without numbers
+
+	// Buffers.
+	values []sizing.Value // parallel to names
+	joined []byte         // the signature or the template
+	digits []string       // the numbers of the reason
 }
 
 // encode appends the compact form of r; ok is false if the form cannot hold r.
@@ -146,19 +157,49 @@ func (w *compactWriter) features(f sizing.Features) {
 	if !w.flag(f != nil) {
 		return
 	}
-	names := f.Names()
-	var signature strings.Builder
-	for _, name := range names {
+	w.sortFeatures(f)
+	w.joined = w.joined[:0]
+	for i, name := range w.names {
 		if strings.Contains(name, fieldEnd) {
 			w.isLossy = true
 		}
-		signature.WriteString(name)
-		signature.WriteString(string(rune('0'+storedKind(f[name]))) + fieldEnd)
+		w.joined = append(w.joined, name...)
+		w.joined = append(utf8.AppendRune(w.joined, rune('0'+storedKind(w.values[i]))), fieldEnd...)
 	}
-	w.text(signature.String())
-	for _, name := range names {
-		w.value(f[name])
+	w.text(w.joinedText(&w.signature))
+	for _, v := range w.values {
+		w.value(v)
 	}
+}
+
+// sortFeatures sets names to the sorted names of f, and values to the values in this order. It sorts only
+// if the names differ from those of the previous receipt.
+func (w *compactWriter) sortFeatures(f sizing.Features) {
+	if len(f) != len(w.names) || !w.readValues(f) {
+		w.names = f.Names()
+		w.readValues(f)
+	}
+}
+
+// readValues sets values to the values of names. It returns false if f lacks a name.
+func (w *compactWriter) readValues(f sizing.Features) bool {
+	w.values = w.values[:0]
+	for _, name := range w.names {
+		v, ok := f[name]
+		if !ok {
+			return false
+		}
+		w.values = append(w.values, v)
+	}
+	return true
+}
+
+// joinedText returns the content of joined as a string. It allocates the string only if it differs from *previous.
+func (w *compactWriter) joinedText(previous *string) string {
+	if string(w.joined) != *previous {
+		*previous = string(w.joined)
+	}
+	return *previous
 }
 
 // fieldEnd follows the name and the kind of each feature. Names have no control characters.
@@ -221,23 +262,21 @@ func (w *compactWriter) reason(s string) {
 		w.isLossy = true
 		return
 	}
-	var template strings.Builder
-	var numbers []string
-	for s != "" {
-		start := strings.IndexFunc(s, isDigit)
-		if start < 0 {
-			template.WriteString(s)
-			break
+	w.joined, w.digits = w.joined[:0], w.digits[:0]
+	for i := 0; i < len(s); {
+		if !isDigit(s[i]) {
+			w.joined = append(w.joined, s[i])
+			i++
+			continue
 		}
-		end := start + numberLen(s[start:])
-		template.WriteString(s[:start])
-		template.WriteString(numberPlaceholder)
-		numbers = append(numbers, s[start:end])
-		s = s[end:]
+		end := i + numberLen(s[i:])
+		w.joined = append(w.joined, numberPlaceholder...)
+		w.digits = append(w.digits, s[i:end])
+		i = end
 	}
-	w.text(template.String())
-	for _, n := range numbers {
-		w.digits(n)
+	w.text(w.joinedText(&w.template))
+	for _, n := range w.digits {
+		w.writeDigits(n)
 	}
 }
 
@@ -246,7 +285,7 @@ const (
 	maxDigits         = 15     // of one number; more digits form the next number
 )
 
-func isDigit(c rune) bool { return c >= '0' && c <= '9' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // numberLen returns the length of the number at the start of s: digits, perhaps with a point
 // between them.
@@ -262,15 +301,15 @@ func numberLen(s string) int {
 
 // digitsLen returns the number of digits at the start of s, at most limit.
 func digitsLen(s string, limit int) (n int) {
-	for n < min(len(s), limit) && isDigit(rune(s[n])) {
+	for n < min(len(s), limit) && isDigit(s[n]) {
 		n++
 	}
 	return n
 }
 
-// digits writes a number. The lowest bit says whether the number has a point or a leading zero. If it has, a
-// byte with the count of its digits and of its decimals follows.
-func (w *compactWriter) digits(s string) {
+// writeDigits writes a number of a reason. The lowest bit says whether the number has a point or a leading
+// zero. If it has, a byte with the count of its digits and of its decimals follows.
+func (w *compactWriter) writeDigits(s string) {
 	whole, decimals, _ := strings.Cut(s, ".")
 	var v uint64
 	for _, c := range []byte(whole + decimals) {

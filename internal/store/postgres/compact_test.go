@@ -229,6 +229,18 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	require.Empty(t, reader.rest)
 }
 
+// A number with up to maxDecimals decimals is stored as its digits, not as its bits.
+func TestShortDecimalsAreRecognised(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	for range 100_000 {
+		digits, decimals := r.Int64N(2*maxDecimal-1)-maxDecimal+1, r.IntN(maxDecimals+1)
+		v := float64(digits) / powersOfTen[decimals]
+		gotDigits, gotDecimals, ok := decimal(v)
+		require.True(t, ok, "%v", v)
+		require.Equal(t, v, float64(gotDigits)/powersOfTen[gotDecimals])
+	}
+}
+
 // FuzzDecodeCompact checks that malformed content causes no panic.
 func FuzzDecodeCompact(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))

@@ -19,6 +19,12 @@ func (w *compactWriter) numbers(list []float64) {
 // decimal returns the digits of v without the decimal point and the number of decimals. ok is
 // false if v is not a short decimal.
 func decimal(v float64) (digits int64, decimals int, ok bool) {
+	// A short decimal times 1e4 is at most 2.2e13, so rounding moves it at most 0.01 away from a whole number. This
+	// test excludes most other numbers.
+	scaled := v * powersOfTen[maxDecimals]
+	if rest := scaled - math.Floor(scaled); rest > 0.02 && rest < 0.98 {
+		return 0, 0, false
+	}
 	bits := math.Float64bits(v)
 	for d, power := range powersOfTen {
 		scaled := math.Round(v * power)
