@@ -11,6 +11,9 @@ import (
 // invalid lists the names whose values are neither scalars nor lists of scalars; it is [""] if raw is not an
 // object. ReadMetadata returns nil for null and for missing metadata.
 func ReadMetadata(raw []byte) (metadata map[string][]string, invalid []string) {
+	if len(raw) == 0 {
+		return nil, nil // without a decoder, because most predictions have no metadata
+	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // the caller rejects duplicates
 	switch dec.PeekKind() {
 	case '{':

@@ -39,18 +39,23 @@ const (
 
 var hashSeed = maphash.MakeSeed()
 
-// put stores an answer. It reports whether no other answer to the try was stored.
-func (s *answers) put(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
+// put stores an answer in place of an earlier answer to the try, and sets its Largest. It reports whether there
+// was no earlier answer.
+func (s *answers) put(try *sizing.TryKey, a Answer, features sizing.Features) (isFirst bool) {
 	var buffer [1024]byte
 	record := appendTry(buffer[:0], try)
 	hash := maphash.Bytes(hashSeed, record)
-	isFirst = !s.removeKey(hash, record)
-	record = packed.AppendFeatures(appendAnswer(record, a), features)
+	earlier, isKnown := s.removeKey(hash, record)
+	a.Largest = a.Limit
+	if isKnown {
+		a.Largest = max(a.Limit, decodeAnswer(earlier).Largest)
+	}
+	record = packed.AppendFeatures(appendAnswer(record, &a), features)
 	if s.newer.isFull() && !s.newer.fits(len(record)) {
 		s.newer, s.older = generation{}, s.newer
 	}
 	s.newer.put(hash, record)
-	return isFirst
+	return !isKnown
 }
 
 func (s *answers) get(try *sizing.TryKey) (a Answer, ok bool) {
@@ -71,14 +76,15 @@ func (s *answers) remove(try *sizing.TryKey) {
 	s.removeKey(maphash.Bytes(hashSeed, key), key)
 }
 
-func (s *answers) removeKey(hash uint64, key []byte) (wasPresent bool) {
+// removeKey removes the record of a key, and returns the record without the key.
+func (s *answers) removeKey(hash uint64, key []byte) (rest []byte, wasPresent bool) {
 	for _, g := range []*generation{&s.newer, &s.older} {
-		if _, ok := g.get(hash, key); ok {
+		if rest, ok := g.get(hash, key); ok {
 			g.remove(hash)
-			return true
+			return rest, true
 		}
 	}
-	return false
+	return nil, false
 }
 
 func (s *answers) removeTask(task sizing.TaskKey) {

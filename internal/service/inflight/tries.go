@@ -100,12 +100,7 @@ type Tries struct {
 func (t *Tries) Add(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	newest := *a
-	newest.Largest = newest.Limit
-	if earlier, known := t.answers.get(try); known {
-		newest.Largest = max(newest.Limit, earlier.Largest)
-	}
-	return t.answers.put(try, &newest, features)
+	return t.answers.put(try, *a, features)
 }
 
 // Restore adds the stored answer of a try that was not reported, unless Tries has an answer.
@@ -117,7 +112,7 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		a := &Answer{Limit: g.Limit, Largest: g.Limit, Promised: g.Promised}
+		a := Answer{Limit: g.Limit, Promised: g.Promised}
 		if g.Planned {
 			a.Static = g.Limit
 		}

@@ -55,12 +55,17 @@ const noteRequestsSQL = `
 func (s *Store) noteRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt) (noted []*sizing.Receipt, err error) {
 	now := time.Now()
 	seen := map[sizing.TaskKey]sizing.Resources{}
+	var previous *sizing.Ask // many successive receipts have the same task and request
 	for i := range receipts {
 		r := &receipts[i]
 		task, request := r.Ask.Try.TaskKey, r.Ask.Requested
 		if r.Ask.Try.RunID == "" || sizing.IsReproduction(r.Ask.Try.RunID) || request == (sizing.Resources{}) {
 			continue
 		}
+		if previous != nil && previous.Try.TaskKey == task && previous.Requested == request {
+			continue
+		}
+		previous = &r.Ask
 		if last, ok := seen[task]; ok && last == request || !ok && !s.requests.isNew(task, request, now) {
 			continue
 		}

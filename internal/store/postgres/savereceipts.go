@@ -74,9 +74,10 @@ func (s *Store) compactStart(ctx context.Context) (time.Time, error) {
 // The caller holds s.vocabularies.mu.
 func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, from time.Time) error {
 	byTask := map[sizing.TaskKey]*vocabulary{}
+	var last *sizing.TaskKey // many successive receipts have the same task
 	for i := range receipts {
-		if !receipts[i].At.Before(from) {
-			byTask[receipts[i].Ask.Try.TaskKey] = nil
+		if task := &receipts[i].Ask.Try.TaskKey; !receipts[i].At.Before(from) && (last == nil || *task != *last) {
+			byTask[*task], last = nil, task
 		}
 	}
 	if err := s.loadVocabularies(ctx, byTask); err != nil {
@@ -140,10 +141,14 @@ type compactRow struct {
 func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int
+	var task *sizing.TaskKey // of the previous receipt
 	for _, i := range orderByID(receipts) {
 		r := &receipts[i]
 		id, err := uuid.Parse(r.Allocation.PredictionID)
-		w.words = byTask[r.Ask.Try.TaskKey]
+		if task == nil || *task != r.Ask.Try.TaskKey {
+			task = &r.Ask.Try.TaskKey
+			w.words = byTask[*task]
+		}
 		start := len(w.b)
 		// Another notation of a UUID would be read back in the standard notation.
 		if err != nil || id.String() != r.Allocation.PredictionID || r.At.Before(from) || !w.encode(r) {
