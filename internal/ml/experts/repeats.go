@@ -104,7 +104,7 @@ func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
 // priorKills returns the number of prior kills of the margins.
 func (c *RepeatCosts) priorKills(target float64) float64 {
-	return max(minPriorKills, min(maxPriorKills, maxPriorKills*(c.Kills[0]+1)/(c.Rows*target+1)))
+	return max(minPriorKills, min(maxPriorKills, 2*(c.Kills[0]+1)/(c.Rows*target+1)))
 }
 
 // killRate returns the expected kill rate of a margin, an index in repeatMargins.
