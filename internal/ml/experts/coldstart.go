@@ -99,13 +99,13 @@ func hedgeLoss(amount, peak, price float64) float64 {
 const (
 	hedgeDecay      = 0.99 // per row
 	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
-	hedgeRate       = 1  // log odds per mean row cost of excess loss
+	hedgeRate       = 1.0  // log odds per mean row cost of excess loss
 	hedgePrior      = 5.0  // log odds of the cold-start rule against the experts before any comparison
 	halfRows        = 256  // number of rows at which the half has the same prior log odds as the cold-start rule
 	maxSavingOdds   = 3.0  // largest log odds for a lower cost than that of the experts: no saving compensates for many kills
 	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
 	chanceKillCount = 0.5  // number of kills that may be chance
-	killOdds        = 6  // log odds per kill beyond chanceKillCount
+	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
 
 // hedgeOdds returns the odds of a candidate against the experts. prior is its log odds before any comparison.

@@ -16,7 +16,7 @@ type Repeats struct {
 // Margins above earlier rows with the same features compete with the experts: the largest of the
 // newest peaks plus a fixed share of it. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
-// A margin answers instead of the experts for the rows of a class if it was cheaper on the earlier
+// A margin answers instead of the experts for the rows of a class if it was clearly cheaper on the earlier
 // rows of this class, and if its kill rate was within the target.
 
 // repeatMargins lists the margins, as shares of the peak.
@@ -29,15 +29,14 @@ var repeatRows = [...]float64{1, 2, 3, 5, 10}
 // repeatClasses is the number of classes.
 const repeatClasses = 2 * len(repeatRows)
 
-// The kill rate of a margin counts prior rows and prior kills, because the cheapest margin is often one that was killed
-// less than its true rate gives (the winner's curse). The more often the experts are killed on the rows of the
-// class, relative to the target, the more prior kills count (empirical Bayes): if the experts cannot predict these
-// rows, equal features say little.
-const (
-	repeatPriorRows = 20
-	minPriorKills   = 1.0
-	maxPriorKills   = 3.0
-)
+// maxCostRatio is the largest cost of a margin that answers, relative to that of the experts: a margin that was a little cheaper
+// on few rows is often killed later.
+const maxCostRatio = 0.75
+
+// repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin. The
+// cheapest margin is often one that was killed less than its true rate gives (the winner's curse); the
+// added kill corrects this.
+const repeatPriorRows = 20
 
 // RepeatCosts compares the experts with the margins on the rows of one class. The sums decay by
 // Config.Decay per row.
@@ -102,14 +101,9 @@ func (c *RepeatCosts) discount(factor float64) {
 // other features recur than before.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
-// priorKills returns the number of prior kills of the margins.
-func (c *RepeatCosts) priorKills(target float64) float64 {
-	return max(minPriorKills, min(maxPriorKills, 2*(c.Kills[0]+1)/(c.Rows*target+1)))
-}
-
 // killRate returns the expected kill rate of a margin, an index in repeatMargins.
-func (c *RepeatCosts) killRate(margin int, target float64) float64 {
-	return (c.Kills[1+margin] + c.priorKills(target)) / (c.Rows + repeatPriorRows)
+func (c *RepeatCosts) killRate(margin int) float64 {
+	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
 }
 
 // repeatMargin returns the index in repeatMargins of the margin that answers a row, and its expected kill
@@ -121,20 +115,20 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 		return -1, 0
 	}
 	costs := x.Repeats[class]
-	for ; class%len(repeatRows) > 0 && costs.priorKills(target) > target*(costs.Rows+repeatPriorRows); class-- {
+	for ; class%len(repeatRows) > 0 && 1 > target*(costs.Rows+repeatPriorRows); class-- {
 		costs.add(&x.Repeats[class-1])
 	}
 	return costs.cheapest(x.config.KillPrice*x.MeanRowCost, target)
 }
 
-// cheapest returns the cheapest margin whose expected kill rate is within the target, and this rate. It
-// returns −1 if no such margin was cheaper than the experts. price is the price of a kill.
+// cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
+// returns −1 if no such margin was clearly cheaper than the experts. price is the price of a kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
-	least, prior := c.Cost[0]+price*c.Kills[0], c.priorKills(target)
+	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])
 	for i := range repeatMargins {
-		rate := c.killRate(i, target)
-		if cost := c.Cost[1+i] + price*(c.Kills[1+i]+prior); rate <= target && cost < least {
+		rate := c.killRate(i)
+		if cost := c.Cost[1+i] + price*(c.Kills[1+i]+1); rate <= target && cost < least {
 			least, margin, killRate = cost, i, rate
 		}
 	}

@@ -70,7 +70,7 @@ func TestAMarginThatIsOftenKilledDoesNotAnswer(t *testing.T) {
 	assert.Less(t, killed, 15, "of 300 rows")
 	for class := range len(repeatRows) {
 		if x.Repeats[class].Rows > 0 {
-			assert.Greater(t, x.Repeats[class].killRate(0, target), target, "the next of nine peaks is the largest with a probability of 1/9")
+			assert.Greater(t, x.Repeats[class].killRate(0), target, "the next of nine peaks is the largest with a probability of 1/9")
 		}
 	}
 }
@@ -81,13 +81,4 @@ func TestAChangeOfTheTaskDiscountsTheMargins(t *testing.T) {
 	before := x.Repeats[p.Repeats.class()].Rows
 	x.discardBefore(10)
 	assert.InDelta(t, before*x.config.ChangeDiscount, x.Repeats[p.Repeats.class()].Rows, 1e-9)
-}
-
-func TestKillsOfTheExpertsAddPriorKillsToTheMargins(t *testing.T) {
-	sure, unsure := RepeatCosts{Rows: 200}, RepeatCosts{Rows: 200}
-	unsure.Kills[0] = 10
-	assert.Less(t, sure.killRate(0, target), unsure.killRate(0, target))
-	assert.Equal(t, maxPriorKills, new(RepeatCosts).priorKills(target), "without rows")
-	many := RepeatCosts{Rows: 1e6}
-	assert.Equal(t, minPriorKills, many.priorKills(target))
 }
