@@ -48,26 +48,42 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	return price
 }
 
-// updateHedge charges the cold-start rule and the selected experts for a row before they learn it.
-// Exponential weights of the two costs decide how much each of the two counts in the answers
-// (Hedge, Freund & Schapire 1997). The transition thus depends on the costs and not on the age of
-// the task.
+// The answer is a weighted mean of the cold-start rule and the selected experts, as logarithms. Three
+// candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the cold-start rule, the
+// experts, and the half, the geometric mean of both. The transition thus depends on the costs and not only on the
+// age of the task. Both rules err for different reasons, so that the half often costs less than either.
+
+// updateHedge charges the three candidates for a row before the rules learn it.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
-	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel())
-	excess := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
+	r := hedgeRow{peak: peak, price: x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel()), experts: experts, weight: 1}
 	if unit := x.UsageSum / max(x.UsageRows, 1); unit > 0 {
-		excess *= duration / unit
+		r.weight = duration / unit
 	}
-	x.ColdStartExcessLoss = x.ColdStartExcessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
-	x.ColdStartKills = max(0, x.ColdStartKills-x.config.Target)
-	if !IsSufficient(cold, peak) && IsSufficient(experts, peak) { // a kill of both distinguishes neither
-		x.ColdStartKills++
+	x.ColdStartExcessLoss, x.ColdStartKills = x.charge(&r, cold, x.ColdStartExcessLoss, x.ColdStartKills)
+	x.HalfExcessLoss, x.HalfKills = x.charge(&r, math.Sqrt(cold*experts), x.HalfExcessLoss, x.HalfKills)
+}
+
+// hedgeRow is a row for which the candidates are charged.
+type hedgeRow struct {
+	peak, price float64 // price of a kill, in the unit of the peak
+	experts     float64 // amount of the experts
+	weight      float64 // converts a cost per second into mean row costs
+}
+
+// charge returns the excess loss and the kills of a candidate after a row that it grants amount.
+func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
+	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
+	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
+	newKills = max(0, kills-x.config.Target)
+	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // a kill of both distinguishes neither
+		newKills++
 	}
+	return newLoss, newKills
 }
 
 // hedgeLoss returns the cost of an amount on a peak, per second. price is the price of a kill in the
@@ -83,21 +99,29 @@ func hedgeLoss(amount, peak, price float64) float64 {
 const (
 	hedgeDecay      = 0.99 // per row
 	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
-	hedgeRate       = 0.7  // log odds per mean row cost of ColdStartExcessLoss
-	hedgePrior      = 5.0  // log odds of the cold-start rule before any comparison
-	maxSavingOdds   = 3.0  // largest log odds for a lower cost of the cold-start rule: no saving compensates for many kills
+	hedgeRate       = 1.0  // log odds per mean row cost of excess loss
+	hedgePrior      = 5.0  // log odds of the cold-start rule against the experts before any comparison
+	halfRows        = 256  // number of rows at which the half has the same prior log odds as the cold-start rule
+	maxSavingOdds   = 3.0  // largest log odds for a lower cost than that of the experts: no saving compensates for many kills
 	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
-	chanceKillCount = 0.5  // part of ColdStartKills that may be chance
-	killOdds        = 2.5  // log odds per kill beyond chanceKillCount
+	chanceKillCount = 0.5  // number of kills that may be chance
+	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
 
-// hedgeShare returns the share of the cold-start rule in the answers.
+// hedgeOdds returns the odds of a candidate against the experts. prior is its log odds before any comparison.
+func hedgeOdds(prior, excessLoss, kills float64) float64 {
+	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
+}
+
+// hedgeShare returns the share of the cold-start rule in the answers. The margins of the experts come from residuals,
+// whose number grows with the rows, so that the prior odds of the half grow in proportion to the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
-	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.ColdStartExcessLoss) - killOdds*max(0, x.ColdStartKills-chanceKillCount)
-	share := 1 / (1 + math.Exp(-odds))
+	cold := hedgeOdds(hedgePrior, x.ColdStartExcessLoss, x.ColdStartKills)
+	half := hedgeOdds(hedgePrior+math.Log(float64(x.LearnedRows)/halfRows), x.HalfExcessLoss, x.HalfKills)
+	share := (cold + half/2) / (1 + cold + half)
 	switch {
 	case share > pureShare:
 		return 1

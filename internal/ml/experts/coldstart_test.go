@@ -32,7 +32,33 @@ func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 	assert.Zero(t, x.ColdStartKills, "both rules are killed")
 	x.updateHedge(&p, (cold+experts)/2, 60)
 	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
-	before := x.hedgeShare()
-	x.updateHedge(&p, (cold+experts)/2, 60)
-	assert.Less(t, x.hedgeShare(), before)
+	assert.Equal(t, 1.0, x.HalfKills, "their geometric mean is killed, too")
+	assert.Less(t, x.hedgeShare(), 0.5)
+}
+
+// The geometric mean of two amounts that err in different directions costs less than either amount.
+func TestTheHalfAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
+	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
+	for i := range 100 {
+		p, _ := s.next()
+		experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
+		off := 4.0
+		if i%2 > 0 {
+			off = 1 / off
+		}
+		p.ColdStart = mixtureAt(experts*off, 0.01)
+		cold, _ := x.coldStartAmount(&p, target)
+		x.updateHedge(&p, 0.99*math.Sqrt(cold*experts), 60)
+	}
+	assert.InDelta(t, 0.5, x.hedgeShare(), 0.01)
+}
+
+func TestThePriorOfTheHalfGrowsWithTheRows(t *testing.T) {
+	x, _, _ := trained(Default(target), 1, 300, normal(0.2))
+	x.ColdStartExcessLoss, x.ColdStartKills, x.HalfExcessLoss, x.HalfKills = 0, 0, 0, 0
+	x.LearnedRows = 32
+	young := x.hedgeShare()
+	x.LearnedRows = 2048
+	assert.Less(t, x.hedgeShare(), young)
+	assert.Greater(t, x.hedgeShare(), 0.5)
 }

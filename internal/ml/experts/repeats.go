@@ -16,7 +16,7 @@ type Repeats struct {
 // Margins above earlier rows with the same features compete with the experts: the largest of the
 // newest peaks plus a fixed share of it. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
-// A margin answers instead of the experts for the rows of a class if it was cheaper on the earlier
+// A margin answers instead of the experts for the rows of a class if it was clearly cheaper on the earlier
 // rows of this class, and if its kill rate was within the target.
 
 // repeatMargins lists the margins, as shares of the peak.
@@ -28,6 +28,10 @@ var repeatRows = [...]float64{1, 2, 3, 5, 10}
 
 // repeatClasses is the number of classes.
 const repeatClasses = 2 * len(repeatRows)
+
+// maxCostRatio is the largest cost of a margin that answers, relative to that of the experts: a margin that was a little cheaper
+// on few rows is often killed later.
+const maxCostRatio = 0.75
 
 // repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin. The
 // cheapest margin is often one that was killed less than its true rate gives (the winner's curse); the
@@ -118,10 +122,10 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 }
 
 // cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
-// returns −1 if no such margin was cheaper than the experts. price is the price of a kill.
+// returns −1 if no such margin was clearly cheaper than the experts. price is the price of a kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
-	least := c.Cost[0] + price*c.Kills[0]
+	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])
 	for i := range repeatMargins {
 		rate := c.killRate(i)
 		if cost := c.Cost[1+i] + price*(c.Kills[1+i]+1); rate <= target && cost < least {
