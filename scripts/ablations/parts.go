@@ -30,6 +30,7 @@ var parts = []part{
 	{name: "features", noFeatures: true},
 	{name: "cold-start average", ablation: taskmodel.Ablation{NoColdStart: true}},
 	{name: "scale in the cold-start average", ablation: taskmodel.Ablation{NoScale: true}},
+	{name: "blend of cold start and experts", ablation: config(func(c *experts.Config) { c.BlendRows = math.Inf(1) })},
 	{name: "pool of the DAG", ablation: taskmodel.Ablation{NoPool: true}},
 	{name: "boosted trees", ablation: taskmodel.Ablation{Adjust: withoutTrees}},
 	{name: "log-linear base", ablation: taskmodel.Ablation{Adjust: withoutLine}},

@@ -50,8 +50,8 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 
 // The answer is a weighted mean of the cold-start rule and the selected experts, as logarithms. Three
 // candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the cold-start rule, the
-// experts, and the half, the geometric mean of both. The transition thus depends on the costs and not only on the
-// age of the task. Both rules err for different reasons, so that the half often costs less than either.
+// experts, and the blend, the geometric mean of both. The transition thus depends on the costs and not only on the
+// age of the task. Both rules err for different reasons, so that the blend often costs less than either.
 
 // updateHedge charges the three candidates for a row before the rules learn it.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
@@ -65,7 +65,7 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 		r.weight = duration / unit
 	}
 	x.ColdStartExcessLoss, x.ColdStartKills = x.charge(&r, cold, x.ColdStartExcessLoss, x.ColdStartKills)
-	x.HalfExcessLoss, x.HalfKills = x.charge(&r, math.Sqrt(cold*experts), x.HalfExcessLoss, x.HalfKills)
+	x.BlendExcessLoss, x.BlendKills = x.charge(&r, math.Sqrt(cold*experts), x.BlendExcessLoss, x.BlendKills)
 }
 
 // hedgeRow is a row for which the candidates are charged.
@@ -101,7 +101,6 @@ const (
 	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
 	hedgeRate       = 1.0  // log odds per mean row cost of excess loss
 	hedgePrior      = 5.0  // log odds of the cold-start rule against the experts before any comparison
-	halfRows        = 256  // number of rows at which the half has the same prior log odds as the cold-start rule
 	maxSavingOdds   = 3.0  // largest log odds for a lower cost than that of the experts: no saving compensates for many kills
 	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
 	chanceKillCount = 0.5  // number of kills that may be chance
@@ -114,14 +113,14 @@ func hedgeOdds(prior, excessLoss, kills float64) float64 {
 }
 
 // hedgeShare returns the share of the cold-start rule in the answers. The margins of the experts come from residuals,
-// whose number grows with the rows, so that the prior odds of the half grow in proportion to the rows.
+// whose number grows with the rows, so that the prior odds of the blend grow in proportion to the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
 	cold := hedgeOdds(hedgePrior, x.ColdStartExcessLoss, x.ColdStartKills)
-	half := hedgeOdds(hedgePrior+math.Log(float64(x.LearnedRows)/halfRows), x.HalfExcessLoss, x.HalfKills)
-	share := (cold + half/2) / (1 + cold + half)
+	blend := hedgeOdds(hedgePrior+math.Log(float64(x.LearnedRows)/x.config.BlendRows), x.BlendExcessLoss, x.BlendKills)
+	share := (cold + blend/2) / (1 + cold + blend)
 	switch {
 	case share > pureShare:
 		return 1

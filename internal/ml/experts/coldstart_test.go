@@ -32,12 +32,12 @@ func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 	assert.Zero(t, x.ColdStartKills, "both rules are killed")
 	x.updateHedge(&p, (cold+experts)/2, 60)
 	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
-	assert.Equal(t, 1.0, x.HalfKills, "their geometric mean is killed, too")
+	assert.Equal(t, 1.0, x.BlendKills, "their geometric mean is killed, too")
 	assert.Less(t, x.hedgeShare(), 0.5)
 }
 
 // The geometric mean of two amounts that err in different directions costs less than either amount.
-func TestTheHalfAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
+func TestTheBlendAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	for i := range 100 {
 		p, _ := s.next()
@@ -53,9 +53,9 @@ func TestTheHalfAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
 	assert.InDelta(t, 0.5, x.hedgeShare(), 0.01)
 }
 
-func TestThePriorOfTheHalfGrowsWithTheRows(t *testing.T) {
+func TestThePriorOfTheBlendGrowsWithTheRows(t *testing.T) {
 	x, _, _ := trained(Default(target), 1, 300, normal(0.2))
-	x.ColdStartExcessLoss, x.ColdStartKills, x.HalfExcessLoss, x.HalfKills = 0, 0, 0, 0
+	x.ColdStartExcessLoss, x.ColdStartKills, x.BlendExcessLoss, x.BlendKills = 0, 0, 0, 0
 	x.LearnedRows = 32
 	young := x.hedgeShare()
 	x.LearnedRows = 2048

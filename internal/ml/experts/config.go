@@ -35,6 +35,7 @@ type Config struct {
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
+	BlendRows        float64 // number of rows at which the geometric mean of both rules has the same prior odds as the cold-start rule
 	Reach            float64 // amounts are at most (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
@@ -50,6 +51,6 @@ type Config struct {
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
-		ColdStartRows: 32, ColdStartPrice: 8, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 400, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
+		ColdStartRows: 32, ColdStartPrice: 8, BlendRows: 256, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 400, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
 	}
 }
