@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kind classifies an error by the reaction that it needs from the caller. Only package httpapi
-// maps kinds to status codes.
+// Kind classifies an error by the reaction that it needs from the caller. Packages httpapi and dashboard map kinds to
+// status codes.
 type Kind uint8
 
 // The kinds of errors.

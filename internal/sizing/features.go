@@ -38,7 +38,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the text that was read as a bool, a date or an amount; empty if it was no text
+	Text string  // the category, or the text that was read as a bool, a date or a number; empty if it was no text
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.

@@ -40,7 +40,7 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // number of the next attempt of this (run, map index), which counts kills and not tries; 1 if nothing was killed
+	Attempt      int // 1 + the kills of this (run, map index): the number of the next attempt; for VerdictNotMemory the kills, at least 1
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
 	Shadow       *Grant // in shadow mode: the grant that enforce mode would give

@@ -7,7 +7,7 @@ import (
 
 // Plan sets amounts that change during a run, for callers that can resize a pod.
 type Plan struct {
-	Version  int // version of the planner that learned the runs of the task
+	Version  int // version of what was learned about the runs of the task (store.TaskPlan)
 	Mode     PhasesMode
 	Start    Bytes // memory limit at the start
 	StartCPU Cores // CPU request at the start; zero if unknown

@@ -12,7 +12,7 @@ type Receipt struct {
 }
 
 // Guard is the state of a model's safety margins at the time of an answer. It includes the factor that docs/glossary.md
-// calls the guard. The same model version, Guard and Ask reproduce the answer bit for bit.
+// calls the guard. An explanation reproduces the answer from the same model version, the Guard and the Ask.
 type Guard struct {
 	Version int64     // the number of tries that the model had learned
 	Params  []float64 // in the order of taskmodel's Model.guardState

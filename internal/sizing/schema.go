@@ -7,7 +7,7 @@ import (
 )
 
 // Schema is the order in which a task's features are stored as numbers. It only grows: version v+1
-// appends fields or categories to those of version v, so a row of an older version is shorter.
+// appends fields or categories to those of version v, so a row of an older version may be shorter.
 type Schema struct {
 	Version int
 	Fields  []Field
@@ -217,7 +217,7 @@ func moreSpecific(a, b Value) Value {
 	return a
 }
 
-// specificity orders the kinds: a value of a more specific kind can be read as a less specific one.
+// specificity orders the kinds from the least to the most specific.
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
 // Warnings lists the features of f that are not stored completely because the schema has reached a

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIDLength bounds every identifier that the API accepts, in characters.
+// MaxIDLength bounds the ids that CheckID and CheckRunID accept, in characters.
 const MaxIDLength = 250
 
 // DefaultNamespace applies if an HTTP request names no namespace.

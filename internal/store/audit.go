@@ -52,13 +52,13 @@ type AuditFilter struct {
 	Before int64          // only ids below this
 }
 
-// Audit is the audit trail. It keeps the newest KeepPublications entries about publications by the
-// trainer per task, and all other entries forever.
+// Audit is the audit trail. Per task it keeps the newest KeepPublications entries about models that the trainer
+// published (Models.Publish). It keeps all other entries forever.
 type Audit interface {
 	// Audit lists at most limit entries, newest first.
 	Audit(ctx context.Context, f AuditFilter, limit int) ([]AuditEntry, error)
 }
 
-// KeepPublications is the number of publications by the trainer that the audit trail keeps
+// KeepPublications is the number of entries about models published by the trainer that the audit trail keeps
 // per task.
 const KeepPublications = 100

@@ -48,7 +48,7 @@ type Config struct {
 	User      string // basic authentication on 2.x; exchanged for a token on 3.x
 	Password  string
 	Token     string        // bearer token; takes precedence over User
-	PerSecond float64       // maximum number of requests per second; 10 if zero
+	PerSecond float64       // maximum number of requests per second, without those for a token; 10 if zero
 	RetryFor  time.Duration // maximum sum of the pauses before the retries of a request; 1 min if zero
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.

@@ -47,8 +47,8 @@ func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []
 // dialRetryFor is the time for which Open retries an address that accepts no connection.
 const dialRetryFor = 3 * time.Second
 
-// retryFor returns the time for which to retry after err. If the first request of Open cannot connect, the
-// address is probably wrong, so Open gives up early.
+// retryFor returns the time for which to retry after err. If Open cannot connect before it knows the API
+// version, the address is probably wrong, so it gives up early.
 func (c *Client) retryFor(err error) time.Duration {
 	var op *net.OpError
 	if c.api == "" && errors.As(err, &op) && op.Op == "dial" {

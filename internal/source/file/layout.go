@@ -15,7 +15,7 @@ import (
 type Layout struct {
 	// Fields maps a column of the file to one of Columns, or to "" to ignore it.
 	Fields map[string]string
-	// Unit is the unit of the memory columns, such as GB or GiB; bytes if empty.
+	// Unit is the unit of the columns memory_..._bytes, such as GB or GiB; bytes if empty. It does not apply to usage.*.
 	Unit string
 }
 
@@ -77,7 +77,7 @@ func (l *Layout) setter(column string) func(*sizing.Observation, string) error {
 		if err != nil {
 			return err
 		}
-		bytes := math.Round(v * float64(unit)) // 0.1 · 1e9 is not exact in binary
+		bytes := math.Round(v * float64(unit)) // in floating point 1.07 · 1e9 is not a whole number
 		if v > 0 {
 			bytes = max(bytes, 1)
 		}

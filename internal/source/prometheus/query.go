@@ -22,8 +22,8 @@ type server struct {
 	http *http.Client
 }
 
-// kind is the errorType of an API error. A response without an errorType gets one of the kinds that
-// client_golang uses: badResponse, clientError or serverError.
+// kind is the errorType of an API error, which decode reads from responses with status 2xx, 400 or 422. Other
+// faulty responses get one of the kinds that client_golang uses: badResponse, clientError or serverError.
 type kind string
 
 const (

@@ -63,7 +63,7 @@ func sampleInterval(samples []model.SamplePair) time.Duration {
 }
 
 // toBytes converts an amount of memory. It returns 0, which means unknown, for NaN and for an amount that is
-// not positive or above sizing.MaxBytes.
+// at most 0 or above sizing.MaxBytes.
 func toBytes(v float64) sizing.Bytes {
 	if math.IsNaN(v) || v <= 0 || v > float64(sizing.MaxBytes) {
 		return 0

@@ -56,7 +56,8 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
-// write hands reports to a flusher and waits for their commit. It returns the error of ctx if ctx ends first.
+// write hands reports to a flusher and waits for their commit. It returns the error of ctx if ctx ends first, and
+// Unavailable after stop.
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan writeResult, 1)
 	select {
@@ -86,7 +87,7 @@ func (g *groupCommit) run() {
 }
 
 // collect returns first and the requests that are already waiting, at most flushRows rows in all. Each request
-// has fewer than directRows rows.
+// has fewer than directRows rows, because larger calls of Record use transactions of their own.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {

@@ -43,7 +43,7 @@ type compactWriter struct {
 	bits    []uint64 // the bits of the floats to which later numbers of the receipt may refer, oldest first
 	isLossy bool
 
-	// Parts of the previous receipt. Most receipts of a task have the same: BenchmarkCompact.
+	// Parts of the previous receipt. Most receipts of a task have the same parts, so their texts are reused.
 	names     []string // of its features, sorted
 	signature string   // the names and kinds of its features
 	template  string   // its reason without numbers
@@ -246,7 +246,7 @@ func (w *compactWriter) model(m *sizing.ModelRef) {
 	if !w.flag(m != nil) {
 		return
 	}
-	w.int(int64(m.Version)) // the column has NULL for 0
+	w.int(int64(m.Version)) // also has a column, but NULL in it means no model or version 0
 	w.text(m.Family)
 	w.int(int64(m.Observations))
 	_, offset := m.TrainedAt.Zone()
