@@ -78,7 +78,7 @@ func TestColdStartExceedsAnInsufficientRequest(t *testing.T) {
 	})
 }
 
-func TestIdenticalPeaksGetHeadroomAndACalibratedRisk(t *testing.T) {
+func TestIdenticalPeaksGetHeadroomAndALowRisk(t *testing.T) {
 	for size, peak := range map[string]sizing.Bytes{"512Mi": 512 << 20, "512 MB": 512e6, "530 MB": 530e6, "an odd number": 536870913} {
 		for _, n := range []int{40, 57, 200} {
 			k := newTask(t)

@@ -129,8 +129,8 @@ const killWeight = 0.3
 const killSpread = 0.2
 
 // boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the
-// models' amount or above, raises the risk. If the limit was granted because the peaks follow the
-// limits, only the earlier successes with this limit count. a is the models' answer.
+// models' amount or above, raises the risk, unless a larger peak was measured after a kill. If the limit was
+// granted because the peaks follow the limits, only the earlier successes with this limit count. a is the models' answer.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	if d.rule == byFollowing && d.limit >= m.Follower.Least {
 		return experts.Probability(m.Follower.risk())

@@ -41,7 +41,7 @@ func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
 	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills raise the grant in spite of one success")
-	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small runs are not affected")
+	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the grants of small runs change by at most 30 %")
 }
 
 // Runs of kind "small" need 1 GiB and are measured. No run of kind "other" has ever succeeded.
@@ -75,8 +75,8 @@ func TestExplainedKillsAreNotFitted(t *testing.T) {
 	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the explained kills are not among the fitted rows")
 }
 
-// Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the grants.
-func TestUnmeasuredSuccessesNeverRaiseTheFit(t *testing.T) {
+// Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the mean grant by more than 5 %.
+func TestUnmeasuredSuccessesHardlyRaiseTheFit(t *testing.T) {
 	for name, draw := range generators {
 		with, rng := trainedTask(t, draw, 3, 80)
 		without, _ := trainedTask(t, draw, 3, 80)

@@ -25,7 +25,7 @@ const (
 	maxUnknownCPU      = 128.0 // cores; larger nodes are rare
 	cpuRepeated        = 3     // number of measurements above the static request from which an answer may exceed the request
 	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; larger answers are often unschedulable
-	minCPUCeiling      = 4     // cores that any node offers
+	minCPUCeiling      = 4     // smallest limit by cpuCeilingFactor, in cores; nearly every node offers so many
 )
 
 // quarantinedCores is a CPU measurement that waits until another one confirms it.

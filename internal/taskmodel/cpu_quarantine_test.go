@@ -26,8 +26,9 @@ func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	return k.model.Size(q).CPU
 }
 
-// One CPU report of the history is in the wrong unit. No answer exceeds four cores: neither at once, nor after a
-// training, nor after storing the model. The test tries several positions of this report in the history.
+// One CPU report of the history is in the wrong unit. No answer exceeds four cores: neither before a training,
+// nor after one, nor after storing the model, nor by a model fitted from scratch. The test
+// tries several positions of this report in the history.
 func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
@@ -48,7 +49,7 @@ func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 				require.Positive(t, got, about+when)
 				require.LessOrEqual(t, got, sizing.Cores(4), about+when)
 			}
-			check(k.model, ", at once")
+			check(k.model, ", before a training")
 			k.fit()
 			check(k.model, ", trained")
 			check(reopen(t, blobOf(t, k.model)), ", stored")

@@ -37,8 +37,9 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers returns at most maxDrivers features, those with the largest contributions to the predictions of the line
-// (the ridge regression) and of the trees on its residuals, over the newest rows, the largest first.
+// drivers returns at most maxDrivers features with a share of at least minDriverShare, those with the largest
+// contributions to the predictions of the line (the ridge regression) and of the trees on its residuals, over the
+// newest rows, the largest first.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil

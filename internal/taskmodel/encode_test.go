@@ -105,7 +105,7 @@ func TestDatePairsAreEncoded(t *testing.T) {
 }
 
 // Of thirty levels, twenty-eight occur once and two often. Only the two get a column; the
-// statistic distinguishes the others.
+// statistic, which is the smoothed mean log peak of a level, distinguishes the others.
 func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {
 	var rows [][]sizing.Value
 	var y []float64

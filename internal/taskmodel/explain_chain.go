@@ -11,7 +11,7 @@ type TermKind string
 
 // The kinds, in the order in which they usually occur.
 const (
-	TermFeature  TermKind = "feature"  // the effect of a feature of this run on the expected peak
+	TermFeature  TermKind = "feature"  // the effect of a feature, of identical runs or of recent errors on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
@@ -28,7 +28,7 @@ const (
 type Term struct {
 	Kind   TermKind
 	Name   string       // the feature or the rule, for people
-	Value  string       // value of a feature; "" for other kinds
+	Value  string       // value of a feature, or a detail such as "3 runs"; "" for other kinds
 	Factor float64      // positive
 	After  sizing.Bytes // Base times all factors up to this one, rounded; at most sizing.MaxBytes
 }
@@ -39,7 +39,7 @@ type Explanation struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes // the amount without any term
 	BaseName string       // description of Base
-	Expected sizing.Bytes // the expected peak, before margins; zero if no model predicts
+	Expected sizing.Bytes // the expected peak, before margins; zero if no model predicts or Terms is empty
 	Terms    []Term
 }
 

@@ -182,7 +182,8 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 	}
 }
 
-func TestNegativeInputsAreExtrapolated(t *testing.T) {
+// follows: the reason says that the answer is extrapolated. noRisk: the answer states no risk.
+func TestExtrapolationOfNegativeAndFallingInputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		low, high, at   float64
 		peak            func(x float64) float64

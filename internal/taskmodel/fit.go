@@ -20,8 +20,8 @@ type Outcome struct {
 
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
-// to fit, or if the challenger loses its evaluation and the champion stays in use; Outcome.Reason says
-// which. The caller must not use champion afterwards.
+// to fit, or if the challenger loses its evaluation; Outcome.Reason says which. Then the stored champion stays in use.
+// Fit modifies champion itself, so the caller must not use it afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
@@ -241,7 +241,8 @@ func (m *Model) useModels(fitted *models, key uint64) {
 
 // rowsOf returns the rows to fit among the first n: the measured rows, and the censored rows with
 // an imputed peak (Buckley & James 1979). An OOM kill is right-censored; it is left out if a success of the
-// same run has a measured peak. A success without a measured peak is left-censored.
+// same run has a measured peak. A success without a measured peak is left-censored. Rows in quarantine and
+// peaks that are too large or too small to be real are left out, too.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	known := make(map[int64]outOfSample, len(m.OutOfSample))
 	for _, e := range m.OutOfSample {
@@ -276,7 +277,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 
 // impute replaces a censored peak by the prediction of the current models, within the censored
 // bound. It returns false if the row cannot be used: without models an upper bound says too little, and
-// a bound in the wrong unit is wrong.
+// an upper bound far below the prediction is probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor

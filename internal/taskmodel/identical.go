@@ -46,7 +46,7 @@ func (m *models) addToGroups(r *row, outlier bool) {
 }
 
 // add adds a row to the group of a key. seen is models.Clock at this row. A low outlier
-// does not displace older peaks: many outliers in sequence must not lower the grants of later runs.
+// leaves g.Older unchanged: many outliers in sequence must not lower the grants of later runs.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))

@@ -48,8 +48,8 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The peak falls as the input rises, or it is constant at the edge of the range. So no trend
-// supports a larger answer outside the range.
+// The peak falls as the input rises, or it is constant at the edge of the range. So an answer
+// outside the range must not be much larger than the one at its edge; if it is clearly larger, the reason says "extrapolated".
 func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64

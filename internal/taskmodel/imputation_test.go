@@ -163,7 +163,7 @@ func TestReasonNamesTheCostOfAMissingFeature(t *testing.T) {
 		k.model.Size(question(without(f, "product_count", "region"))).Reason)
 }
 
-func TestImputationDoesNotAllocate(t *testing.T) {
+func TestImputationAllocatesOnlyForTheReason(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 91, 60)
 	f, _ := salesForecast(rng)
 	all, incomplete := question(f), question(without(f, "product_count"))

@@ -181,7 +181,7 @@ func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	return text.String()
 }
 
-// describeValue formats a value as its sender wrote it.
+// describeValue formats a value as its sender wrote it, but only the first 40 characters of a text.
 func describeValue(v sizing.Value) string {
 	switch {
 	case v.Text != "" || v.Kind == sizing.Category:

@@ -76,7 +76,7 @@ const (
 	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
 	groupMemory   = 20   // number of rows after which the oldest lose weight in the means of a group
 	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models
-	stackReach    = 6.0  // largest distance of the stack from the median, in log units
+	stackSlack    = 6.0  // largest distance of the stack from the median, in log units
 	driftRate     = 0.3  // weight of the newest error in Drift
 	trendRate     = 0.05 // weight of the newest error in Trend
 	signalCount   = 6    // inputs of the stack
@@ -248,7 +248,7 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100 // see isSolveDue
 
-// learn updates the parts that need no fit with one row. p and b come from the prediction for this
+// learn adds one row to the parts that need no fit. p and b come from the prediction for this
 // row. A residual below lowest, which is in log units, is learned as lowest (winsorising).
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)

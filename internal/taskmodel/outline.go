@@ -49,7 +49,8 @@ const outlineMargin = 1.25 // factor on the largest peak, because the answer ign
 // sizeFromOutline answers while the model is not in memory. A first try gets the request if it is above
 // all killed allocations of the task or if no peak is known, else an amount above the largest peak and
 // all killed allocations. A lift is at least the request, the largest peak with a margin, and twice the
-// killed allocation. The answer states no risk.
+// killed allocation. The bounds of q apply to these amounts, except the minimum grant to a first try. The answer
+// states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
 	killed := max(q.Above, m.Bound)

@@ -137,14 +137,14 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 }
 
 // predictStack corrects LineTrees by other models' predictions and by the smoothed errors of
-// LineTrees (stacking), within stackReach of the median.
+// LineTrees (stacking), within stackSlack of the median.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
 		p.Level[experts.Line] - lineTrees, p.Level[experts.Trees] - lineTrees,
 		p.Level[experts.Same] - lineTrees, p.Level[experts.Fresh] - lineTrees, m.Drift, m.Trend,
 	}
-	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, lineTrees+m.Stack.Predict(b.signals[:])))
+	p.Level[experts.Stack] = max(median-stackSlack, min(median+stackSlack, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
 // lineLevel returns the line's log peak for an encoded row. It clips the log peak at ridgeSlack outside

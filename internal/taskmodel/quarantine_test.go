@@ -12,7 +12,7 @@ import (
 // wrongGiB is an implausible peak in GiB: the largest peaks of growing are near 5 GiB.
 const wrongGiB = 250
 
-func TestOneImplausibleReportMovesTheGrantByAtMostOneBin(t *testing.T) {
+func TestOneImplausibleReportRaisesTheGrantByAtMostOneBin(t *testing.T) {
 	for name, report := range map[string]sizing.HistoryRow{
 		"a peak": measuredRun(wrongGiB),
 		"a kill": killed(wrongGiB),

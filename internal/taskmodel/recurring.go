@@ -105,8 +105,8 @@ func (m *models) addToRecurring(r *row, seen int, outlier bool) {
 	}
 }
 
-// repeats returns the earlier rows with the same features as a row. g is its group; nil: none. If there are
-// fewer than enoughRepeats, it returns the rows with the same recurring features, if there are any.
+// repeats summarises the earlier rows with the same features as a row. g is its group; nil: none. If there are
+// fewer than enoughRepeats, it summarises the rows with the same recurring features, if there are any.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

@@ -85,7 +85,7 @@ func TestRequestWithinTheRiskTargetIsGranted(t *testing.T) {
 	assert.Positive(t, sufficed)
 }
 
-func TestRiskIsContinuousAboveTheAnswer(t *testing.T) {
+func TestRiskFallsGraduallyAboveTheAnswer(t *testing.T) {
 	k, rng := trainedTask(t, growing, 310, 200)
 	for range 20 {
 		f, _ := growing(rng)
