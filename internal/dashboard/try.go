@@ -159,9 +159,9 @@ func (d *Dashboard) readTry(ctx context.Context, v *pageRequest) (*Try, *explain
 	return d.tryWithoutReceipt(ctx, try)
 }
 
-// tryKey reads the key of a try. The number 0 means the last try of the run. Airflow fills addresses
-// of frames without percent-encoding, so a + in a run id is a plus and not a space. It does not
-// replace the placeholder of the map index if the task is not mapped.
+// tryKey reads the key of a try. The number 0 means the last try of the run. Airflow inserts values into the
+// address of an embedded page (iframe) without percent-encoding, so a + in a run id is a plus and not a space.
+// Airflow does not replace the placeholder of the map index if the task is not mapped.
 func (v *pageRequest) tryKey() (try sizing.TryKey, err error) {
 	if try.TaskKey, err = v.keyOf(); err != nil {
 		return try, err

@@ -154,7 +154,7 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // receipts checks that retention creates partitions ahead of time. If next week has none,
-// retention has failed for three weeks.
+// retention has failed for more than three weeks.
 func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("receipts")
 	var mayPartition, hasNextWeek, hasUnpartitioned bool

@@ -26,7 +26,7 @@ const minCap sizing.Bytes = 128e9
 // Data is the history of an experiment, with one dataset per task.
 type Data struct {
 	Name        string
-	LeftOut     int          // tries without a measured peak
+	LeftOut     int          // tries that are not a success with a measured or sampled peak
 	Cap         sizing.Bytes // the largest possible grant: slightly above the largest peak, and at least minCap
 	Fingerprint string       // SHA-256 of the histories of the datasets, in hex
 

@@ -34,7 +34,7 @@ type StoredModel struct {
 	Blob         []byte
 }
 
-// Title returns the name, or the id if the run has no name.
+// Title returns the name, or "experiment" and the id if the run has no name.
 func (k *StoredRun) Title() string {
 	if k.Name != "" {
 		return k.Name

@@ -49,7 +49,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// runWith returns the folder of the run whose file contains the text.
+// runWith returns the folder of a run whose file with this name has exactly this text.
 func runWith(t *testing.T, files map[string]string, name, text string) string {
 	t.Helper()
 	for path, got := range files {

@@ -52,7 +52,7 @@ func newTrainingData(dataset *taskmodel.Dataset, s split, logEdges []float64) *t
 }
 
 // table returns the encoded, oversampled training rows with levels as targets. The level of an
-// added row is the upper edge of its bin.
+// added row is the logarithm of the upper edge of its bin.
 func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, error) {
 	out := *m.enc.Train
 	bins := len(m.logEdges)

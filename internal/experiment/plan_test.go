@@ -128,7 +128,7 @@ func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving there is no comparison")
 }
 
-func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
+func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
@@ -144,7 +144,7 @@ func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
 	}
 }
 
-func TestTopAddsAMarginIfAPeakExceedsTheRequest(t *testing.T) {
+func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	text := history(30) + "d,load,big,2025-01-01T00:00:00Z,60,20e9,4,30e9,1,5,a,2025-01-01\n"
 	r := run(t, text, experiment.Config{Tasks: []string{"load"}, Families: []string{"prior"}, Seeds: 1})
 	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "a fifth above 30")

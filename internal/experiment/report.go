@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Trace       string  `json:"trace"`
 	Fingerprint string  `json:"fingerprint"`   // of the data
-	LeftOutRows int     `json:"left_out_rows"` // tries without a measured peak
+	LeftOutRows int     `json:"left_out_rows"` // tries that are not a success with a measured or sampled peak
 	Split       string  `json:"split"`
 	Seeds       int     `json:"seeds"`
 	Penalty     float64 `json:"penalty"`
@@ -71,7 +71,7 @@ func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error)
 
 // Models returns the models of an experiment to store. The first ones are the models of the service
 // for each task, trained on the whole history; taskmodel.Open reads them. The others are the
-// classifiers of the first seed without their encoding; classify.Decode reads them. Their bytes
+// classifiers of the first seed without the encoding of their features; classify.Decode reads them. Their bytes
 // show whether another run gives the same result.
 func (p *Plan) Models(r *Report) ([]StoredModel, error) {
 	var models []StoredModel

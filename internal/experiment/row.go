@@ -7,7 +7,7 @@
 package experiment
 
 // Row is the result of one family on one task, binning and split. Comparisons of stored runs use
-// rows.
+// rows. The static cost is the cost if every run gets the top edge.
 type Row struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"` // upper edges, GB = 1e9 bytes
@@ -18,7 +18,7 @@ type Row struct {
 	Accuracy     float64   `json:"accuracy"`     // share, 0 … 1
 	UScore       float64   `json:"u_score"`      // 100 · (over + penalty · under) / total
 	URate        float64   `json:"u_rate"`       // share of under-estimates, 0 … 1
-	Optimal      float64   `json:"optimal"`      // share of the static cost that perfect bins save
+	Optimal      float64   `json:"optimal"`      // share of the static cost that a perfect classifier saves
 	TimeOptimal  float64   `json:"time_optimal"` // Optimal with runs weighted by duration
 	Estimated    float64   `json:"estimated"`    // optimal · accuracy − u rate
 }

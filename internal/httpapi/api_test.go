@@ -151,7 +151,7 @@ func TestQueryParametersBecomeFeatures(t *testing.T) {
 	assert.Equal(t, "1536Mi", ask["requested"].(map[string]any)["memory"])
 }
 
-func TestSpaceAroundANumberInAQueryIsIgnored(t *testing.T) {
+func TestSpaceAroundANumberInAQueryIsAccepted(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, value := range []string{"50", "%2050", "50%20"} {
 		answer := e.do(http.MethodGet, "/predict?dag_id=etl&task_id=load&memory=1Gi&x="+value, "")

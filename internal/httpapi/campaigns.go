@@ -232,7 +232,7 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 }
 
 // ReportCampaignRun moves a run to another state, if the run is still in the state that the field from of the
-// report names.
+// report names, and in the attempt that the report names, if any.
 func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunRequestObject) (api.ReportCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err
@@ -246,7 +246,8 @@ func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunR
 	return api.ReportCampaignRun200JSONResponse(campaignRun(&run)), nil
 }
 
-// ResetCampaignRun moves a run back to an earlier state for another attempt.
+// ResetCampaignRun moves a run back by the rules of campaign.CheckReset. It starts a new attempt only if
+// campaign.RestartsRun says so.
 func (s *server) ResetCampaignRun(ctx context.Context, r api.ResetCampaignRunRequestObject) (api.ResetCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err

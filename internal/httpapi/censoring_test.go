@@ -55,7 +55,7 @@ func TestOOMWithoutPeakIsALowerBound(t *testing.T) {
 	assert.Greater(t, after, 3.0, "the limit is above the allocation that was killed twelve times")
 }
 
-func TestSuccessWithoutPeakIsAnUpperBound(t *testing.T) {
+func TestSuccessWithoutPeakDoesNotRaiseTheLimit(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, task := range []string{"without", "with"} {
 		e.report(task, "small", 20, success(peak1GiB, small))

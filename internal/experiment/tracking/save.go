@@ -15,7 +15,8 @@ import (
 )
 
 // Save saves a report with its models and writes its id to notes. parameters become a JSON
-// object. If the name exists already, it saves without a name, so that no work is lost.
+// object. So that no work is lost, Save saves without a name if the name exists already, and without the models
+// if they are too large for the server.
 func Save(ctx context.Context, st Store, notes io.Writer, name string, parameters any, report *experiment.Report, models []store.RunModel) error {
 	r := store.Run{Name: name, CreatedAt: time.Now(), Fingerprint: report.Fingerprint}
 	for _, part := range []struct {

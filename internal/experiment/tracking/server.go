@@ -96,7 +96,7 @@ func (s serverStore) Models(ctx context.Context, id int64) ([]store.RunModel, er
 	return models, nil
 }
 
-// Save retries while the server is overloaded. It does not retry if the response was lost,
+// Save retries for about RetryFor while the server is overloaded. It does not retry if the response was lost,
 // because a second request would save a second experiment.
 func (s serverStore) Save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
 	request := api.ExperimentRequest{Fingerprint: orNil(r.Fingerprint), Name: orNil(r.Name), Parameters: r.Parameters, Rows: r.Rows, Report: r.Report}

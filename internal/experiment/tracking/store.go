@@ -11,7 +11,7 @@ import (
 
 // Store stores experiments, in a database or on a running server.
 type Store interface {
-	// List returns at most limit experiments without their reports, newest first. If before is
+	// List returns at most limit experiments without their rows and reports, newest first. If before is
 	// above 0, all of them have lower ids.
 	List(ctx context.Context, before int64, limit int) ([]*Run, error)
 	// Find returns an experiment by its id or name, without its models.

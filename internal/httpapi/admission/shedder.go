@@ -61,7 +61,7 @@ func (l *LoadShedder) Admit(lowPriority bool) bool {
 	return rand.Int64N(fullRatio) < max(ratio, minRatio)
 }
 
-// adjust updates the ratio once per adjustInterval.
+// adjust updates the ratio at most once per adjustInterval.
 func (l *LoadShedder) adjust() {
 	if !l.mu.TryLock() {
 		return // another request adjusts it

@@ -44,7 +44,7 @@ type Config struct {
 // Token is one grant. The same secret may have several grants with different roles or scopes.
 //
 // Hash is a plain SHA-256. Slow, salted hashes (bcrypt, Argon2) protect passwords that can be
-// guessed; a token is random with at least 128 bits, so guessing fails with any hash, and a
+// guessed; a token of NewSecret is random with at least 128 bits, so guessing fails with any hash, and a
 // fast hash makes it cheap to check every request.
 type Token struct {
 	Name      string // shown in the audit trail; the first digits of Hash if empty
@@ -61,8 +61,8 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 var reservedNames = []string{"anonymous", "local", store.Trainer, store.Watchdog}
 
 // ParseToken reads [name=]role[@[namespace][/prefix]]:hash. The hash is the SHA-256 of the
-// token in 64 hex digits, as `printf %s "$TOKEN" | sha256sum` prints it. Errors do not repeat
-// the text, because a misplaced part of it may be a secret token.
+// token in 64 hex digits, as `printf %s "$TOKEN" | sha256sum` prints it. Errors repeat no
+// part of the text except a reserved name, because a misplaced part may be a secret token.
 func ParseToken(text string) (Token, error) {
 	grant, hash, ok := strings.Cut(text, ":")
 	nameAndRole, scope, scoped := strings.Cut(grant, "@")

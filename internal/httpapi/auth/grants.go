@@ -106,7 +106,8 @@ func (g Grants) Scopes() []store.Scope {
 
 // SkipAhead returns the key from which a list continues: the key after, or the start of the
 // caller's next range of dag_ids if after is in no range. The tasks between two ranges are not
-// shown, and a list that does not skip them reads all of them. more is false after the last range.
+// shown, and a list that does not skip them reads all of them. more is false after the last range. In a list of all
+// namespaces, SkipAhead skips nothing if a grant has no namespace.
 //
 //	shown         etl_a etl_b                 ml_x
 //	stored   billing │   │    hr_1 … hr_9999   │   web
