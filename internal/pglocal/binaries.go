@@ -17,7 +17,7 @@ import (
 // minVersion is the oldest supported major version of PostgreSQL.
 const minVersion = 15
 
-// ErrNotInstalled means that this machine has no usable PostgreSQL. The error that wraps it says what to do.
+// ErrNotInstalled means that no usable PostgreSQL was found. The error that wraps it says what to do.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // binaries locates the server programs of one installed PostgreSQL.

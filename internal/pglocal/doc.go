@@ -1,6 +1,6 @@
 // Package pglocal runs a private PostgreSQL for one process. It finds the installed programs,
 // creates a cluster (the data of one server) in a data folder, runs the server as a child on a Unix socket
-// that no other user can reach, and restarts the server when it dies.
+// that only the server's user and root can reach, and restarts the server when it dies.
 //
 //	<data>/lock          locked (flock) while a process uses the folder; names that process
 //	<data>/postgres/     the cluster: back it up, never delete it

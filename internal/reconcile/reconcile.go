@@ -36,7 +36,7 @@ const (
 	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
 	Reported Result = "reported" // an unreported try was reported from a source
 	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; a later pass looks the try up
-	Missing  Result = "missing"  // no source had a peak that the report of a try lacks within Config.Within; the sampled peak stays unknown
+	Missing  Result = "missing"  // within Config.Within, no source had a peak that the report of the try lacks; the sampled peak stays unknown
 	Expired  Result = "expired"  // no source knew the outcome of an unreported try within Config.Within; it stays unknown
 	Rejected Result = "refused"  // the store rejected the report, usually because it contradicts one that arrived meanwhile
 )
@@ -157,7 +157,8 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	return known, nil
 }
 
-// merge fills the unknown fields of a from b. If both outcomes are known and differ, it returns a unchanged.
+// merge fills the unknown fields of a from b; the two times only if a has neither of them. If both outcomes are
+// known and differ, it returns a unchanged.
 func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a

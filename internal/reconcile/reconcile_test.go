@@ -207,7 +207,7 @@ func TestOneReplicaWorksAtATime(t *testing.T) {
 	assert.NotEmpty(t, e.pass(first))
 }
 
-func TestSourceErrorEndsThePassAndIsRetried(t *testing.T) {
+func TestSourceErrorIsReturnedAndTheTryIsLookedUpAgain(t *testing.T) {
 	e := newEnv(t)
 	worker := e.worker(e.source)
 	e.observe(sizing.Observation{Try: try("r"), Outcome: sizing.Success, EndedAt: noon})

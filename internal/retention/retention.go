@@ -25,7 +25,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// MinAge is the shortest configurable age of rows other than 0. Tries may run and be repeated for days, and
+// MinAge is the shortest configurable age of rows; an age of 0 keeps all rows. Tries may run and be repeated for days, and
 // the watchdog, which rolls back models, needs the receipts of the active model.
 const MinAge = 7 * 24 * time.Hour
 
@@ -104,7 +104,8 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// The lease that elects one replica. It is longer than any batch, and every batch renews it.
+// The lease that elects one replica. It is longer than a batch and the pause after it usually take, and is
+// renewed after every batch.
 const (
 	leaseName = "retention"
 	lease     = 5 * time.Minute

@@ -85,7 +85,7 @@ func (p *Plan) Need(seconds, level float64) float64 {
 }
 
 // Lift returns the plan of the next try after a kill at a limit in bytes. Its static grant is at least
-// lift times this limit, and its limit grows beyond this grant if the usage comes near it.
+// 1.5 times this limit (the constant lift), and its limit grows beyond this grant if the usage comes near it.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
 	lifted.rule = &rules[liftRule]

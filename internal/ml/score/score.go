@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultPenalty is the cost of an under-estimate relative to an over-estimate, as in the
-// publication of the load-aware scheduler.
+// publication of a load-aware scheduler for an ML workflow ("the published scheduler" below).
 const DefaultPenalty = 10
 
 // ErrShape reports different numbers of actual and predicted rows, or a bin that does not exist.
@@ -61,7 +61,7 @@ func (c Confusion) Accuracy() float64 {
 // URate returns the share of under-estimates; 0 without rows.
 func (c Confusion) URate() float64 { return share(c.Under(), c.Total()) }
 
-// UScore returns 100 · (over + penalty · under) / total, the metric of the published load-aware
+// UScore returns 100 · (over + penalty · under) / total, the metric of the published
 // scheduler. Lower is better. 3 over-estimates and 1 under-estimate in 100 rows give 13 at
 // penalty 10. UScore is 0 without rows.
 func (c Confusion) UScore(penalty float64) float64 {

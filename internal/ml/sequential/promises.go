@@ -1,6 +1,6 @@
 // Package sequential provides sequential tests that are valid at any stopping time. A check
-// after every outcome does not raise the false alarm rate, and a late check does not lose
-// power.
+// after every outcome does not raise the false alarm rate. A late call of FindViolation detects each
+// violation that an earlier call would have detected.
 //
 // Both tests bet against the null hypothesis with fair odds. Under the null hypothesis the
 // stake is a supermartingale, so the probability that it ever grows 1/α-fold is at most α
@@ -19,8 +19,8 @@ type Try struct {
 // broken. It is above 1 because promises are estimates.
 const Slack = 2
 
-// minPromise is the lower bound of a promise in the test, so that a single kill cannot
-// reject it.
+// minPromise is the lower bound of a promise in FindViolation, so that a single kill multiplies a stake by
+// at most 56.
 const minPromise = 0.005
 
 // bets lists the exponents of the alternatives. If the null hypothesis bounds the kill

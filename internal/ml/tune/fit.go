@@ -11,7 +11,7 @@ import (
 // are often many times larger and would dominate the fit. Without warp, the searches
 // described at fit ended twice as far from the minimum. The order of the losses does not
 // change. A failed trial (+Inf) gets the worst finite loss. If all finite losses are equal, every
-// result is 0.
+// result is 0. If only least and median are equal, the divisor is max(|least|, |worst|).
 func warp(losses []float64) []float64 {
 	least, worst := math.Inf(1), math.Inf(-1)
 	for _, v := range losses {

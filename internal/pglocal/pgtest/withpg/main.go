@@ -29,7 +29,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of the command, or 1 if the command did not start or was killed.
+// run returns the exit code of the command, or 1 if PostgreSQL or the command did not start, or if the command
+// was killed or succeeded after an interruption.
 func run(command []string) (code int, err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -48,7 +49,7 @@ func run(command []string) (code int, err error) {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil
 	}
-	if err != nil { // the command did not start
+	if err != nil { // the command did not start, or it succeeded after an interruption
 		return 1, err
 	}
 	return 0, nil
