@@ -11,10 +11,10 @@ import (
 // looked up in other sources.
 type Reconciliation interface {
 	// AcquireLease makes owner the only replica that runs the named background job until
-	// the lease expires. The owner may renew it. It returns false while another owner
-	// holds the lease.
+	// the lease expires. The owner may renew the lease. AcquireLease returns false while another
+	// owner holds it.
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
-	// Unsampled lists the observations without a sampled peak that ended in the window,
+	// Unsampled lists the observations without a sampled peak (MemorySampled) that ended in the window,
 	// oldest first, without features. It omits tries that fitted no node and so never started, and
 	// tries whose lookup is settled or whose RetryAt is after w.Now.
 	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)

@@ -52,11 +52,11 @@ type Observations interface {
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill, and replaced by a report of another
 	// outcome (Replaced). Nil features are copied from the newest receipt of the same try, if there
-	// is one. Times are compared with microsecond precision. A usage series amends a try without a
-	// series, and is ignored otherwise. A report that adds only a series does not make the task due.
+	// is one. Times are compared with microsecond precision. A usage series, a detailed series, an
+	// executed plan or a context (see ContextRows) amends a try without one, and is ignored otherwise.
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise
-	// after the debounce time.
+	// after the debounce time. A report that only adds a series, a plan or a context does not make its task due.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 	// Void deletes the report of a try as if it had never been made. It returns NotFound if there is
@@ -117,9 +117,9 @@ type Observations interface {
 	// oldest first, at most limit.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills of the task since its last success that had at least
-	// ceiling allocated and whose run got no larger allocation later. It omits the kills and the
-	// successes of reproduced runs.
+	// KillsAtCap counts the OOM kills with at least ceiling allocated since the last success of the task.
+	// It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
+	// reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 
@@ -222,7 +222,7 @@ type Receipts interface {
 	// ReceiptOfTry returns the newest receipt of a try, or NotFound if there is none.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the
-	// newest limit receipts of the task, without reproduced runs. The caller computes the interval.
+	// newest limit receipts of the task, without reproduced runs. The caller sets Low and High.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 	// Promises lists the promised risks of ended first tries with their outcomes, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active

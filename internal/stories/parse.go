@@ -119,7 +119,7 @@ func parseNumber(text string) (float64, error) {
 	return float64(b), err
 }
 
-// features returns the arguments that are not reserved as features.
+// features returns the features of a step: its arguments that are not reserved.
 func features(args map[string]string) sizing.Features {
 	f := sizing.Features{}
 	for key, value := range args {

@@ -14,7 +14,7 @@ type Ablation struct {
 
 	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
 	NoScale      bool // one standard deviation for all runs in the cold-start average
-	NoShifts     bool // no detection of changes
+	NoShifts     bool // no detection of changes of the task's level (experts.Shift)
 	NoPool       bool // no statistics of the DAG's other tasks
 	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A detailed series is stored as differences of successive values, as varints: a plateau takes a byte
-// per step. Memory is rounded up to whole memoryUnit, CPU to the nearest cpuUnit.
+// A detailed series (sizing.Observation.Detailed) is stored as differences of successive values, as
+// varints: a plateau takes a byte per step and quantity. Memory is rounded up to whole memoryUnit, CPU to the nearest cpuUnit.
 const (
 	memoryUnit = 64 << 10 // bytes
 	cpuUnit    = 0.001    // cores

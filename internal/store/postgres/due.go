@@ -137,5 +137,5 @@ func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
 }
 
 func lostLease(c store.Claim) error {
-	return sizing.Errorf(sizing.Conflict, "use a lease: %s lost its lease on %s, because another owner claimed the task, or the task was renamed or deleted; claim again", c.Owner, c.Task)
+	return sizing.Errorf(sizing.Conflict, "use a lease: %s lost its lease on %s, because another owner claimed the task, the claim is finished, or the task was renamed or deleted; claim again", c.Owner, c.Task)
 }

@@ -32,7 +32,7 @@ import (
 // Config configures a Store. The zero value is usable.
 type Config struct {
 	MaxConns int32           // maximum connections; 16 if zero
-	Debounce time.Duration   // the time from a new observation until its task is due; 2 s if zero
+	Debounce time.Duration   // the time from a new observation, except an OOM kill, until its task is due; 2 s if zero
 	Log      *slog.Logger    // no log if nil
 	Tracer   pgx.QueryTracer // traces every statement; none if nil
 }

@@ -126,8 +126,8 @@ func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	return nil
 }
 
-// makeWeekSQL creates the partition as a table before it attaches the table, so that only the default
-// partition is locked. It moves the receipts of the week that were stored in the default partition. Both
+// makeWeekSQL creates the partition as a table before it attaches the table, so that readers and writers
+// wait only for the lock on the default partition. It moves the receipts of the week that were stored in the default partition. Both
 // have the columns of the parent in the same order, so "*" stays correct when a migration adds a column.
 const makeWeekSQL = `
 	CREATE TABLE %[1]s (LIKE %[4]s INCLUDING INDEXES);

@@ -72,7 +72,8 @@ const countUnreportedSQL = `
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 
-// CountUnreported counts the first tries with a receipt, and how many of them were never reported.
+// CountUnreported counts the tries of the newest limit receipts of first tries with ids below before, and how
+// many of these tries were never reported.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
 	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)

@@ -118,10 +118,10 @@ func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features [
 	return extended, nil
 }
 
-// extendAll extends the schema until it stores all features, and reports whether it changed. It
-// repeats the pass while the schema changes, because a later row may add a field of another kind
-// to a name, and a new category field then needs the values of earlier rows. The loop ends, because
-// a name has at most one field per kind.
+// extendAll extends the schema by all features as far as the limits of fields and categories allow, and
+// reports whether it changed. It repeats the pass while the schema changes, because a later row may add
+// a field of another kind to a name, and a new category field then needs the values of earlier rows. The
+// loop ends, because a name has at most one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
 	for repeat := true; repeat; {
 		repeat = false

@@ -126,7 +126,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, i), o.Try, 0.25, at)}))
 			promised := history(t, st, task).Rows[0].Promised
 			if delay > 24*time.Hour {
-				require.Nil(t, promised, "the task had no promise at that time")
+				require.Nil(t, promised, "a receipt from more than 24 hours after the end")
 				continue
 			}
 			require.NotNil(t, promised, "%s", delay)
