@@ -62,8 +62,8 @@ func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 // DAGForecast is the forecast of a run of a DAG.
 type DAGForecast struct {
 	*forecast.Result
-	P95       float64   // 95 % quantile of the end in seconds from the start of the run, corrected by past runs
-	PastRuns  int       // number of runs that correct P95
+	P95       float64   // 95 % quantile of the end in seconds from the start of the run, corrected by past runs if there are enough (forecast.Calibration)
+	PastRuns  int       // number of past runs, of which P95 needs enough for a correction
 	Unknown   []string  // tasks without a known run time, which count as 0 s
 	UpdatedAt time.Time // when the dependencies of the DAG were stored
 }

@@ -91,7 +91,7 @@ func (c *column) byFrequency() []string {
 }
 
 // limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. The
-// line (the ridge regression) then also gets the level statistic of each category whose statistic the trees get.
+// line (the ridge regression) then also gets the level statistic (the smoothed mean log peak of each value) of each category whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

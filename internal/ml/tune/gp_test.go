@@ -65,7 +65,7 @@ func TestExpectedImprovementAgreesWithScipy(t *testing.T) {
 
 func TestPosteriorByHand(t *testing.T) {
 	// One loss of 2 with a noise equal to the variance: the mean is half of it at the same
-	// point and k/2 of it at correlation k. Half of the variance remains.
+	// point and k/2 of it at correlation k. The variance 1 falls to 1/2 and to 1 − k²/2.
 	p, ok := newPosterior(kernel{lengths: []float64{1}, variance: 1, noise: 1}, [][]float64{{0}}, []float64{2})
 	require.True(t, ok)
 	mean, deviation := p.at([]float64{0}, make([]float64, 1))

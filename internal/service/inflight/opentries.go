@@ -15,7 +15,7 @@ const MaxUnschedulable = 16
 
 // OpenTries tracks the granted tries of one task that have not ended, and the newest allocations
 // that were unschedulable. Restore derives both from the store after a restart. The guard widens grants
-// while clearly more open tries were killed than their predictions promised. OpenTries is safe for
+// while clearly more open runs were killed than their predictions promised (see experts.Guard). OpenTries is safe for
 // concurrent use. The zero value is empty.
 type OpenTries struct {
 	mu            sync.Mutex
@@ -30,7 +30,7 @@ type unschedulable struct {
 }
 
 // GuardFactor returns the factor by which the guard widens grants (1 while it is inactive), and the kills of
-// the open tries.
+// the open runs.
 func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
