@@ -54,3 +54,22 @@ func TestGroupsKeepEveryValue(t *testing.T) {
 		require.Equal(t, g, decoded.find(key, new(group)))
 	}
 }
+
+func TestLowOutliersDoNotLowerTheLargestPeakOfAGroup(t *testing.T) {
+	gs, seen := new(groups), 0
+	add := func(peak float64, outlier bool) {
+		seen++
+		gs.add(1, &row{Peak: peak, Seconds: 60}, seen, outlier)
+	}
+	for _, peak := range []float64{8e9, 9e9, 8e9} {
+		add(peak, false)
+	}
+	for range 20 {
+		add(1e9, true)
+		require.InEpsilon(t, 9e9, gs.find(1, new(group)).largestPeak(), 1e-6)
+	}
+	for range newestPeaks + olderPeaks {
+		add(2e9, false)
+	}
+	require.InEpsilon(t, 2e9, gs.find(1, new(group)).largestPeak(), 1e-6, "normal peaks replace the old ones")
+}

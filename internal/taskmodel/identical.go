@@ -46,7 +46,7 @@ func (m *models) addToGroups(r *row, outlier bool) {
 }
 
 // add adds a row to the group of a key. seen is models.Clock at this row. A low outlier
-// leaves g.Older unchanged: many outliers in sequence must not lower the grants of later runs.
+// never lowers g.largestPeak: many outliers in sequence must not lower the grants of later runs.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))
@@ -67,9 +67,9 @@ func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
 	}
 	g.Seen = seen
-	if !outlier {
+	if oldest := float32(g.Newest[newestPeaks-1]); !outlier || oldest > slices.Max(g.Older[:]) {
 		copy(g.Older[1:], g.Older[:])
-		g.Older[0] = float32(g.Newest[newestPeaks-1])
+		g.Older[0] = oldest
 	}
 	copy(g.Newest[1:], g.Newest[:])
 	g.Newest[0] = r.Peak
