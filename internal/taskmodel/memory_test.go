@@ -80,6 +80,22 @@ func TestOutlineAnswersFromRequestOrLargestPeak(t *testing.T) {
 	assert.Greater(t, answer.Limit, bytes(3))
 }
 
+func TestOutlineReasonNamesTheBoundThatChangedTheAmount(t *testing.T) {
+	k := newTask(t)
+	for range 20 {
+		k.reportSuccess(nil, 8)
+	}
+	outline := k.model.Outline().Model()
+	q := taskmodel.Question{Cap: bytes(2), CapBy: taskmodel.CapPolicy}
+	assert.Equal(t, "2Gi: at the cap of 2Gi (set by the policy); 10Gi is above the largest peak of 20 runs", outline.Size(q).Reason)
+	q.Requested.Memory = bytes(8)
+	assert.Equal(t, "2Gi: at the cap of 2Gi (set by the policy); 8Gi is the static request", outline.Size(q).Reason)
+	q = taskmodel.Question{Above: bytes(6), Cap: bytes(11), CapBy: taskmodel.CapPolicy}
+	assert.Equal(t, "11Gi: at the cap of 11Gi (set by the policy); 12Gi is at least twice the killed allocation", outline.Size(q).Reason)
+	q.Cap = 0
+	assert.Equal(t, "12Gi: at least twice the killed allocation", outline.Size(q).Reason)
+}
+
 // BenchmarkModelMemory reports the memory of a decoded model of 1,460 runs with 30 features.
 func BenchmarkModelMemory(b *testing.B) {
 	k := wideHistory()

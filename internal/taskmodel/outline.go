@@ -53,25 +53,32 @@ const outlineMargin = 1.25 // factor on the largest peak, because the answer ign
 // states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
-	killed := max(q.Above, m.Bound)
+	why, killed := "the static request", max(q.Above, m.Bound)
 	switch {
 	case q.Above > 0:
 		s.Limit, s.Source = max(s.Limit, m.outlinePeak(), q.Above.Times(2).RoundUp(sizing.MiB)), sizing.FromLift
-		s.Reason = fmt.Sprintf("%s: at least twice the killed allocation", s.Limit.Approx())
+		why = "at least twice the killed allocation"
 	case s.Limit > killed || m.outline.runs == 0:
 	default:
 		s.Limit, s.Source = m.outlinePeak(), sizing.FromProfile
 		if s.Limit <= killed {
 			s.Limit = killed.Times(2).RoundUp(sizing.MiB)
 		}
-		s.Reason = fmt.Sprintf("%s: above the largest peak of %d runs", s.Limit.Approx(), m.outline.runs)
+		why = fmt.Sprintf("above the largest peak of %d runs", m.outline.runs)
 	}
 	if s.Limit > 0 {
 		if q.Above == 0 {
 			q.MinGrant = 0
 		}
-		s.Limit = clamp(q, s.Limit)
+		amount := s.Limit
+		s.Limit = clamp(q, amount)
 		s.Ladder = []sizing.Bytes{s.Limit}
+		switch {
+		case s.Limit != amount:
+			s.Reason = describeBound(q, amount, s.Limit, q.Above) + amount.Approx() + " is " + why
+		case s.Source != sizing.FromRequested:
+			s.Reason = amount.Approx() + ": " + why
+		}
 	}
 	return s
 }

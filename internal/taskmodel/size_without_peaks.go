@@ -51,7 +51,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 		s.Limit = clamp(q, s.Limit)
 		s.Ladder = []sizing.Bytes{s.Limit}
 		if s.Limit != before {
-			s.Reason = m.describeBound(q, before, s.Limit) + correctReason(s.Reason, before)
+			s.Reason = describeBound(q, before, s.Limit, max(q.Above, m.Bound)) + correctReason(s.Reason, before)
 		}
 		s.Promised = raisePromise(s.Promised, s.Limit, max(q.Above, m.Bound))
 	}
@@ -71,7 +71,7 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 	reason := fmt.Sprintf("%s: twice the killed allocation: %s", limit.Approx(), why)
 	if limit != twice {
-		reason = fmt.Sprintf("%stwice the killed allocation is %s; %s", m.describeBound(q, twice, limit), twice.Approx(), why)
+		reason = fmt.Sprintf("%stwice the killed allocation is %s; %s", describeBound(q, twice, limit, max(q.Above, m.Bound)), twice.Approx(), why)
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
@@ -79,9 +79,10 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 }
 
-// describeBound describes the bound that changed amount to limit.
-func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
-	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: max(q.Above, m.Bound)}}
+// describeBound describes the bound that changed amount to limit. killed is the largest killed allocation that the
+// description may name.
+func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
+	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: killed}}
 	switch {
 	case limit < amount || limit == q.Cap:
 		d.rule = byCap
