@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -259,6 +260,8 @@ func (task *cachedTask) text(i int, code float64) string {
 	switch {
 	case field.Kind == sizing.Date:
 		return time.UnixMilli(int64(code * 24 * 3600 * 1000)).UTC().Format(time.RFC3339)
+	case field.Kind == sizing.Bool:
+		return strconv.FormatBool(code != 0)
 	case field.Kind != sizing.Category:
 		return fmt.Sprint(code)
 	case code >= 0 && int(code) < len(field.Categories):

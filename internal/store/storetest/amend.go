@@ -110,6 +110,16 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int64{seq, seq, 0}, []int64{repeated[0].Seq, repeated[1].Seq, repeated[2].Seq})
 	})
 
+	t.Run("a contradiction names the values of a bool", func(t *testing.T) {
+		o := success(firstTry(task("bool"), "run"), sizing.GiB, 1)
+		o.Features = sizing.Features{"weekend": sizing.BoolValue(true)}
+		recordNew(t, st, o)
+		o.Features = sizing.Features{"weekend": sizing.BoolValue(false)}
+		r := record(t, st, o)[0]
+		requireConflict(t, "features.weekend", r)
+		require.ErrorContains(t, r.Err, "was reported as true before, now as false")
+	})
+
 	t.Run("a contradiction fills no other field", func(t *testing.T) {
 		o := complete(task("half"))
 		partial := o
