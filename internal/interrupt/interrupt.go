@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// gracePeriod is how long a command may take to stop after a signal. It is long enough to print
-// the result, and short enough for a person who waits at a terminal.
+// gracePeriod is how long Run waits for a command after a signal before it calls await. It is long enough to
+// print the result, and short enough for a person who waits at a terminal.
 const gracePeriod = 700 * time.Millisecond
 
 // Interruption is the cause of a context that a signal cancelled.
@@ -31,12 +31,12 @@ func (i *Interruption) Unwrap() error { return i.cause }
 // ExitCode returns 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
-// Explain returns a message for err, the error of the interrupted command. If err is only a consequence of
-// the cancelled context, the message names the signal in place of "context canceled". Otherwise it names the
-// signal and then err.
+// Explain returns a message for err, the error of the interrupted command. If err wraps i or context.Canceled, the
+// message names the signal in place of "context canceled". Otherwise it names the signal and then err.
 func (i *Interruption) Explain(err error) string {
-	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
-		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
+	message := strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
+	if (errors.Is(err, i) || errors.Is(err, context.Canceled)) && strings.Contains(message, i.Error()) {
+		return message
 	}
 	return i.Error() + ": " + err.Error()
 }
@@ -82,8 +82,9 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 }
 
 // Run runs a command and returns its exit code. ctx comes from Context. After a signal, Run waits for the
-// command during gracePeriod, and then until the command or await returns. If the command still runs then, Run
-// calls report and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
+// command during gracePeriod, and then until the command or await returns; await waits for work that must not be cut
+// off, such as a migration (app.AwaitMigrations, at most 10 s). If the command still runs then, Run calls report
+// and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()

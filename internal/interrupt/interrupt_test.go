@@ -3,6 +3,7 @@ package interrupt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 	"testing"
@@ -53,6 +54,8 @@ func TestRunWaitsForTheCommandWithoutASignal(t *testing.T) {
 func TestExplainNamesSignalOnce(t *testing.T) {
 	_, i := cancelled()
 	assert.Equal(t, "interrupted by SIGTERM", i.Explain(context.Canceled))
+	assert.Equal(t, "read: interrupted by SIGTERM", i.Explain(fmt.Errorf("read: %w", context.Canceled)))
+	assert.Equal(t, "read: interrupted by SIGTERM", i.Explain(fmt.Errorf("read: %w", i)))
 	assert.Equal(t, "interrupted by SIGTERM: no such file", i.Explain(errors.New("no such file")))
 }
 
