@@ -56,6 +56,8 @@ func TestUTF16FileIsDetected(t *testing.T) {
 }
 
 func TestTooLargeMapIndexIsExplained(t *testing.T) {
-	_, _, stderr := invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,2147483648,1500000000\n", "import", "--dry-run", "-")
-	assert.Contains(t, stderr, "above the maximum of 2147483647")
+	for _, index := range []string{"2147483648", "-2147483648"} {
+		_, _, stderr := invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,"+index+",1500000000\n", "import", "--dry-run", "-")
+		assert.Contains(t, stderr, `"`+index+`" is not between -2147483647 and 2147483647`)
+	}
 }

@@ -74,7 +74,7 @@ func parseInt(cell string, i *int) error {
 		return fmt.Errorf("%.40q is not a whole number", cell)
 	}
 	if math.Abs(v) > math.MaxInt32 {
-		return fmt.Errorf("%.40q is above the maximum of %d", cell, math.MaxInt32)
+		return fmt.Errorf("%.40q is not between %d and %d", cell, -math.MaxInt32, math.MaxInt32)
 	}
 	*i = int(v)
 	return nil
