@@ -17,8 +17,8 @@ import (
 
 // env is the environment of a story: a service, its database and a clock.
 //
-// The background work of the service does not run, because it would train due tasks at times that
-// the story does not control.
+// The service trains a task only in a train step, so that the story controls when. Its background loops run only
+// during restart.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
@@ -43,7 +43,7 @@ func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
 	cfg := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
-	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
+	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
 // restart simulates a new process on the same database, which knows only what it reads at start.
