@@ -35,11 +35,13 @@ type Profile struct {
 	// Ambiguous describes runs with equal features and very different peaks, which no
 	// model can distinguish; empty if there are none.
 	Ambiguous string
-	// Quarantined lists the reports that change no answer until another report confirms them.
+	// Quarantined lists the reports that change no predicted peak until another report confirms them. A further kill
+	// of a run nevertheless raises the grants to runs with the same features. A report above 64Ti is never
+	// confirmed, nor is one below 1 MiB and 1/900 of its allocation or request.
 	Quarantined []QuarantinedReport
 }
 
-// QuarantinedReport is one report that is stored but not learned yet.
+// QuarantinedReport is one report that is stored, but whose peak is not learned.
 type QuarantinedReport struct {
 	Memory Bytes
 	Detail string // the reason

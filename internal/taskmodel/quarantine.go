@@ -12,7 +12,8 @@ import (
 // second similar report confirms it, so real growth and rare modes cost one more report.
 //
 //	rows   quarantined if above                         quarantined if below
-//	0      8 × allocated, or 100 × requested            1/900 of allocated or requested
+//	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
+//	       100 × allocated or requested                 allocation is unknown
 //	1-7    100 × largest peak and prediction, or        1/10 of the prediction and 1/900 of allocated*
 //	       8 × allocated and 4 × peak and prediction,
 //	       or 300 × prediction*
@@ -20,15 +21,17 @@ import (
 //	       300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
+// Only a measured peak can be too far below.
+//
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
 //
 // An OOM kill at or below the amount that the service granted, or at or below minGranted, is never
 // quarantined, unless it is above 64Ti.
 const (
-	// unitFactor: two units differ by a factor of at least 1000 (B and kB, KiB and MiB), and a
-	// success exceeds its allocation by at most a tenth. A peak in a too large unit is therefore at least
-	// this factor below the allocation.
+	// unitFactor: two units differ by a factor of at least 1000 (B and kB, KiB and MiB), and a measured
+	// peak exceeds an enforced limit by at most a tenth. Under such a limit, a number of kB taken for bytes is
+	// therefore at least this factor below the allocation.
 	unitFactor = 900
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
 	// from the prediction by at least this factor.

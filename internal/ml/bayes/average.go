@@ -66,7 +66,7 @@ type Average struct {
 // Line holds the sufficient statistics of the regression on one input.
 type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
-	Rows, X, Y  float64  // number of rows that have the input; their means of the input and of the log peak
+	Rows, X, Y  float64  // number of rows that have the input; their means of the input, as Predict gets it, and of the log peak
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
 	LogEvidence float64  // logarithm of the evidence of the line
 }
@@ -101,8 +101,8 @@ type Mixture struct {
 	Freedom [maxComponents]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row with inputs (NaN: missing) and levels, the log peaks that the point models
-// predict. scale is the predicted scale of the residual of the last point model, in log peak; 0: unknown. The average must have
+// Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + x) with the sign of x;
+// NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual of the last point model, in log peak; 0: unknown. The average must have
 // learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
@@ -154,8 +154,8 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // inputsMatter reports whether a line or a point model has predicted the rows better than the constant.
-// Then Predict leaves the modes out: they often explain the past rows best, but predict the next row
-// worse than a line or a point model.
+// Then Predict leaves the modes out, unless the task has no features: they often explain the past rows best, but
+// predict the next row worse than a line or a point model.
 func (a *Average) inputsMatter() bool {
 	for i := range a.Lines {
 		if a.Lines[i].LogEvidence > a.Constant {
@@ -191,8 +191,8 @@ func (l *Line) predict(x float64, prior *Prior, mean float64, mix *Mixture, logW
 	mix.add(l.Y+slope*distance, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
 }
 
-// Learn adds a row with the log peak y. mix is the result of Predict for this row, and nil
-// for the first row. scale is that of Predict. If the average has kills, the caller must call ImputeKills afterwards.
+// Learn adds a row with the log peak y. inputs, levels and scale are those of Predict. mix is the result of Predict for
+// this row, and nil for the first row. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
