@@ -1,6 +1,6 @@
 // Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware
-// import`. With --rate it instead prints the errors of the run times that the model expects on machine types on
-// which a task has never run. The same flags give the same output.
+// import`. With --rate it instead prints the errors of the run times that package placement expects on machine types
+// on which a task has never run. The same flags give the same output.
 //
 //	go run ./scripts/nodedata --seed 1 > runs.csv
 //	go run ./scripts/nodedata --rate --seeds 10
@@ -46,7 +46,7 @@ func write(out *bufio.Writer, d *placementtest.Dataset) {
 	}
 }
 
-// rateSeeds prints how often the model knows whether a task runs faster or slower on another machine type, and the
+// rateSeeds prints how often package placement knows whether a task runs faster or slower on another machine type, and the
 // error of the factor by which it expects the run time to change.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64

@@ -77,7 +77,7 @@ type predictor struct {
 	tasks      map[sizing.TaskKey]int // index of a task in facts and labels
 	facts      []map[string]bool      // of the newest run of each task
 	labels     []int                  // profile of the newest run of each task
-	majority   int                    // most frequent profile of these runs
+	majority   int                    // most frequent profile of all learned runs
 	byTask     map[sizing.TaskKey]int // most frequent profile of each task
 	classifier *cohort.Profiles       // nil without one
 }

@@ -85,7 +85,7 @@ func (old *storedReport) replacedBy(r *report) bool {
 
 // replace replaces the provisional kill old by the report with index i. The new row has a new seq,
 // so that every replica reads it. If the report omits the features, the allocated memory or the request, the
-// new row gets the stored values: a provisional kill has only these, besides its outcome.
+// new row gets the stored values. It does not get a peak that a lookup has added to the provisional kill.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {

@@ -14,8 +14,9 @@ import (
 // names. Integers are varints. Texts that the receipts of a task repeat are positions in its
 // vocabulary. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
 // the repetition of an earlier number of the same receipt, as 1.5 times the previous number, or as the
-// XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). If the
-// form cannot hold a field, encode rejects the receipt, which is then stored as JSON.
+// XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). The previous
+// number is the last one passed to compactWriter.remember. If the form cannot hold a field, encode rejects the
+// receipt, which is then stored as JSON.
 
 // compactFormat is the first byte of the compact form.
 const compactFormat = 1
@@ -23,9 +24,9 @@ const compactFormat = 1
 // Tags of a float64, which precede the number.
 const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
-	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the previous number
+	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the previous number, like the residual scale of few identical rows (taskmodel)
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number, like the residual scale of few identical rows (taskmodel)
 )
 
 const (

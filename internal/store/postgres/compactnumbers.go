@@ -5,6 +5,9 @@ import (
 	"math"
 )
 
+// A short decimal is a number with at most maxDecimals decimals whose digits, without the decimal point, are an
+// integer of a magnitude below maxDecimal.
+
 // powersOfTen holds 10^d at index d, for each number of decimals d that a short decimal may have.
 var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
 
@@ -38,8 +41,8 @@ func decimal(v float64) (digits int64, decimals int, ok bool) {
 	return 0, 0, false
 }
 
-// number writes a float64 with the first tag that fits: a decimal, a repetition, 1.5 times the previous
-// number, or its bits.
+// number writes a float64 with the first tag that fits: a short decimal, a repetition, 1.5 times the number that was
+// remembered last, or its bits. It remembers only numbers whose bits it writes.
 func (w *compactWriter) number(v float64) {
 	if digits, decimals, ok := decimal(v); ok {
 		w.b = append(w.b, byte(tagDecimal+decimals))
