@@ -102,8 +102,8 @@ type Mixture struct {
 }
 
 // Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + x) with the sign of x;
-// NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual of the last point model, in log peak; 0: unknown. The average must have
-// learned at least one row.
+// NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual
+// of the last point model, in log peak; 0: unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
