@@ -69,8 +69,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	return api.ListExperiments200JSONResponse(page), nil
 }
 
-// experimentSummary describes an experiment by the tasks and families of its rows. It counts no rows
-// if their format is that of an older version, which names no tasks.
+// experimentSummary describes an experiment by the tasks and families of its rows. It counts
+// and lists none if rows are missing, or if a row has a task or family that is not a text: rows are any JSON objects.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,
@@ -248,7 +248,7 @@ func (f *fieldReader) document(field string, text json.RawMessage, open byte) []
 func (f *fieldReader) objects(field string, list []byte) {
 	var entries []json.RawMessage
 	if list == nil || json.Unmarshal(list, &entries) != nil {
-		return // document has reported that the value is not an array
+		return // the value is missing, or document has reported that it is not an array
 	}
 	for i, entry := range entries {
 		if entry[0] != '{' {

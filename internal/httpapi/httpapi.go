@@ -30,8 +30,8 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 )
 
-// Config configures the API. The zero Config admits callers to public paths only, and otherwise
-// suits production.
+// Config configures the API. The zero Config admits callers to / and the public paths only, and
+// otherwise suits production.
 type Config struct {
 	Auth    auth.Config
 	Metrics *Metrics     // the metrics that NewAdmin serves; if nil, metrics are collected and not served

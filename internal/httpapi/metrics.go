@@ -65,7 +65,7 @@ func NewMetrics() *Metrics {
 			Buckets: prometheus.ExponentialBucketsRange(1e-4, 100, 19),
 		}, []string{"route"}),
 		observations: newCounterVec("observations_total", "Reports by outcome and result.", "outcome", "result"),
-		rejected:     newCounterVec("http_refused_total", "Requests rejected by load shedding or a full gate, by route.", "route"),
+		rejected:     newCounterVec("http_refused_total", "Requests rejected because the server was overloaded, by route.", "route"),
 		trainings: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "loadaware", Name: "training_duration_seconds",
 			Help:    "Duration of trainings and hyperparameter searches of one task, by result: published, kept (the champion stays), rolled_back or failed.",

@@ -21,8 +21,8 @@ const gb = 1_000_000_000
 // little memory for 70 % of a run, and then collects its result.
 func usageAt(run, second int) (memory int64, cores float64) {
 	size := 1 + .08*math.Sin(float64(run)*1.7)
-	late := math.Max(0, float64(second)/(1800*size)-.7) / .3
-	return int64(size * gb * (1 + 6*math.Min(1, late))), 1 + 2*math.Floor(float64(second)/900)
+	collected := math.Max(0, float64(second)/(1800*size)-.7) / .3 // share of the result that is collected
+	return int64(size * gb * (1 + 6*math.Min(1, collected))), 1 + 2*math.Floor(float64(second)/900)
 }
 
 // seconds returns the duration of a run in seconds.

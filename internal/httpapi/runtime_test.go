@@ -38,7 +38,7 @@ func (e *testEnv) reportWorkflow(runs int) {
 }
 
 // awaitRunTimes waits until the models of load and fit have learned all runs: they learn a batch after the
-// server has answered it. The answer does not count the first run, which has no prediction before it.
+// server has answered POST /observe/batch. Field runs does not count the first run, which has no prediction before it.
 func (e *testEnv) awaitRunTimes(runs int) {
 	e.t.Helper()
 	for _, task := range []string{"load", "fit"} {

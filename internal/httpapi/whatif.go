@@ -59,7 +59,7 @@ func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObje
 	return api.CancelWhatIf204Response{}, nil
 }
 
-// whatIf returns a what-if. If the caller may not read it, the error is the same as for an unknown id.
+// whatIf returns a what-if. If the caller may not read it, the error is NotFound, as for an unknown id.
 func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	job, err := s.whatIfs.Find(id)
 	if err == nil && !infoOf(ctx).grants.Covers(job.Task) {

@@ -113,7 +113,7 @@ func (c *certificates) load() (*tls.Config, error) {
 		c.log.Warn("the certificate expires soon: renew it", "file", c.cert, "expires", leaf.NotAfter)
 	}
 	// The server offers HTTP/1.1 only. The timeouts of net/http end the connections of slow clients, but
-	// not single streams of HTTP/2, and callers do not send concurrent requests over one connection.
+	// not single streams of HTTP/2. Callers need no HTTP/2, because they send one request at a time over a connection.
 	loaded := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	if c.clientCA == "" {
 		return loaded, nil

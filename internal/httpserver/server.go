@@ -54,8 +54,8 @@ type Server struct {
 	log         *slog.Logger
 }
 
-// Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and is
-// a *ConfigError if cfg is invalid. Call Listen before any long start-up work, so that a second server on the
+// Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and
+// wraps a *ConfigError if cfg is invalid. Call Listen before any long start-up work, so that a second server on the
 // same address fails at once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {
@@ -125,8 +125,8 @@ func (s *Server) AdminAddr() string {
 	return displayAddr(s.admin, s.cfg.AdminAddr)
 }
 
-// displayAddr returns the address of a listener as configured. A listener on 0.0.0.0 also
-// accepts IPv6 and reports its address as [::].
+// displayAddr returns the address of a listener with the actual port. If the configured host is 0.0.0.0, it
+// keeps that host: the listener also accepts IPv6 and reports its host as [::].
 func displayAddr(l net.Listener, configured string) string {
 	actual := l.Addr().String()
 	_, port, err := net.SplitHostPort(actual)
@@ -177,8 +177,9 @@ const (
 var ErrTerminated = errors.New("SIGTERM")
 
 // Serve accepts requests until ctx ends or a listener fails. If SIGTERM ended ctx, it accepts requests for
-// drainPeriod more. Then it finishes the requests in flight, and only then stops the background work, because
-// requests need that work. The listener for operators closes last.
+// drainPeriod more. Then it waits up to requestTimeout for the requests in flight, and only then stops the
+// background work, because requests need that work. The listener for operators closes last. Serve returns the
+// error of a listener that failed.
 func (s *Server) Serve(ctx context.Context, app App) error {
 	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()

@@ -216,7 +216,8 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
 }
 
-// finish prints the counts and the time from which a later import can continue.
+// finish sends the rest of the queue, prints the counts and the time from which a later import can continue, and
+// sends the structures of the DAGs if there was no error.
 func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if readErr == nil {
 		a.usage.countUnjoined(a.skipped)

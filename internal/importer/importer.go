@@ -75,8 +75,8 @@ func (c counts) dryRun() string {
 	return fmt.Sprintf("%d rows read: %d can be imported, %d rejected; nothing was sent", c.read, c.read-c.rejected, c.rejected)
 }
 
-// PartialError means that some rows or files were imported and others were not. The
-// reasons have been printed.
+// PartialError means that the import ran to its end, but some or all rows were rejected, or some files were not
+// imported to their end. The reasons have been printed.
 type PartialError struct{ Rows, Files int }
 
 // Error implements error.

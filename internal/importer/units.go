@@ -24,7 +24,7 @@ type unitCheck struct {
 }
 
 // newUnitCheck returns the check of a file. It is decided at once if the layout names the unit, and for
-// JSON lines, which are always in bytes.
+// JSON lines, whose amounts are in bytes or have a unit, as in POST /observe.
 func newUnitCheck(layout *file.Layout, in *file.Reader) unitCheck {
 	return unitCheck{decided: layout.Unit != "" || !in.IsCSV()}
 }
@@ -57,11 +57,11 @@ func (u *unitCheck) err() error {
 		"name the unit, such as --unit MiB, or --unit B if they are bytes", u.peaks)
 }
 
-// unitRows counts the successes in a file whose peaks are so far below the allocation or the
-// request that the memory columns probably have another unit.
+// unitRows counts the successes with a peak below 1 MiB that is so far below the allocation, or the request if
+// the allocation is unknown, that the memory columns of the file probably have another unit.
 type unitRows struct {
 	rows int            // number of such successes
-	fits map[string]int // by unit: number of rows whose peak in that unit fits the allocation
+	fits map[string]int // by unit: number of such successes whose peak in that unit is at most the allocation or request
 }
 
 // minUnitFactor is the smallest ratio of allocation to peak that suggests another unit.
@@ -93,8 +93,8 @@ func (u *unitRows) add(o *sizing.Observation) {
 	}
 }
 
-// warning returns a warning that names the largest unit in which all counted rows fit their
-// allocation. It is empty for fewer than two rows.
+// warning returns a warning that names the largest unit in which all counted peaks are at most the allocation or
+// request; it names none if there is no such unit. It is empty for fewer than two rows.
 func (u *unitRows) warning() string {
 	if u.rows < 2 {
 		return ""

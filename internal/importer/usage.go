@@ -71,8 +71,8 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to its observation from Airflow. missing says which usage the sources lack;
-// it is empty without a source.
+// join adds the usage of a try to its observation from Airflow. missing says which usage no source has; it is
+// empty if a file has the try, and if there are no sources.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -159,7 +159,7 @@ func fillMissingContext(o, more *sizing.Observation) {
 	o.Placement.ClusterLoad = cmp.Or(o.Placement.ClusterLoad, more.Placement.ClusterLoad)
 }
 
-// countUnjoined counts the tries of files that Airflow did not return.
+// countUnjoined counts the tries of files that Airflow did not return or that the import skipped.
 func (u *usage) countUnjoined(skipped skipCounts) {
 	for key, found := range u.byTry {
 		if !found.joined {

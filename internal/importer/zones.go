@@ -18,7 +18,7 @@ func (z *zonelessTimes) add(column string, line int) {
 	}
 }
 
-// warning returns a warning about these times. It is empty if all times have a zone.
+// warning returns a warning about these times. It is empty without such a row.
 func (z *zonelessTimes) warning() string {
 	if z.rows == 0 {
 		return ""

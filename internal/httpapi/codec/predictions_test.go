@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// randomPrediction fills every field at random, some with null.
+// randomPrediction returns a prediction with random fields, some of them null. A plan has only some of its fields.
 func randomPrediction(r *rand.Rand) api.Prediction {
 	texts := []string{"", "emea", `a "quote"`, `back\slash`, "<b>&", "für 学", "tab\tand\nline", "\u2028"}
 	text := func() string { return texts[r.IntN(len(texts))] }

@@ -2,7 +2,8 @@
 //
 // Predictions and reports are most of the traffic. The hand-written readers accept the common
 // form of a body only: known names, each once; at most 24 names per object; printable ASCII strings without
-// escapes; integers without fraction and exponent; features that are scalars. They return false for any
+// escapes; integer fields of at most 18 characters without fraction and exponent; features that are scalars;
+// metadata that are scalars or lists of scalars; null only in features and metadata. They return false for any
 // other body, and the caller then uses the strict decoder of github.com/go-json-experiment/json. That decoder
 // reads the same values from the common form, and produces the error messages for invalid bodies.
 //

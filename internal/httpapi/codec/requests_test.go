@@ -29,8 +29,8 @@ const commonReport = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id
 	"metadata": {"owner": "pricing"}, "node_type": "m5.large", "cluster_load": 0, "usage": {"memory_mean_bytes": 1e9, "cpu_mean_cores": 0.5,
 	"read_bytes": 1, "written_bytes": 2, "gpu_memory_max_bytes": 3, "gpu_utilisation_mean": 0.25}}`
 
-// requestsMatch requires that both decoders read the same request. It reports whether raw has the
-// common form.
+// requestsMatch reports whether raw has the common form. If so, it requires that ReadPredictRequest and the strict
+// decoder read the same request.
 func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()
 	var got, want api.PredictRequest
@@ -52,8 +52,8 @@ func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	return true
 }
 
-// reportsMatch requires that both decoders read the same report. It reports whether raw has the
-// common form.
+// reportsMatch reports whether raw has the common form. If so, it requires that ReadObservation and the strict
+// decoder read the same report.
 func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()
 	var got, want api.Observation
@@ -117,7 +117,8 @@ func TestReadObservationReadsOnlyTheCommonForm(t *testing.T) {
 	}
 }
 
-// The hand-written readers and the strict decoder agree about common bodies with up to two random changes.
+// After up to two random changes of a common body, a hand-written reader that still accepts it reads the same as
+// the strict decoder.
 func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	for kind, c := range map[string]struct {
 		body  string

@@ -37,8 +37,8 @@ type Quantiles struct {
 }
 
 // Expect compares the run times of tries like the given runs of one task before and after a change.
-// ok is false without runs, or if the model predicts no run time. The model of the task knows no node
-// types, so its predictions are for the mean effect of the runs.
+// ok is false without runs, or if the model predicts no run time. The model of the task knows neither
+// node types nor loads, so its predictions are for the mean effect of the placements of the runs.
 func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectation, ok bool) {
 	if len(runs) == 0 {
 		return x, false
