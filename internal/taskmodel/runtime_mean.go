@@ -4,7 +4,7 @@ import "math"
 
 // meanMixture averages the point prediction of the log run time with the mean of the task's own runs,
 // weighted by how well each predicted the earlier runs (Bayesian model averaging of two Gaussian
-// predictions). A line that was fitted on few values of the inputs diverges for new values, and then the
+// predictions). A ridge regression that was fitted on few values of the inputs diverges for new values, and then the
 // mean of the runs predicts better. With fewer than two runs it predicts the point prediction.
 type meanMixture struct {
 	Runs       float64 // number of learned runs, at most mixtureMemory

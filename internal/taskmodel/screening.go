@@ -14,7 +14,7 @@ import (
 // O(width³), so its width decides the size of a model and its training time.
 const (
 	maxFeatures       = 256    // features that an encoding uses; one question has at most sizing.MaxFeatures
-	maxColumns        = 256    // columns of the line, and columns of the trees
+	maxColumns        = 256    // columns of the line (the ridge regression), and columns of the trees
 	maxOneHotColumns  = 1024   // one-hot columns before screening
 	maxPairs          = 64     // pairs of dates or numbers before screening
 	maxCategoryLevels = 20_000 // levels of all categories together

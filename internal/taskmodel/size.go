@@ -27,8 +27,9 @@ type Question struct {
 	Shape       shape.Given      // prior probabilities of the shapes of run times; zero: their shares among the tasks
 }
 
-// Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
-// Limit is the request within the bounds of the question, or zero without a request.
+// Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of
+// the question, or zero without a request. A model that cannot predict gives such an answer, unless the try is a
+// lift or the killed and the succeeded allocations of the task are a reason for another amount.
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, or after a kill if no larger lift is left

@@ -173,7 +173,7 @@ type candidate struct {
 }
 
 // strongestInputs returns inputs that every row has and that vary, those whose logarithm correlates most with
-// y first: at most maxTrendInputs, and at most one per four rows. It updates the Share of each range.
+// y first: at most maxTrendInputs, at most one per four rows, and no duplicates. It updates the Share of each range.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))

@@ -9,13 +9,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The statistic of an unseen category value is the mean of all runs. Unseen values do not raise the grant:
-// imputing them cost 2 to 6 points of utilisation on the traces pai and retail and avoided no
+// An unseen category value gets the mean log peak of the task as its level statistic. It does not raise the grant:
+// imputing unseen values cost 2 to 6 points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, no residual is from a run
 // with an unseen value. An unseen value of such a category raises the promise. If no other feature is
 // known, the row is sized as one without features.
 
-// isUnseen reports whether field j of a row is a category value that no learned row had.
+// isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
+// column has MaxLevels levels, because then learned values may have no level.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil

@@ -40,12 +40,12 @@ func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
 // If new values are frequent, the residuals include runs with new values.
 func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 	n := 0
-	open := func(rng *rand.Rand) (sizing.Features, float64) {
+	newUsers := func(rng *rand.Rand) (sizing.Features, float64) {
 		n++
 		return sizing.Features{"user": sizing.TextValue(fmt.Sprint("user-", n/2)), "rows": sizing.NumberValue(float64(1 + rng.IntN(100)))}, 2 * noise(rng, .3)
 	}
-	k, rng := trainedTask(t, open, 610, 150)
-	f, _ := open(rng)
+	k, rng := trainedTask(t, newUsers, 610, 150)
+	f, _ := newUsers(rng)
 	old := k.model.Size(question(with(f, "user", sizing.TextValue("user-70"))))
 	unseen := k.model.Size(question(with(f, "user", sizing.TextValue("another"))))
 	assert.Contains(t, unseen.Reason, `user "another" was not seen before`)

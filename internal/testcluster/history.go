@@ -75,7 +75,7 @@ func PredictBody(random *rand.Rand, task Task, runID string) []byte {
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		panic(err) // cannot happen: the body contains only numbers and strings
+		panic(err) // cannot happen: the body contains only numbers, strings and bools
 	}
 	return body
 }

@@ -21,7 +21,7 @@ import (
 
 // PostgresConfig describes a PostgreSQL server. The zero value is usable.
 type PostgresConfig struct {
-	Listen   string   // address to listen on; 127.0.0.1 if empty
+	Listen   string   // address to listen on; if empty, 127.0.0.1, or the address of the primary for a standby
 	Port     string   // a free port if empty
 	Settings []string // name=value of PostgreSQL settings; they override those of this package
 	Wrap     []string // prefix of the server's command, run as the current user, such as ip netns exec NAME; it must exec its arguments

@@ -42,7 +42,7 @@ type Config struct {
 const sendTimeout = 10 * time.Second
 
 // Start returns a tracer and a function that flushes and stops the tracer. The tracer is nil if no collector
-// is configured. Start fails if the endpoint or the headers are malformed.
+// is configured. Start fails if the endpoint, the headers or OTEL_RESOURCE_ATTRIBUTES are malformed.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, func(context.Context) error, error) {
 	if cfg.Endpoint == "" {
 		return nil, func(context.Context) error { return nil }, nil

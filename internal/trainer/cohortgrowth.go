@@ -61,8 +61,8 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
-// set stores a CohortAge that was read at the time now. If the cohort is due, set stores nothing, so that
-// the CohortAge is read again after the next training.
+// set starts new counts from a CohortAge that was read at the time now. If the cohort is due, set removes the
+// counts instead, so that the CohortAge is read again after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

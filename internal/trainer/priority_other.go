@@ -2,5 +2,5 @@
 
 package trainer
 
-// lowerThreadPriority does nothing, because only Linux threads have their own priority.
+// lowerThreadPriority does nothing, because only on Linux setpriority(2) can change the priority of a single thread.
 func lowerThreadPriority() {}

@@ -2,7 +2,7 @@
 // as the active version of its task. Any replica leases a due task (SKIP LOCKED), updates its model,
 // and publishes it by compare-and-swap.
 // An update fits at row counts that depend only on the history, so that a late training
-// publishes the same model as an early one.
+// publishes the same model as an early one, unless the rows to learn are many, as after an import.
 //
 // After trainings it also trains the cohort of the namespace. At longer intervals, and at low priority,
 // it searches for better parameters of a heavy task, and learns the shapes of run times, the usage
@@ -47,7 +47,7 @@ type Config struct {
 	ProfilesEvery time.Duration // time after which usage profiles may be found again; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
-	Ended func(JobEnd) // called after every training and search of a known task; may be nil
+	Ended func(JobEnd) // called after each training and search, unless the caller canceled it or the task is unknown; may be nil
 }
 
 func (c Config) withDefaults() Config {

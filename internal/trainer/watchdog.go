@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The watchdog runs before every training, and every OOM kill triggers a training.
+// The watchdog runs before every training, and an OOM kill makes its task due at once, except in a reproduced run.
 //
 //	promises ──▶ more kills than promised? ──no──▶ train
 //	                     │ yes
@@ -88,8 +88,8 @@ type comparison struct {
 }
 
 // readVersions separates suspects from alternatives. Every version since the earliest suspect was
-// trained from it and is a suspect as well. Withdrawn versions are neither, and so are versions after the active
-// one, from which a person has returned to an older version.
+// trained from it and is a suspect as well. Withdrawn versions are neither suspects nor alternatives, and the same
+// holds for versions after the active one: a person has returned from them to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {

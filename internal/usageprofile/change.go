@@ -133,8 +133,9 @@ func (s *Set) outlierTasks() float64 {
 	return sum
 }
 
-// assignIDs gives each profile the id of the previous profile that shares most runs with it. A profile
-// that shares too few runs with every previous profile gets a new id.
+// assignIDs gives each profile the id of the previous profile with the largest Jaccard index of their runs, and
+// each id only once. A profile gets a new id if the index is below matchedOverlap, or if another profile with a
+// larger index has got the id.
 func (s *Set) assignIDs(runs []Run, previous *Set) {
 	for i := range s.Profiles {
 		s.Profiles[i].PreviousShare = -1

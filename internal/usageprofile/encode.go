@@ -58,8 +58,11 @@ func Decode(format int, b []byte) (*Set, error) {
 // problem returns what makes a decoded set unusable; empty if nothing does.
 func (s *Set) problem() string {
 	n, columns := len(s.Labels), len(s.Quantities)
-	if n == 0 || columns == 0 || columns > clustered || len(s.Median) != columns || len(s.Scale) != columns {
+	if n == 0 || columns == 0 || columns > clustered {
 		return fmt.Sprintf("%d runs and %d columns are out of range", n, columns)
+	}
+	if len(s.Median) != columns || len(s.Scale) != columns {
+		return "the lists of columns differ in length"
 	}
 	if len(s.Points) != n*columns || len(s.Core) != n || len(s.MinBranchDistance) != n || len(s.Scores) != n || len(s.TaskOf) != n {
 		return "the lists of runs differ in length"
