@@ -70,12 +70,13 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 
 // hedgeRow is a row for which the candidates are charged.
 type hedgeRow struct {
-	peak, price float64 // price of a kill, in the unit of the peak
-	experts     float64 // amount of the experts
-	weight      float64 // converts a cost per second into mean row costs
+	peak    float64
+	price   float64 // price of a kill, in the unit of the peak
+	experts float64 // amount of the experts
+	weight  float64 // converts a cost per second into mean row costs
 }
 
-// charge returns the excess loss and the kills of a candidate after a row that it grants amount.
+// charge returns the excess loss and the kills of a candidate after a row, to which it would have granted amount.
 func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
 	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))

@@ -67,7 +67,7 @@ type Experts struct {
 	// ColdStartKills is the number of kills of the cold-start rule that the picks avoid. Each row lowers
 	// it by the target, but not below 0.
 	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
-	// BlendExcessLoss and BlendKills are the same of the geometric mean of both amounts.
+	// BlendExcessLoss and BlendKills are the same for the blend, the geometric mean of both amounts.
 	BlendExcessLoss float64 `cbor:",omitzero"`
 	BlendKills      float64 `cbor:",omitzero"`
 	// Repeats compares the margins above earlier rows with the same features with the experts.
