@@ -97,10 +97,10 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    After a kill, the local lift (`after_kill`) replaces the static request and a prediction of at most the killed
-    allocation. There is one exception: a lift of the server to exactly the killed allocation means that a cap applies,
-    and is granted. If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed;
-    then the local lift replaces every smaller answer.
+    Only a prediction in the mode enforce gives a grant. After a kill, the local lift (`after_kill`) then replaces the
+    static request and a prediction of at most the killed allocation. There is one exception: a lift of the server to
+    exactly the killed allocation means that a cap applies, and is granted. If the server does not know the kill
+    (`kill.unreported`), it may repeat the lift that was killed; then the local lift replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None

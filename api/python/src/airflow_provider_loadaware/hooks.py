@@ -92,5 +92,5 @@ def base_url(connection: Any) -> str:
 def _verify(extras: dict[str, Any]) -> ssl.SSLContext | bool:
     if str(extras.get("verify", True)).lower() in ("false", "0", "no"):
         return False
-    # The default context also reads SSL_CERT_FILE, which users of a private CA expect.
+    # Without ca_file, the default context also reads SSL_CERT_FILE, which users of a private CA expect.
     return ssl.create_default_context(cafile=extras.get("ca_file"))

@@ -3,6 +3,7 @@
 None or "termination-message" .. the base container's termination message, as JSON:
                                  {"memory_max_bytes": 7340032000, "cpu_max_cores": 1.02}
                                  or the same object as the last line, after the program's own text;
+                                 or only a number of bytes, or a quantity as a JSON string;
                                  a "series" from loadaware-peak is forwarded
 a callable of (pod, context) ... returns bytes, a quantity such as "7Gi", a mapping with these keys,
                                  or None

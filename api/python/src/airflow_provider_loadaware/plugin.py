@@ -31,7 +31,10 @@ def xmx(share: float = 0.8) -> str:
 
 
 def views(ui_url: str, namespace: str) -> list[dict[str, Any]]:
-    """Return the pages that Airflow 3.1 and later show: the overview, and a try beside its task instance."""
+    """Return the pages that Airflow 3.1 and later show: the overview, and a try beside its task instance.
+
+    The list is empty if `ui_url` is not an http or https address.
+    """
     if not ui_url.startswith(("http://", "https://")):
         return []
     pages = ui_url.rstrip("/") + "/ui"
@@ -63,7 +66,7 @@ class LazyViews:
         self._made: list[dict[str, Any]] | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> list[dict[str, Any]]:
-        """Return the same list each time, because Airflow removes views from it."""
+        """Return the same list each time once it is made, because Airflow removes views from it."""
         if self._made is not None:
             return self._made
         ui_url, namespace = settings.get("ui_url"), settings.get("namespace")

@@ -41,7 +41,10 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
 
 
 def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:
-    """Return the pending reports that the client can send. One other report would fail the whole batch, every time."""
+    """Return the pending reports that the client can send, and drop the others.
+
+    A report that the client cannot send would fail the whole batch, every time.
+    """
     found = {}
     for key, report in spool.pending(BATCH, run_key).items():
         try:

@@ -34,7 +34,9 @@ from airflow_provider_loadaware.resize_requests import (
 from airflow_provider_loadaware.resizes import TRANSIENT, Resizes, format_amount
 
 MAX_SAMPLES = 1000  # in a call of /phase
-MAX_SAMPLE_DELAY = 60.0  # seconds that a sample may be late; metrics-server takes up to a minute for the first one
+# Seconds without a new sample before the fallback; slow polls and reactions of a plan allow more. metrics-server takes
+# up to a minute for the first sample.
+MAX_SAMPLE_DELAY = 60.0
 READ_FAILURES = 3  # consecutive failures to read the pod after which the usage may have outgrown its limit
 
 _GONE = 404

@@ -34,8 +34,8 @@ class Resizes:
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
         # A larger limit than the static grant stays: servers before 1.34 refuse to lower it, even if it is pending.
-        known = max(wanted.limit or 0, in_force.limit or 0)
-        limit = max(plan.static_bytes, known) if plan.resizes_memory else known
+        largest = max(wanted.limit or 0, in_force.limit or 0)
+        limit = max(plan.static_bytes, largest) if plan.resizes_memory else largest
         if (in_force.limit or 0) < limit:
             # Withdraw the requests that the node did not accept, because it decides about all amounts together.
             safe = Resources(limit, in_force.request, in_force.cpu)
