@@ -12,15 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// habitual returns a run of a task in a DAG whose requests do not depend on the peaks.
+// habitual returns a run of a task in a DAG whose requests are set out of habit: they do not depend on the peaks.
 func habitual(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
 	return row
 }
 
-// measured returns a run of a task of DAG "measured", which uses a fifth of its request. No other fact
-// predicts the peak.
+// measured returns a run of a task of DAG "measured", in which somebody has set the requests by measured peaks: the
+// task uses a fifth of its request. No other fact predicts the peak.
 func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -71,7 +71,7 @@ func TestANilModelKnowsNoTask(t *testing.T) {
 	assert.Zero(t, runs)
 }
 
-func TestRequestOutsideTheNamespaceIsComparedWithItsDAG(t *testing.T) {
+func TestRequestAboveThoseOfTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	rows := twoDAGs(14)
 	m := Fit(rows)
 	unseen := measured(1000, 400e9, rand.New(rand.NewPCG(8, 3)))
@@ -90,7 +90,7 @@ func TestSingleDAGHasNoModelOfItsOwn(t *testing.T) {
 	assert.Empty(t, Fit(rows).dags)
 }
 
-func TestKillRaisesTheNextGrantOfItsDAG(t *testing.T) {
+func TestKillsRaiseTheNextGrantOfTheirDAG(t *testing.T) {
 	m := Fit(twoDAGs(40))
 	unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
 	before, ok := m.Size(question(&unseen))

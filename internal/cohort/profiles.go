@@ -185,7 +185,7 @@ func foldOf(task sizing.TaskKey, folds uint64) int {
 	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)
 }
 
-// calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen.
+// calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen; 1 if a fit fails.
 func calibrate(tasks []*labelledTask, classes int) float64 {
 	_, losses, err := unseenLosses(tasks, classes, profileTrees)
 	if err != nil {

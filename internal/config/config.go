@@ -108,7 +108,7 @@ func Errorf(format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...)}
 }
 
-// CheckDurations returns a joined error with one *Error per negative duration, or nil.
+// CheckDurations returns a joined error with one *Error per negative duration, or nil. It does not check Keep.
 func (c *Config) CheckDurations() error {
 	var errs []error
 	for name, d := range map[string]time.Duration{

@@ -27,7 +27,7 @@ type cacheEntry struct {
 	value   any
 	at      time.Time     // end of the last query; zero without a value
 	took    time.Duration // duration of the last query
-	isEmpty bool          // the last query returned an empty list, which is not cached
+	isEmpty bool          // the last query returned an empty list of tasks or of savings, which is not cached
 }
 
 const (
@@ -171,11 +171,11 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 	}()
 }
 
-// Refresh makes the pages read everything again, after a change that they must show at once.
+// Refresh removes the cached results of queries, after a change that the pages must show at once.
 func (d *Dashboard) Refresh() { d.cache.clear() }
 
-// isEmpty reports whether a list has no row. An empty list is never cached: its query is fast, and the
-// first page after an import must not show an empty list.
+// isEmpty reports whether a list of tasks or of savings has no row. Such an empty list is never cached: its query
+// is fast, and the first page after an import must not show an empty list.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case *taskList:

@@ -1,7 +1,7 @@
 // Package dashboard serves the pages at /ui/, which show requested, granted, used and saved memory.
 //
 //	request ─▶ access ─▶ page: read params ─▶ insight, service ─▶ struct ─▶ HTML, JSON or CSV
-//	          401, 403                        cache of aggregates
+//	     sign-in, 401, 403                    cache of aggregates
 //
 // Each page is one struct with one template; the charts are computed in Go. The address contains the
 // whole state of a page, and no page needs a script. The package reads through package service and
