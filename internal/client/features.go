@@ -31,8 +31,8 @@ func ParseFeatures(args []string) (json.RawMessage, error) {
 	return json.Marshal(features)
 }
 
-// parseFeature parses a value like a cell of a history file. An empty text is a missing
-// value.
+// parseFeature parses a value as a bool or a decimal number if possible, and otherwise as a text. A JSON string is a
+// text, even if it contains a number. An empty text is a missing value.
 func parseFeature(text string) (any, error) {
 	var quoted string
 	switch {
