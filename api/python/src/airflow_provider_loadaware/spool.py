@@ -47,7 +47,7 @@ class Kills:
         return max(earlier, key=lambda kill: kill.try_number, default=None)
 
     def mark_reported(self, killed: Try) -> None:
-        """Note that the server knows the kill of a try, if it is the latest of its run."""
+        """Note on this machine that the server knows the kill of a try, if it is the latest of its run."""
         value = self._store.get(killed.run_key)
         if value is not None and value.get("try_number") == killed.try_number and value.get("unreported"):
             self._store.put(killed.run_key, {**value, "unreported": False})

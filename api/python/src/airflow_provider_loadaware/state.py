@@ -51,7 +51,7 @@ def remove(path: Path) -> None:
 
 
 def open_folder(preferred: Path) -> Path | None:
-    """Return the first folder that this user owns and can write: `preferred`, or one in the temporary directory."""
+    """Return the first of `preferred` and a temporary folder that this user owns and can write, or None."""
     fallback = Path(tempfile.gettempdir()) / f"loadaware-{os.getuid()}"
     for folder in (preferred, fallback):
         try:

@@ -20,7 +20,7 @@ def first_run(environment: Environment, dag_id: str, task_id: str) -> tuple[Fail
     case, limits = FAILURE_CASES[task_id], environment.limits(dag_id, task_id, "first")
     assert done.state == "success"
     assert done.tries == len(limits) == case.tries
-    assert limits[0] == STATIC_SMALL, "an unknown task did not keep its static request"
+    assert limits[0] == STATIC_SMALL, "a task without history did not get its static request"
     return case, limits
 
 

@@ -113,7 +113,7 @@ def test_one_command_imports_tries_and_usage_and_lists_tries_without_usage(histo
     assert f"{without + 2 * RUNS} {TIMES} without usage: no file has the try" in output
 
 
-def test_an_import_continues_after_the_newest_run(history: HistoryEnvironment) -> None:
+def test_an_import_continues_at_the_newest_run(history: HistoryEnvironment) -> None:
     output = history.import_airflow("--dry-run")
     newest = output.split("the last run ended at ")[1].split("; continue")[0]
     assert "1 runs" in history.import_airflow("--since", newest)

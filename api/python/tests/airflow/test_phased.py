@@ -1,4 +1,4 @@
-"""Tests of plans: pods that are resized by a synchronous and by a deferrable task, and each way in which that fails."""
+"""Tests of plans: resizes by synchronous and deferrable tasks, returns to the static grant, CPU and observed plans."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_a_plan_round_trips() -> None:
     assert Plan.from_dict(PLAN.to_dict()) == PLAN
 
 
-def test_the_state_of_a_pod_of_an_old_server_is_that_of_its_spec() -> None:
+def test_without_resources_in_the_status_those_of_the_spec_are_in_force() -> None:
     resources = {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}
     pod = {"spec": {"containers": [{"name": "base", "resources": resources}]}, "status": {"phase": "Pending"}}
     state = PodState.of(pod, "base")

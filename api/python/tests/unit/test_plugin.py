@@ -46,7 +46,7 @@ def test_the_views_show_the_namespace_of_the_tasks(
     assert f"?namespace={want}&" in loaded.external_views[1]["href"]
 
 
-def test_the_views_wait_for_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_views_use_a_connection_that_is_added_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__LOADAWARE__UI_URL", "https://example.org")
     loaded = importlib.reload(plugin).LoadawarePlugin
     assert "?namespace=default&" in loaded.external_views[1]["href"]

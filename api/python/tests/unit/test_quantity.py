@@ -33,5 +33,5 @@ def test_format_and_parse_round_trip(count: int) -> None:
     assert parse_bytes(format_bytes(count)) == count
 
 
-def test_display_bytes_has_three_digits() -> None:
+def test_display_bytes_rounds_to_three_digits() -> None:
     assert [display_bytes(n) for n in (10 << 30, 13571719168, 512 << 20, 9)] == ["10Gi", "12.6Gi", "512Mi", "9 bytes"]

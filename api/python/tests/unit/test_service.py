@@ -1,4 +1,4 @@
-"""Tests of server faults: each ends in time and in one of two errors."""
+"""Tests of Service: each server fault ends in time and in one of two errors; deadlines, retries, circuit breakers."""
 
 from __future__ import annotations
 

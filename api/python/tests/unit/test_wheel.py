@@ -36,7 +36,7 @@ def test_the_provider_has_the_version_of_the_distribution() -> None:
     assert airflow_provider_loadaware.get_provider_info()["versions"] == [distribution(NAME).version]
 
 
-def test_the_description_has_no_links_into_the_repository() -> None:
+def test_the_description_has_no_relative_links() -> None:
     described = metadata(NAME)
     links = re.findall(r"\]\(([^)]+)\)", described["Description"] or str(described.get_payload()))
     assert len(links) > 3

@@ -18,7 +18,7 @@ from fake_kubernetes.script import NodeCapacity, Script
 Json = dict[str, Any]
 
 FIRST_VERSION = (1, 33)  # the first version of Kubernetes that has the subresource `resize` by default
-FIRST_SHRINKING = (1, 34)  # the first version that lowers memory limits
+FIRST_SHRINKING = (1, 34)  # the first version that lowers a memory limit without a restart of the container
 _RESIZABLE = ("cpu", "memory")
 
 

@@ -13,7 +13,7 @@ GRACE = 20.0  # seconds between SIGTERM and SIGKILL
 
 
 class Process:
-    """A process in its own session, so that its children stop with it."""
+    """A process that leads its own session and process group, so that `stop` and `kill_session` reach its children."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) -> None:
         self.log = log

@@ -2,8 +2,8 @@
 
 python -m trial --help lists the options. The trial checks that every run becomes profiled (the peak of each of its
 tasks is known), that no DAG run is repeated, that the parallelism is never exceeded, that changed Variables are obeyed,
-and that a reset repairs each failed state. With --minutes it may end before all runs are profiled, and checks what has
-happened until then.
+and that a reset repairs each failed state. With --minutes it may end before all runs are profiled; then it checks only
+the DAG runs so far, their peaks and the parallelism.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from trial.settings import INTERVAL, RUNS, SLOW, Settings
 
 Json = dict[str, Any]
 PROFILED = 57
-CLAIMED_TO_RUN = 30  # a pass has claimed the run and starts its DAG run
+CLAIMED_TO_RUN = 30  # a pass (a run of the scheduler DAG that claims runs) has claimed the run and starts its DAG run
 END_OF_TIME = datetime.max.replace(tzinfo=timezone.utc)
 
 

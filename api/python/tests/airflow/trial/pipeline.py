@@ -17,7 +17,7 @@ STAGES = (
 TASKS = tuple(task for stage in STAGES for task in stage)
 FAILING_TASK = "clean_stock"
 STATIC = 512 * MIB  # the static request of each task
-PROBLEM = "TRIAL_PROBLEM"  # the environment variable with the path of a file; while it exists, a profiling fails
+PROBLEM = "TRIAL_PROBLEM"  # the environment variable with a path; while the file exists, run FAILS_TO_PROFILE fails
 TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the tick of the scheduler DAG
 
 # The numbers of the runs that fail once at a step. The trial then removes the cause and resets them.
