@@ -13,8 +13,8 @@ import (
 )
 
 // tree reads the usage of all descendant processes from /proc, for systems without a
-// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of all processes. It
-// is an upper bound, because copy-on-write memory counts for each process. The watermark
+// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of all processes.
+// Memory that processes share, such as copy-on-write memory, counts for each of them. The watermark
 // is the largest resident size of an ended process (getrusage(2)), including its spikes.
 type tree struct {
 	self int

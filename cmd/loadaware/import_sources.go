@@ -87,8 +87,8 @@ Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processe
 flags.
 `
 
-// podBatch is the number of tries per request. It is smaller than in other imports, because each
-// try needs a query.
+// podBatch is the number of tries per request. It is smaller than the default of other imports, because
+// each try needs a query.
 const podBatch = 100
 
 // importPrometheus runs the command import prometheus.

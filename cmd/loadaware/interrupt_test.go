@@ -253,7 +253,7 @@ func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 }
 
 // TestServeStopsOnSignalDuringDemoImport checks that one signal ends serve cleanly while it
-// trains the demo.
+// imports and trains the demo.
 func TestServeStopsOnSignalDuringDemoImport(t *testing.T) {
 	for _, s := range bothSignals {
 		server := startServer(t, database(t), "--demo")

@@ -66,7 +66,8 @@ func printSavings(ctx context.Context, con cli.Console, args []string) error {
 	return render.Savings(con.Out, *format, &answer)
 }
 
-// windowFlags defines the flags that select days and tasks, and returns their query.
+// windowFlags defines the flags that select days and tasks. It returns a function for their query, to be
+// called after the flags are parsed.
 func windowFlags(cmd *cli.Command) func() url.Values {
 	flags := map[string]*string{
 		"from":      cmd.String("from", "", "first UTC `day`, such as 2020-01-31; all history if empty"),

@@ -156,7 +156,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		assert.Positive(t, got[status], "no response with status %d", status)
 	}
 
-	// Now every request that needs the database fails.
+	// Now the requests that need the table observation fail, and the server must reconnect.
 	db, err := pgx.Connect(t.Context(), withoutPassword)
 	require.NoError(t, err)
 	defer db.Close(t.Context())

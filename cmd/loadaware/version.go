@@ -15,7 +15,7 @@ import (
 var buildVersion string
 
 // buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records no
-// commit. The bytes of such a build depend only on the files of the commit. The linker sets it.
+// commit, nor whether the working tree has other changes. The linker sets it.
 var buildRevision string
 
 // currentVersion returns the version of this build, without the v of the module's version; "" if it is unknown.
