@@ -11,8 +11,8 @@ import (
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
-// the service, and fits at the same numbers of rows. The next row of a task waits for the end of its
-// training.
+// the service, and fits at the same numbers of rows. The next prediction or outcome of a task waits for
+// the end of its training.
 type loadawarePolicy struct {
 	newModel func() *taskmodel.Model
 	settings func(sizing.TaskKey) sizing.Policy // with defaults

@@ -24,13 +24,13 @@ type Question struct {
 	Features  sizing.Features
 	Metadata  sizing.Metadata
 	X         float64          // value of the first numeric feature of the trace; 0 if it is missing or there is none
-	Requested sizing.Resources // from the trace; zero where the trace has none
-	Static    sizing.Bytes     // the static request, or the default if the trace has none
+	Requested sizing.Resources // from the trace; zero where the row has none
+	Static    sizing.Bytes     // the static request, or Config.DefaultRequest if the row has none
 	Cap       sizing.Bytes     // slightly above the largest peak of the trace, and at least 128 GB
 	Above     sizing.Bytes     // after a kill: the allocation of the killed try; else 0
 }
 
-// static returns the static request, with the default memory if the trace has none.
+// static returns the static request, with Config.DefaultRequest as memory if the row has none.
 func (q *Question) static() sizing.Resources {
 	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
 }

@@ -19,7 +19,7 @@ type Config struct {
 	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
 	Skip           float64      // share of the rows, from the start, that only train and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
-	DefaultRequest sizing.Bytes // the static request if a trace has none; 4 GB if zero
+	DefaultRequest sizing.Bytes // the static request of a row without one; 4 GB if zero
 	RiskTarget     float64      // risk target of loadaware's own policy; that of Settings if zero
 	// Settings holds the settings of loadaware's own policy, such as a floor.
 	Settings sizing.Policy
@@ -33,7 +33,7 @@ type Config struct {
 	// do not depend on it.
 	Workers int
 	// IsBusy reports whether other work needs the processors. RunSettings calls it every yieldInterval,
-	// and leaves half of the Workers unused while it returns true. It may be nil.
+	// and leaves half of the Workers (rounded down) unused while it returns true. It may be nil.
 	IsBusy func() bool
 	// Progress receives the number of newly replayed rows, from several goroutines at
 	// once; it may be nil. The numbers of a complete Run sum to Config.Steps.

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A training of loadaware's own policy runs concurrently with the replay until the next row of its
-// task, which is the first row that needs the model. The other tasks of the DAG only need the
+// A training of loadaware's own policy runs concurrently with the replay until the next prediction or
+// outcome of its task, which is the first that needs the model. The other tasks of the DAG only need the
 // contribution of the task to the pool, which depends on the learned rows. Therefore the figures
 // are the same for any number of workers.
 
@@ -39,7 +39,7 @@ func (w *workers) Stop() {
 	}
 }
 
-// yieldWorkers occupies half of the workers while isBusy returns true, until the replays end. It
+// yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It
 // waits for workers that compute: a training or a chunk of rows takes up to a second.
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)

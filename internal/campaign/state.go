@@ -83,8 +83,8 @@ func (s State) IsTriggered() bool {
 
 // transitions lists the states that a worker may report for a run in a state. A check that found no
 // change reports the same state again, which ends its lease. A trigger that could not start its work
-// returns the run to the state before the claim. A claim moves a run from the states 0, 17 and 37, and a
-// reset by a person moves it back.
+// returns the run to the state before the claim. Two transitions are not listed: a claim moves a
+// run on from 0, 17 or 37, and a reset by a person moves a run back to one of these states.
 var transitions = map[State][]State{
 	DeployTriggered:  {Deploying, DeployFailed, Registered},
 	Deploying:        {Deploying, DeployFailed, Deployed},

@@ -25,7 +25,7 @@ type Reading struct {
 	InactiveFile int64         // bytes of page cache that the kernel reclaims first
 	Watermark    int64         // maximum of the charged bytes so far
 	CPU          time.Duration // CPU time of all processes since the group was created
-	OOMKills     int64         // processes of this group that the kernel's OOM killer killed
+	OOMKills     int64         // processes that the kernel's OOM killer killed in this group; with version 2 also in the groups below it
 }
 
 // WorkingSet returns the working set in bytes as Kubernetes defines it: the charged memory without the

@@ -11,12 +11,12 @@ import (
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
 	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
-	Request sizing.Bytes // static request of the first run of each task, which then counts; zero: first runs are learned and do not count
+	Request sizing.Bytes // static request of every run, with which the first run of a task starts and counts; zero: first runs are learned and do not count
 	// Progress receives the number of newly replayed runs; it may be nil.
 	Progress func(runs int)
 }
 
-// defaultRequest is the static request of first runs if Config.Request is zero.
+// defaultRequest is the static request of every run if Config.Request is zero.
 const defaultRequest sizing.Bytes = 4e9
 
 // maxTries bounds the tries of one run.

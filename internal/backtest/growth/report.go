@@ -71,7 +71,7 @@ type TaskReport struct {
 }
 
 // PlanReport shows a plan. The steps are those of a run whose memory at each time is the largest memory of
-// all earlier runs up to that time.
+// the learned runs (the newest 32) up to that time.
 type PlanReport struct {
 	Rule        string  `json:"rule"`         // description of the chosen rule
 	StaticBytes int64   `json:"static_bytes"` // the static grant

@@ -10,7 +10,7 @@ import (
 const noise = 1.0
 
 // squaredLength is the squared length scale of the kernel, relative to the median squared distance of
-// two rows. With a kernel as wide as the median distance, most rows would count as similar.
+// two rows that differ. With a kernel as wide as the median distance, most rows would count as similar.
 const squaredLength = 0.1
 
 // process is a Gaussian process with a squared exponential kernel.
