@@ -1,6 +1,6 @@
 // Package jsonwriter appends JSON values to a buffer in the exact format of encoding/json. It is for
-// values that the server writes thousands of times per second, because it uses no reflection: the caller
-// writes keys, braces and commas with Raw.
+// values that the server writes thousands of times per second. It leaves unusual texts and numbers to
+// encoding/json, which uses reflection. The caller writes keys, braces and commas with Raw.
 package jsonwriter
 
 import (

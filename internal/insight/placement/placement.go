@@ -45,7 +45,7 @@ type Effects struct {
 // taskEffect holds the estimates for one task. All effects are in log units.
 type taskEffect struct {
 	rows        []row
-	names       []string  // names of the inputs
+	names       []string  // names of the inputs, which are signedLogs of numeric features
 	offset      []float64 // mean of each input
 	scale       []float64 // standard deviation of each input
 	slopes      []float64 // of the scaled inputs

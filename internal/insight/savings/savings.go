@@ -109,8 +109,8 @@ type Baseline struct {
 
 // Answer contains the savings of a window.
 type Answer struct {
-	From      *Day       `json:"from"`      // first day of the window; nil for the whole history
-	To        *Day       `json:"to"`        // day after the last day of the window; nil for the whole history
+	From      *Day       `json:"from"`      // first day of the window; nil: from the first day on
+	To        *Day       `json:"to"`        // day after the last day of the window; nil: up to the last day
 	FirstDay  *Day       `json:"first_day"` // first day with a report
 	LastDay   *Day       `json:"last_day"`  // last day with a report
 	By        string     `json:"by"`        // key of the rows

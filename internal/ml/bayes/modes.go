@@ -8,7 +8,7 @@ import (
 
 // Modes is the structure of a task whose peaks repeat without regard to its inputs, such as a task that
 // reads either a day or a month. A new row belongs to one of the modes, in proportion to their rows, or
-// with a probability of new/(rows + new) to none of them; new is estimated from the number of modes created so
+// with a probability of w/(rows + w) to none of them. newWeight estimates w from the number of modes created so
 // far (a Dirichlet process with a bounded number of components, Ferguson 1973). A single Student's t would place
 // its quantiles between the modes.
 type Modes struct {

@@ -16,7 +16,8 @@ const (
 )
 
 // SlopeEvidence appends the evidence of every line to dst. The weight of a least-squares slope
-// is the posterior probability of its line times the precision of the slope. The precision
+// is the posterior probability of its line times the precision of the slope. The probability is among
+// the lines, the constant and the narrow constant, without the modes and the point models. The precision
 // treats the slope as a random effect with the standard deviation Prior.Spread.
 func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEvidence {
 	if len(a.Lines) == 0 {

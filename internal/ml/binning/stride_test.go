@@ -60,7 +60,7 @@ func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
 	}
 }
 
-func TestStrideGivesEdgesForAnyQuotient(t *testing.T) {
+func TestStrideGivesAllMultiplesUpToATopThatIsAMultiple(t *testing.T) {
 	h := binning.History{Peaks: []float64{1}, Weights: []float64{3}}
 	for tenths := 1.0; tenths < 60; tenths++ {
 		for n := 1.0; n < 60; n++ {

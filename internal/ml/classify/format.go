@@ -131,7 +131,7 @@ func appendFloats(out []byte, values []float64) []byte {
 	return out
 }
 
-// reader decodes a body. After the first error its methods return zero values.
+// reader decodes a body. After the first error nothing is left to read, and Decode drops the result.
 type reader struct {
 	rest []byte
 	err  error

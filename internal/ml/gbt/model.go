@@ -3,10 +3,10 @@ package gbt
 // Regressor predicts a mean or a quantile. It is safe for concurrent use.
 type Regressor struct {
 	forest               // without its trees if packed has them
-	packed *packedForest // the trees of a decoded model; nil: the forest has them
+	packed *packedForest // the trees of a decoded model, if they fit; nil: the forest has them
 }
 
-// full returns the forest with its trees. It allocates for a decoded model.
+// full returns the forest with its trees. It allocates if they are packed.
 func (r *Regressor) full() *forest {
 	if r.packed == nil {
 		return &r.forest

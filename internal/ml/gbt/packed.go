@@ -48,7 +48,7 @@ const (
 // codes holds the codes of a row, by packedNode.code. Its size makes bounds checks unnecessary.
 type codes [2 * maxPackedColumns]uint8
 
-// pack returns the packed form of a forest, or nil if a tree, a column or a cut does not fit.
+// pack returns the packed form of a forest, or nil if the forest exceeds a limit or has a cut of −0.
 func (f *forest) pack() *packedForest {
 	cuts := make([][]float64, f.cols)
 	for at := range f.nodes {

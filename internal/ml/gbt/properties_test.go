@@ -146,7 +146,7 @@ func TestClassesAreLearned(t *testing.T) {
 			hits++
 		}
 	}
-	require.Greater(t, hits, 1500) // the best linear rule reaches 1300
+	require.Greater(t, hits, 1600) // the best two thresholds of the first column reach 1530
 }
 
 // A share of 0.9 of new rows should be below the 0.9 quantile. Three standard errors of
@@ -252,7 +252,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	assert.NotEqual(t, encoded(1), encoded(2))
 }
 
-// The target is noise, so no tree improves the validation loss much.
+// If the target is noise, no tree improves the validation loss much.
 func TestEarlyStopping(t *testing.T) {
 	noise := func(seed uint64) *table.Table {
 		t, rng := synthetic(200, 5, 0, seed), rand.New(rand.NewPCG(seed, 3))

@@ -167,8 +167,8 @@ func (r *Result) assign(points [][]float64, weights []float64) (changed bool) {
 	return changed
 }
 
-// move sets each centroid to the mean of its points. A centroid without points moves to the
-// point that is farthest from its own centroid.
+// move sets each centroid to the weighted mean of its points. A centroid without points moves to the
+// point that farthest returns.
 func (r *Result) move(points [][]float64, weights []float64) {
 	sums := make([][]float64, len(r.Centroids))
 	for c := range sums {
@@ -195,7 +195,7 @@ func (r *Result) move(points [][]float64, weights []float64) {
 	r.Centroids = sums
 }
 
-// farthest returns the point, not yet taken, with the largest weighted squared distance to its
+// farthest returns the index of the point, not yet taken, with the largest weighted squared distance to its
 // centroid.
 func (r *Result) farthest(points [][]float64, weights []float64, taken map[int]bool) int {
 	far, most := 0, -1.0

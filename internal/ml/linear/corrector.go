@@ -32,7 +32,7 @@ func (c *Corrector) Predict(x []float64) float64 {
 	return sum
 }
 
-// Learn adds the error residual that the model made with the signals x.
+// Learn adds a row: residual is the error that the model made with the signals x.
 func (c *Corrector) Learn(x []float64, residual float64) {
 	residual = max(-correctorClip, min(correctorClip, residual))
 	gram := mat.NewSymDense(c.K, nil)

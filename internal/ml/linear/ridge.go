@@ -19,9 +19,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrSingular reports rows that do not determine the coefficients, for example because
-// the squares of large values overflow.
-var ErrSingular = errors.New("linear: no solution: check the columns for huge values or raise the penalty")
+// ErrSingular reports rows that do not determine the coefficients, because huge targets overflow or a
+// tiny penalty does not separate dependent columns.
+var ErrSingular = errors.New("linear: no solution: check the targets for huge values or raise the penalty")
 
 // Config sets the regularisation.
 type Config struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
-// half the memory of mat.SymDense, which matters because every decoded model has one.
+// half the memory of mat.SymDense, which matters because a decoded task model with a regression keeps one.
 type triangle blas64.SymmetricPacked
 
 func newTriangle(n int) triangle {
