@@ -37,7 +37,8 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 	return a
 }
 
-// allocate sets the fields of a to the answer to ask. The argument run holds the known kills of the run.
+// allocate sets the fields of a to the answer to ask. The argument run holds the kills of the run that this
+// replica has received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())

@@ -59,7 +59,7 @@ func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.
 	return s.store.CampaignRuns(ctx, id, states, after, limit)
 }
 
-// CampaignRunTasks lists what the tasks of a run reported.
+// CampaignRunTasks lists what the tasks of a run reported in its current attempt.
 func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error) {
 	return s.store.CampaignRunTasks(ctx, id, number)
 }
@@ -80,8 +80,8 @@ func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branc
 	return claimed, err
 }
 
-// ReportRun moves a run to another state, if the run is still in the state that the report names. It shortens
-// the notes to campaign.MaxNotes characters.
+// ReportRun moves a run to another state. It returns Conflict if the run is no longer in the state and the
+// attempt that the report names. It shortens the notes to campaign.MaxNotes characters.
 func (s *Service) ReportRun(ctx context.Context, id int64, r store.RunReport) (campaign.Run, error) {
 	r.Notes = strings.ReplaceAll(r.Notes, "\x00", "") // PostgreSQL cannot store NUL, but a worker may report any error text
 	if notes := []rune(r.Notes); len(notes) > campaign.MaxNotes {
@@ -105,7 +105,7 @@ func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budg
 	return s.store.PauseCampaign(ctx, id, paused, budget)
 }
 
-// ReleaseRuns ends expired leases, and lists at most maxFailures runs whose state has not changed for
+// ReleaseRuns ends expired leases, and lists at most maxFailures active runs whose state has not changed for
 // stuckAfter.
 func (s *Service) ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration) (released int, stuck []campaign.Run, err error) {
 	return s.store.ReleaseRuns(ctx, id, stuckAfter, maxFailures)

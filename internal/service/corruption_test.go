@@ -75,7 +75,7 @@ func TestReadinessReportsStaleness(t *testing.T) {
 	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > atClose.Seconds()+2.5 }, "staleness grows without the store")
 }
 
-// Without new reports, no training would replace a model that cannot be decoded.
+// A failed decoding makes the task due. Otherwise no training would replace the model before the next reports.
 func TestATaskWithACorruptModelIsDue(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 10)

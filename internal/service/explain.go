@@ -123,8 +123,8 @@ func explainCurrent(task *modelcache.Task, version int, q taskmodel.Question, re
 	return task.Model().ExplainRecorded(q, recorded)
 }
 
-// questionOf returns the question of a receipt under the current policy. If the bounds at the time
-// of the answer were different, they appear as a separate term.
+// questionOf returns the question of a receipt under the current policy, but with the risk target of the
+// receipt. If the bounds at the time of the answer were different, they appear as a separate term.
 func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizing.Receipt) taskmodel.Question {
 	run := inflight.Run{Killed: map[int]sizing.Bytes{}}
 	if r.Allocation.Source == sizing.FromLift {

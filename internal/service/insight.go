@@ -49,8 +49,8 @@ func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by sto
 // these tasks wait some milliseconds for the locks of the transaction.
 const tasksPerTransaction = 10
 
-// SumSavings updates the monthly sums of the savings ledger with all days before today, so that the
-// time to read them stays constant.
+// SumSavings updates the monthly sums of the savings ledger with the days before today (UTC), so that the time
+// to read them stays constant. It leaves tasks that a report is changing now to the next call.
 func (s *Service) SumSavings(ctx context.Context) error {
 	today := s.cfg.Now().UTC().Truncate(24 * time.Hour)
 	for {

@@ -13,8 +13,8 @@ import (
 // campaign.
 type LearnedTask struct {
 	Task   string
-	Before *ModelPredictions // nil: there was no model, or its version is no longer stored
-	After  *ModelPredictions // nil: there is no model
+	Before *ModelPredictions // nil: there was no model, or its version is no longer stored or cannot be decoded
+	After  *ModelPredictions // of the active model; CampaignLearned omits tasks where it would be nil
 }
 
 // ModelPredictions summarises what a version of a model predicts for archived runs.
@@ -33,7 +33,7 @@ const (
 )
 
 // CampaignLearned compares what the models of the tasks of a campaign's DAG predict: the last models before
-// the campaign and the active ones. It omits tasks without an active model.
+// the campaign and the active ones. It omits tasks without an active model that can be decoded.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {

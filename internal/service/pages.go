@@ -15,7 +15,8 @@ func (s *Service) RecentTries(ctx context.Context, task sizing.TaskKey, limit in
 	return s.store.RecentTries(ctx, task, limit)
 }
 
-// TriesOfRun returns the ended tries of one (run, map index), oldest first.
+// TriesOfRun returns the ended tries of one (run, map index), oldest first; at most the newest
+// store.MaxTriesOfRun.
 func (s *Service) TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error) {
 	return s.store.TriesOfRun(ctx, task, runID, mapIndex)
 }
@@ -30,8 +31,8 @@ func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit i
 	return s.store.GrantedTries(ctx, task, s.cfg.Now().AddDate(-1, 0, 0), limit)
 }
 
-// Promises returns the promised risks of a task's ended first tries with their outcomes. It reads the newest
-// limit receipts of first tries.
+// Promises returns the promised risks of a task's ended first tries with their outcomes, as evidence about the
+// active model: store.Receipts.Promises says which tries it omits. It reads the newest limit receipts of first tries.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }

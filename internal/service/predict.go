@@ -99,8 +99,8 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 // Single predictions never wait.
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
-// priorKills returns the known kills of a run, and completes the ask of a later try. For a
-// first try it does not read the store.
+// priorKills returns the kills of a run, and completes the ask of a later try. For a first try it returns only
+// the kills in memory, and does not read the store.
 func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run {
 	switch {
 	case ask.Try.RunID == "":

@@ -143,7 +143,8 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the task's kills at the cap. It returns 1, for this kill, if the read fails.
+// killsAtCap counts the task's kills at the cap since its last success. It returns 1, for this kill, if the
+// read fails.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()

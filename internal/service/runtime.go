@@ -17,7 +17,7 @@ type RunTimeAsk struct {
 	Features sizing.Features // of one try; if empty, of the task's newest runs
 	Risk     float64         // the share of healthy runs that the suggested timeout may stop
 	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
-	Timeout  time.Duration   // the execution timeout in use; if zero, the one of the newest prediction
+	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a prediction
 }
 
 // The default and the bounds of RunTimeAsk.Risk. A share below MinTimeoutRisk cannot be estimated from the
@@ -28,7 +28,7 @@ const (
 	MaxTimeoutRisk     = 0.5
 )
 
-// RunTimeAnswer describes the run times of a task. Its numbers are seconds.
+// RunTimeAnswer describes the run times of a task. The quantiles, SuggestedTimeout and LongestSeen are seconds.
 type RunTimeAnswer struct {
 	Profile            taskmodel.RunTimeProfile // of the learned runs
 	Median, P95, P99   float64                  // quantiles of the predicted run time

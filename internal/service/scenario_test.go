@@ -91,7 +91,7 @@ func (s *scenario) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 }
 
 // end ends the newest try of open run i: with a success if its peak is within the grant, or else with a
-// kill. Half of the kills are reported, and each is followed by a lift request.
+// kill. Half of the kills are reported. A lift request follows every kill, reported or not.
 func (s *scenario) end(i int) {
 	p := s.open[i]
 	s.open = append(s.open[:i:i], s.open[i+1:]...)

@@ -72,8 +72,9 @@ func (s *statements) add(sql string) {
 	}
 }
 
-// Every statement of a prediction, a lift, a report and a training reaches only the rows of the tasks that
-// it names, in every table. Tables can therefore be distributed over several database servers by the task.
+// Every statement of a prediction, a lift, a report and a training, except those of manyTasks, reaches only the
+// rows of the tasks that it names, in every table that is not replicated. Tables can therefore be distributed
+// over several database servers by the task.
 func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 	recorded := &statements{}
 	dsn := pgtest.Migrated(t)

@@ -22,9 +22,9 @@ func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.Task
 	return profiles, err
 }
 
-// TasksBrief lists profiles like Tasks, but without request and schema. It reads the quantiles of
-// memory only of the few tasks whose group depends on them, because one quantile reads thousands of
-// observations.
+// TasksBrief lists profiles like Tasks, but without the request, the schema and the quantiles of the duration. It
+// reads the quantiles of memory only of the few tasks whose group depends on them, because one quantile reads
+// thousands of observations.
 func (s *Service) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.TasksBrief(ctx, namespace, after, limit)
 	if err != nil {

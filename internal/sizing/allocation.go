@@ -10,7 +10,7 @@ const (
 	FromModel     Source = "model"     // the task's own model
 	FromProfile   Source = "profile"   // the task's own model during the cold start of the task
 	FromCohort    Source = "cohort"    // similar tasks
-	FromRequested Source = "requested" // the static request, unchanged: no rule above applies, or the policy's mode is not enforce
+	FromRequested Source = "requested" // the static request: within floor and cap if no rule above applies, unchanged if the mode is not enforce
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
 )
 
@@ -56,7 +56,7 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant of the first try, then the lift after each OOM kill
+	Ladder       []Bytes // the grant (in shadow mode: Shadow), then the lift after each further OOM kill of the run
 	Risk         Risk
 	Source       Source
 	Mode         Mode

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxKilledRuns bounds the killed runs in memory, which stay until a success is reported. An evicted run
-// needs a read of the store, but no prediction fails.
+// maxKilledRuns bounds the killed runs in memory. A run stays until a success is reported, its kills are voided
+// or its task is deleted. An evicted run needs a read of the store, but no prediction fails.
 const maxKilledRuns = 100_000
 
 // Answer is the allocation of a try that has not been reported yet.
@@ -184,7 +184,8 @@ func (t *Tries) evictOldestRun() {
 	delete(t.killed, oldest)
 }
 
-// SetStatic records the static grant of a killed run whose memory followed a plan; zero changes nothing.
+// SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if static
+// is zero, or if Tries has no kill of the run.
 func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,7 +196,8 @@ func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	}
 }
 
-// SetLift records the limit of a lift, so that the prediction for the next try repeats it.
+// SetLift records the limit of a lift, so that the prediction for the next try repeats it. It changes nothing if
+// Tries has no kill of the run.
 func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package modelcache holds the decoded model and the policy of each task in memory, and keeps
-// them equal to the store. On start a replica reads only version numbers. It decodes a model
-// on the first request for its task, so that a start with many tasks is fast. If the decoded models
-// exceed a limit in bytes, the cache evicts the least recently used ones.
+// them equal to the store. A start with many tasks is fast: before a replica is ready, it reads the version of
+// each model and not the model itself. It decodes a model on the first request for its task, or earlier in the
+// background (Preload). If the decoded models exceed a limit in bytes, the cache evicts the least recently used ones.
 package modelcache
 
 import (
@@ -23,7 +23,7 @@ type Config struct {
 	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
 	Memory           int64         // the limit of decoded models in bytes; zero: no limit
 	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts. It
-	// reports whether all were stored.
+	// returns false if the store is unavailable.
 	Flush func(context.Context) bool
 	Now   func() time.Time // the current time
 }
@@ -50,7 +50,7 @@ type Cache struct {
 	shapes map[string]*shapes       // key: a namespace
 }
 
-// New returns an empty Cache. Its loops Subscribe, Poll, Preload and CheckHealth fill it.
+// New returns an empty Cache. Its loops Subscribe, Poll and Preload fill it, and CheckHealth pings the store.
 func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *Cache {
 	c := &Cache{
 		cfg: cfg, store: st, tries: tries, log: log,

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// emptyModel answers for every task without its own model. It is never changed. It is shared
-// because a model takes 24 kB, and most of 10,000 known tasks may have no rows.
+// emptyModel answers for every task without a model or an outline in memory. It is never changed. It is shared
+// because a model takes 28 kB, and most of 10,000 known tasks may have no rows.
 var emptyModel = taskmodel.New()
 
 // Task holds the model, the policy and the open tries of one task in memory. Callers of Model and
@@ -23,7 +23,7 @@ type Task struct {
 	Open inflight.OpenTries // the open tries, which the guard counts, and the unschedulable allocations
 
 	name    string       // task id
-	usedAt  atomic.Int64 // memory.clock at the last prediction
+	usedAt  atomic.Int64 // memory.clock at the last prediction or refresh
 	timeout atomic.Int64 // newest execution timeout of an ask in nanoseconds; 0 if there is none
 	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
 	pool    *pool
@@ -132,9 +132,8 @@ func (t *Task) setPolicy(p sizing.Policy) {
 	t.policy = p
 }
 
-// install puts a loaded model and its pool share in use. The model contains every row up to
-// lastSeq, and first learns the newer rows of the tail. The share is nil if the model is not
-// published.
+// install puts a loaded model and its pool share in use. The model has learned stored rows up to lastSeq, and
+// first learns the newer rows of t.tail. The share is nil if the model is not published.
 func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
