@@ -3,7 +3,7 @@
 
 CREATE TABLE experiment (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of saving
-    name        text COLLATE "C" UNIQUE,   -- null if unnamed; never a number, because a number would be read as an id
+    name        text COLLATE "C" UNIQUE,   -- null if unnamed; never an integer, because an integer would be read as an id
     created_at  timestamptz NOT NULL,
     fingerprint text COLLATE "C" NOT NULL, -- SHA-256 of the history rows, hexadecimal
     parameters  json,

@@ -5,7 +5,7 @@
 CREATE TABLE audit (
     id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of writing
     at        timestamptz NOT NULL DEFAULT now(),
-    who       text NOT NULL,                  -- name of a token, anonymous, trainer or watchdog
+    who       text NOT NULL,                  -- name of a token or user, local (no tokens configured), anonymous, trainer or watchdog
     action    text NOT NULL,
     namespace text COLLATE "C" NOT NULL,
     dag_id    text COLLATE "C" NOT NULL,

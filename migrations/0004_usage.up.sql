@@ -8,7 +8,7 @@ ALTER TABLE observation
 CREATE INDEX observation_both ON observation (at)
     WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only;
 
--- Rows arrive in the order of time. For this order BRIN indexes are small and cheap.
+-- Rows mostly arrive in the order of time. For this order BRIN indexes are small and cheap.
 CREATE INDEX observation_time ON observation USING brin (at);
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
@@ -22,7 +22,7 @@ CREATE TABLE inquiry (
     map_index  integer NOT NULL,
     try_number smallint NOT NULL,
     asked_at   timestamptz NOT NULL,
-    again_at   timestamptz, -- the next lookup; null if the try is settled
+    again_at   timestamptz, -- the next lookup; null if the try is not looked up again
     PRIMARY KEY (namespace, dag_id, task_id, run_id, map_index, try_number)
 );
 

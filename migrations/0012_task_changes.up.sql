@@ -1,7 +1,7 @@
 -- A log of changed tasks. Replicas poll it instead of reading all tasks. Triggers write it, so that it is
 -- complete even while replicas of the previous version run.
 
-ALTER TABLE task ADD COLUMN changed xid8; -- the transaction of the newest change; null before this migration
+ALTER TABLE task ADD COLUMN changed xid8; -- the transaction that last set name, active version or policy; null if that was before this migration
 CREATE INDEX task_changed ON task (changed) WHERE changed IS NOT NULL;
 
 -- Names that a deletion or a rename freed. Each such change deletes up to ten names that are older than a day.

@@ -32,8 +32,8 @@ CREATE TABLE savings_day (
 CREATE INDEX savings_day_day ON savings_day (day);
 
 -- The static request of a task. The columns memory and cpu are the amounts of the first known request.
--- They never change, because savings are counted against them. A prediction may come before the task
--- exists, so the rows refer to the task by text.
+-- Once known, they never change, because savings are counted against them. A prediction may come before the
+-- task exists, so the rows refer to the task by text.
 CREATE TABLE baseline (
     namespace   text COLLATE "C" NOT NULL,
     dag_id      text COLLATE "C" NOT NULL,

@@ -13,7 +13,7 @@ CREATE TABLE campaign (
     budget_gbh   float8,
     budget_until timestamptz,
     paused       boolean NOT NULL DEFAULT false,
-    stopped      text,                 -- the budget that stopped the campaign
+    stopped      text,                 -- why the budget stopped the campaign; null if it did not
     created_at   timestamptz NOT NULL DEFAULT now(),
     created_by   text NOT NULL,
     CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a run without either could write to production

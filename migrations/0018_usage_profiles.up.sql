@@ -1,5 +1,5 @@
--- The usage profiles of a namespace, as package usageprofile encodes them. They are found again at
--- intervals.
+-- The usage profiles of a namespace, as package usageprofile encodes them. They are found again when
+-- they no longer fit the stored runs.
 CREATE TABLE usage_profiles (
     namespace   text COLLATE "C" PRIMARY KEY,
     version     integer NOT NULL,

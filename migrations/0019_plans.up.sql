@@ -7,7 +7,7 @@ CREATE TABLE detailed_series (
     seq     bigint NOT NULL,
     id      bigint GENERATED ALWAYS AS IDENTITY, -- order of arrival
     step_us bigint NOT NULL,                     -- microseconds
-    content bytea NOT NULL CHECK (octet_length(content) <= 262144), -- deltas; see detailed.go of the service
+    content bytea NOT NULL CHECK (octet_length(content) <= 262144), -- deltas; see internal/store/postgres/detailed.go
     PRIMARY KEY (task, seq),
     FOREIGN KEY (task, seq) REFERENCES observation ON DELETE CASCADE
 );

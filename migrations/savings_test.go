@@ -54,7 +54,7 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	got := ledger(t, dsn)
 	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
-	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the first report with a request")
+	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the first report with a memory request")
 
 	require.NoError(t, migrations.Up(t.Context(), withTriggers))
 	require.NoError(t, exec(t, withTriggers, history))

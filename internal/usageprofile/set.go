@@ -20,9 +20,9 @@ type Set struct {
 
 	Predictability *Predictability // nil with few tasks
 
-	// The runs, oldest first. A new run gets the profile of its nearest run.
+	// The runs, oldest first. A new run gets the profile of its nearest run, or none if that run is too far away.
 	Points            []float32 // scaled quantities, run by run
-	Core              []float32 // core distance: the distance to the neighbour with the rank neighbours
+	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant neighbours
 	MinBranchDistance []float32 `cbor:"Densest"` // smallest distance in the run's branch of the tree of HDBSCAN
 	Scores            []float32 // outlier scores
 	Labels            []int16   // index of Profiles, or density.Noise
@@ -41,7 +41,7 @@ type Profile struct {
 	// PreviousShare is the share of the same profile in the previous set; negative if the profile is new.
 	PreviousShare   float64
 	Spreads         [quantities]Spread // by Quantity
-	MaxReachability float64            `cbor:"Reach"` // largest mutual reachability distance of a run of the profile
+	MaxReachability float64            `cbor:"Reach"` // a new run at a larger mutual reachability distance is an outlier
 }
 
 // Spread is the distribution of a quantity in a profile.
@@ -167,7 +167,7 @@ func (s *Set) Members(id int) []Member {
 }
 
 // OfTask returns the profile of most runs of a task, the share of the task's runs in this profile, and
-// the number of the task's runs. The profile is nil if the set has no run of the task.
+// the number of the task's runs in the set. The profile is nil if the set has no run of the task.
 func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	index, known := s.byTask[task]
 	if !known {
