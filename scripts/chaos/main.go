@@ -5,7 +5,8 @@
 //
 // Each trial runs a cluster of its own (internal/testcluster): the built binary and a private
 // PostgreSQL. The seed determines the traffic. A trial prints its figures, then PASS, FAIL or, if
-// the machine does not allow the trial, SKIP with the reason. The exit code is 1 if any trial failed.
+// the machine does not allow the trial, SKIP with the reason. The exit code is 1 if a trial failed, if the command
+// was interrupted, or if -form or -only has a wrong value.
 package main
 
 import (

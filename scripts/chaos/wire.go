@@ -59,7 +59,7 @@ func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wir
 	return c.read()
 }
 
-// read reads one answer. Every answer of this API has a Content-Length.
+// read reads one answer. It needs a Content-Length, which the answers to /predict and /observe have.
 func (c *wireConn) read() (a wireAnswer, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {

@@ -40,7 +40,7 @@ func TestEveryRowIsValidAndFitsItsRequest(t *testing.T) {
 	}
 }
 
-func TestTwoTasksNeedMostMemory(t *testing.T) {
+func TestPeaksOfHeavyAndLightTasks(t *testing.T) {
 	largest := map[string]sizing.Bytes{}
 	for _, o := range history(1, 150) {
 		largest[o.Try.Task] = max(largest[o.Try.Task], o.MemoryMax)

@@ -10,8 +10,8 @@
 //	native     runs every Fuzz function of the module, each for a bounded time
 //
 // The server is the built binary with authentication and a private PostgreSQL
-// (internal/testcluster). The exit code is 1 if any trial found a fault. With the flags
-// -n 1 -first N the trial requests sends only request N of a seed.
+// (internal/testcluster). The exit code is 1 if a trial found a fault or the server did not start, and 2 if a
+// flag is wrong. With the flags -n 1 -first N the trial requests sends only request N of a seed.
 package main
 
 import (

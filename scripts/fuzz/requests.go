@@ -15,7 +15,7 @@ type request struct {
 	op      *operation
 	method  string
 	routed  bool   // path and method lead to the operation
-	illegal bool   // not valid HTTP: the HTTP library may answer before the service
+	illegal bool   // the HTTP library may answer before the service, usually because this is not valid HTTP
 	body    []byte // before chunking; nil without a body
 	wire    []byte // all bytes of the request
 }
@@ -71,7 +71,7 @@ func (m *generator) request(n uint64) *request {
 		r.routed = false
 	case choice < 18:
 		h.headers = mutateHeaders(random, h.headers)
-	case choice == 18: // no valid HTTP
+	case choice == 18: // usually no valid HTTP
 		r.illegal, r.routed = true, false
 		h = breakHead(random, h)
 	case choice == 19 && op.body == nil: // a body for an operation without one
@@ -112,7 +112,7 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 // names contains the names of DAGs and tasks. They are few, so that requests share tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
-// drawTask draws a task with a model in one of three cases, otherwise a DAG and a task from names.
+// drawTask draws a task with a model with probability 1/3, otherwise a DAG and a task from names.
 func drawTask(random *rand.Rand) (dag, task string) {
 	if random.IntN(3) == 0 {
 		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
@@ -120,7 +120,8 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target returns the path of an operation with drawn parameters and a drawn query.
+// target returns the path of an operation with a drawn query. It draws dag_id, task_id, version and prediction_id.
+// Other parameters, such as {campaign}, stay as they are in the contract, so that nothing with this name exists.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
@@ -141,7 +142,7 @@ func (m *generator) target(random *rand.Rand, op *operation) string {
 	return path
 }
 
-// query draws the query parameters of the contract and, for GET /predict, features.
+// query draws query parameters of the contract, sometimes an unknown one and, for GET /predict, features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {

@@ -15,7 +15,7 @@ type results struct {
 	mu             sync.Mutex
 	sent           int
 	classes        map[string][6]int // answers per operation, by the first digit of the status; 0 means no answer
-	rejectionTimes []time.Duration   // latencies of 4xx answers to requests with a body, below 64 KiB
+	rejectionTimes []time.Duration   // latencies of 4xx answers to requests that have a body and less than 64 KiB in all
 	faults         int
 	kinds          map[string]int // faults by operation and first words of the description
 	examples       []string       // the first fault of each of the first 20 kinds, with its request

@@ -68,7 +68,7 @@ func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...a
 // measureGrowth copies the trained tasks until there are m.copies tasks, restarts the replica, and requests one
 // prediction for each task in random order. If m.length is above 0, it then runs the soak of soak.go. Then it
 // requests m.questions predictions for activeTasks tasks, whose models stay in memory. Finally it registers tasks
-// until there are m.registered, and restarts the replica.
+// until there are m.registered, and restarts the replica. It returns an error if a goal is missed.
 func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	if err != nil {

@@ -4,8 +4,9 @@
 //	go run ./scripts/profiles [-seed 1] HISTORY.csv.gz…
 //
 // The fifths consist of whole tasks, or of random runs. If other runs of the task are known, the most frequent
-// profile of these is predicted, otherwise the profile that the classifier of package cohort gives. The table
-// compares this with the most frequent profile of the other fifths and with the profile of the most similar task.
+// profile of these is predicted, otherwise the profile that the classifier of package cohort gives or, without one,
+// the most frequent profile. The table compares this with the most frequent profile of the other fifths and with the
+// profile of the most similar task.
 package main
 
 import (

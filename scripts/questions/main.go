@@ -4,12 +4,12 @@
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
 //
-// The command reports the first rows of each trace in time order and asks questions between them, most
-// of them while tasks have few runs. Questions omit and change features, name tasks without any report,
-// and set floors, caps, bins and risk targets. By default the models in this process answer. With -http
-// the command starts a server with an empty store, also sets modes, and sends OOM kills to /retry-lift.
-// An interrupt ends the questions and prints the result so far. The exit code is 1 if an explanation is
-// wrong.
+// The command reports the first rows of each trace in time order and asks questions between them, half of
+// them within the first quarter of these rows, while tasks have few runs. Questions omit and change features, name
+// tasks without any report, and set floors, caps, bins and risk targets. By default the models in this process
+// answer. With -http the command starts a server with an empty store, also sets modes, and sends OOM kills to
+// /retry-lift. An interrupt ends the questions and prints the result so far. The exit code is 1 if an explanation
+// is wrong, or if nothing was explained.
 package main
 
 import (

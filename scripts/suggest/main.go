@@ -80,8 +80,8 @@ type heavyTask struct {
 	bin     []int     // index of each row's bin
 }
 
-// heavyTasks returns the tasks that use at least 1 % of the memory time, as in the experiments, and have at least
-// minRows rows. If only contains task ids, it returns these tasks instead.
+// heavyTasks returns the tasks that use at least 1 % of the memory time and have at least minRows rows with a peak.
+// If only contains task ids, it returns these tasks instead.
 func heavyTasks(a *suggest.Archive, only string) []*heavyTask {
 	byTask := map[string][]sizing.Observation{}
 	use, total := map[string]float64{}, 0.0
