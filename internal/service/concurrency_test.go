@@ -107,6 +107,27 @@ func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
 	assert.Equal(t, 31, r.learnedRows("load"))
 }
 
+// A load flushes the receipts of the rows that it reads. The receipts of a try that is predicted and reported
+// between the flush and the read are still queued, and yet the model must learn the promise of its last prediction.
+func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 30)
+	r.store.beforeNewestSince.once(func() {
+		a := ask("load", "run-30")
+		r.predict(a)
+		r.report(succeeded(a, gib))
+	})
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, 31, r.learnedRows("load"))
+	learned := r.LearnedPromises(task("load"))
+	r.start().stop() // stores the receipts
+	restarted := joinReplica(t, r.dsn, service.Config{}).start()
+	restarted.predict(ask("load", "run-31"))
+	assert.NotZero(t, learned)
+	assert.Equal(t, restarted.LearnedPromises(task("load")), learned)
+}
+
 // A resync or a poll that listed the models before a publication must not remove the new model.
 func TestAListingKeepsAConcurrentPublication(t *testing.T) {
 	for _, isResync := range []bool{true, false} {

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
@@ -19,6 +23,29 @@ func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "a training learns no row twice")
+}
+
+// A low level replaces a high one after enough days, so a model must know when each reported try ended.
+func TestALastingFallIsLearnedFromReports(t *testing.T) {
+	r := newReplica(t).start()
+	begin := time.Now().AddDate(0, 0, -30)
+	report := func(from, to int, level sizing.Bytes) {
+		for i := from; i < to; i++ {
+			o := succeeded(ask("load", fmt.Sprint("run-", i)), level.Times(1+float64(i%10)/50))
+			o.EndedAt = begin.Add(time.Duration(i) * 4 * time.Hour)
+			r.report(o)
+		}
+	}
+	report(0, 100, 8*gib)
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	report(100, 140, gib) // the last 40 of 30 days and 140 runs
+	next := ask("load", "next")
+	live := r.predict(next)
+	assert.Less(t, live.Memory.Limit, 4*gib, live.Reason)
+	r.stop()
+	restarted := joinReplica(t, r.dsn, service.Config{}).start().predict(next)
+	assert.Equal(t, restarted.Memory, live.Memory)
 }
 
 // Sequential reports are learned before they are acknowledged. Concurrent reports are neither

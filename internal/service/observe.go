@@ -136,7 +136,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	} else {
 		task.Open.End(&o.Try, o.Outcome)
 	}
-	row := trainingRow(o, r.Seq, &answer)
+	row := trainingRow(o, r.Seq, &answer, now)
 	if o.Outcome.OOM() {
 		row.Granted = s.grantedTo(&o.Try, answer.Largest)
 	}
@@ -205,12 +205,12 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-// trainingRow returns the training row of the first report of a try.
-func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) taskmodel.TrainingRow {
+// trainingRow returns the training row of the first report of a try, which arrived at now.
+func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now time.Time) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
 	return taskmodel.TrainingRow{
-		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
+		Seq: seq, At: endOf(o, now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}

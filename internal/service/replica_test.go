@@ -27,7 +27,7 @@ const gib = sizing.GiB
 type hookedStore struct {
 	*postgres.Store
 	afterRecord, afterSince, afterListing hook
-	beforeGrantedTries                    hook
+	beforeGrantedTries, beforeNewestSince hook
 	receiptWrites, listings               atomic.Int64 // calls of SaveReceipts and ActiveVersions
 	losesNotifications                    atomic.Bool
 }
@@ -55,8 +55,9 @@ func (s *hookedStore) Since(ctx context.Context, task sizing.TaskKey, seq int64,
 	return h, err
 }
 
-func (s *hookedStore) NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
-	h, err := s.Store.NewestSince(ctx, task, seq, limit)
+func (s *hookedStore) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error) {
+	s.beforeNewestSince.fire()
+	h, err := s.Store.NewestSince(ctx, task, seq, last, limit)
 	s.afterSince.fire()
 	return h, err
 }

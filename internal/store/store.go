@@ -78,8 +78,9 @@ type Observations interface {
 	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
 
-	// NewestSince is Since for the newest rows: of more than limit rows it omits the oldest.
-	NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
+	// NewestSince reads the rows that arrived after row seq and up to row last like Since, but of more than limit
+	// rows it omits the oldest.
+	NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error)
 
 	// RecentTries reads the newest limit tries of a task, oldest first, without Promised,
 	// Granted and Pairs. It returns NotFound if the task is unknown.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -150,10 +151,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		published := model.Pool()
 		share = &published
 	}
-	if t.lastSeq > 0 { // the model may have answered; the promises of the tail's rows are in queued receipts
-		c.cfg.Flush(ctx)
-	}
-	tail, err := c.store.NewestSince(ctx, key, stored.LastSeq, maxTail)
+	tail, err := c.readTail(ctx, key, stored.LastSeq, t.lastSeq > 0)
 	if sizing.KindOf(err) == sizing.NotFound {
 		c.remove(key)
 		return nil
@@ -179,6 +177,22 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	t.usedAt.Store(c.memory.clock.Add(1))
 	c.account(t)
 	return c.updateTries(ctx, t, key, tail.Rows, stored.LastSeq, previousSeq)
+}
+
+// readTail reads the newest rows of a task after row seq. If the model has been in use, it may have answered, and
+// the promises of the rows are in queued receipts. Then readTail stores the receipts, and reads only the
+// rows that arrived before: a later row may have a queued receipt. If this replica received it, Task.learn adds it.
+func (c *Cache) readTail(ctx context.Context, key sizing.TaskKey, seq int64, isInUse bool) (sizing.History, error) {
+	last := int64(math.MaxInt64)
+	if isInUse {
+		newest, err := c.store.NewestSince(ctx, key, seq, last, 1)
+		if err != nil {
+			return newest, err
+		}
+		last = newest.LastSeq
+		c.cfg.Flush(ctx)
+	}
+	return c.store.NewestSince(ctx, key, seq, last, maxTail)
 }
 
 // applyChange handles a notification of the store. If the model of the task is not in memory and

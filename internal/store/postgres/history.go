@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -253,29 +254,29 @@ func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, 
 const sinceRowsSQL = `
 	SELECT ` + historyColumns + `, false
 	FROM observation
-	WHERE task = $1 AND seq > $5` + notReproduced + `
+	WHERE task = $1 AND seq > $5 AND seq <= $6` + notReproduced + `
 	ORDER BY seq `
 
 const (
-	sinceSQL       = sinceRowsSQL + `LIMIT $6`
-	newestSinceSQL = sinceRowsSQL + `DESC LIMIT $6`
+	sinceSQL       = sinceRowsSQL + `LIMIT $7`
+	newestSinceSQL = sinceRowsSQL + `DESC LIMIT $7`
 )
 
 // Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
 // caller passes LastSeq of the result to the next call.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
-	return s.since(ctx, task, seq, sinceSQL, limit)
+	return s.since(ctx, task, seq, math.MaxInt64, sinceSQL, limit)
 }
 
-// NewestSince reads the newest rows that arrived after seq, in order of arrival.
-func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
-	h, err := s.since(ctx, task, seq, newestSinceSQL, limit)
+// NewestSince reads the newest rows that arrived after row seq and up to row last, in order of arrival.
+func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error) {
+	h, err := s.since(ctx, task, seq, last, newestSinceSQL, limit)
 	slices.Reverse(h.Rows)
 	return h, err
 }
 
-// since reads rows after seq, and sets LastSeq to that of the newest one.
-func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq int64, sql string, limit int) (sizing.History, error) {
+// since reads rows after row seq and up to row last, and sets LastSeq to that of the newest one, or to seq without rows.
+func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq, last int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {
 		id, err := openHistory(ctx, tx, task, &h)
@@ -283,7 +284,7 @@ func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq int64, sql s
 			return err
 		}
 		h.LastSeq = seq
-		if err := readHistory(ctx, tx, &h, sql, id, seq, max(limit, 0)); err != nil {
+		if err := readHistory(ctx, tx, &h, sql, id, seq, last, max(limit, 0)); err != nil {
 			return err
 		}
 		if n := len(h.Rows); n > 0 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -152,25 +153,27 @@ func testSince(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, runs(key, 5)...)
 		rows := history(t, st, key).Rows
 		for _, c := range []struct {
-			seq   int64
-			limit int
-			want  []string
+			seq, last int64
+			limit     int
+			want      []string
+			lastSeq   int64
 		}{
-			{0, 2, []string{"run00003", "run00004"}},
-			{rows[2].Seq, 5, []string{"run00003", "run00004"}},
-			{rows[4].Seq, 5, []string{}},
+			{0, math.MaxInt64, 2, []string{"run00003", "run00004"}, rows[4].Seq},
+			{rows[2].Seq, math.MaxInt64, 5, []string{"run00003", "run00004"}, rows[4].Seq},
+			{rows[4].Seq, math.MaxInt64, 5, []string{}, rows[4].Seq},
+			{rows[0].Seq, rows[3].Seq, 2, []string{"run00002", "run00003"}, rows[3].Seq},
 		} {
-			h, err := st.NewestSince(t.Context(), key, c.seq, c.limit)
+			h, err := st.NewestSince(t.Context(), key, c.seq, c.last, c.limit)
 			require.NoError(t, err)
 			require.Equal(t, c.want, runIDs(h))
-			require.Equal(t, rows[4].Seq, h.LastSeq)
+			require.Equal(t, c.lastSeq, h.LastSeq)
 		}
 	})
 
 	t.Run("an unknown task is not found", func(t *testing.T) {
 		_, err := st.Since(t.Context(), task("unknown"), 0, 10)
 		requireKind(t, sizing.NotFound, err)
-		_, err = st.NewestSince(t.Context(), task("unknown"), 0, 10)
+		_, err = st.NewestSince(t.Context(), task("unknown"), 0, math.MaxInt64, 10)
 		requireKind(t, sizing.NotFound, err)
 	})
 
