@@ -1570,7 +1570,7 @@ type PolicyRequest struct {
 	// Grid Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins` (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
 	Grid *Grid `json:"grid,omitempty"`
 
-	// LimitRatio Ratio of limit to request; 1 (QoS class Guaranteed) if omitted. The request stays at or above the floor. An answer with the source `requested` keeps request and limit equal to the static request.
+	// LimitRatio Ratio of limit to request; 1 (QoS class Guaranteed) if omitted. The request stays at or above the floor. An answer with the source `requested` keeps request and limit equal: to the static request within floor and cap.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 
 	// MaxLifts Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.
@@ -2096,7 +2096,7 @@ type SavingsRow struct {
 	// Tries All reported tries.
 	Tries int `json:"tries"`
 
-	// UnaccountedTries Successes and kills without a duration or an allocation; they count in no other amount than used_gbh.
+	// UnaccountedTries Successes and kills without a duration or an allocation; of the amounts of memory they count only in used_gbh.
 	UnaccountedTries int `json:"unaccounted_tries"`
 
 	// UnmeasuredTries Successes without a duration or a peak; they do not count in used_gbh.

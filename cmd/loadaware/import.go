@@ -126,7 +126,7 @@ func findTarget(cmd *cli.Command, ctx context.Context, con cli.Console) (importe
 	}
 	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
-		server.URL = "http://" + inUse.Addr
+		server.URL = cmd.ServerAt(inUse.Addr)
 		return server, func() {}, nil
 	}
 	if err != nil {

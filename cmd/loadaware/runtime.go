@@ -88,6 +88,9 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return err
 	}
+	if *format != "table" {
+		return render.RunTimes(con.Out, *format, []api.RunTime{r})
+	}
 	return render.RunTime(con.Out, &r)
 }
 

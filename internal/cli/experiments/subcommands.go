@@ -86,7 +86,7 @@ func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, sav
 	}
 	database, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
-		return tracking.NewServerStore(client.New("http://"+inUse.Addr, cmd.Token)), noStop, nil
+		return tracking.NewServerStore(client.New(cmd.ServerAt(inUse.Addr), cmd.Token)), noStop, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -130,6 +130,11 @@ const renameTaskSQL = `
 	UPDATE task SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
+// errTaken says that a task cannot get the name of an existing task, itself included.
+func errTaken(name sizing.TaskKey) error {
+	return sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", name)
+}
+
 const renameReceiptsSQL = `
 	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
@@ -141,6 +146,9 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 		tag, err := tx.Exec(ctx, renameTaskSQL, names...)
 		if err == nil && tag.RowsAffected() == 0 {
 			return unknownTask(from)
+		}
+		if err == nil && from == to {
+			return errTaken(to) // the rollback restores the baseline, which the triggers of the table delete
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
@@ -161,7 +169,7 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "23505" { // unique_violation
-		err = sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", to)
+		err = errTaken(to)
 	}
 	s.schemas.remove(from)
 	s.vocabularies.remove(from)

@@ -138,9 +138,11 @@ func testRename(t *testing.T, open func(*testing.T) store.Store) {
 	from, taken := createTaskData(t, st, "from"), createTaskData(t, st, "taken")
 	to := sizing.TaskKey{Namespace: "other", DAG: "new", Task: "to"}
 
-	t.Run("renaming to an existing task or from an unknown one fails", func(t *testing.T) {
+	t.Run("renaming to an existing task, to the same name or from an unknown task fails", func(t *testing.T) {
 		requireKind(t, sizing.Conflict, st.Rename(t.Context(), from, taken))
+		requireKind(t, sizing.Conflict, st.Rename(t.Context(), from, from))
 		requireKind(t, sizing.NotFound, st.Rename(t.Context(), task("unknown"), to))
+		requireKind(t, sizing.NotFound, st.Rename(t.Context(), task("unknown"), task("unknown")))
 		require.Equal(t, 1, history(t, st, from).Total)
 	})
 
