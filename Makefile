@@ -105,11 +105,11 @@ chaos-short: ## run the chaos trials with few repetitions; 3 minutes
 fuzz: setup build ## send malformed requests and check every answer against openapi.yaml (FUZZ=long or short, SEED=1, ONLY=requests,native)
 	go run ./scripts/fuzz -form $(or $(FUZZ),long) -seed $(SEED) -only "$(ONLY)"
 
-soak: setup build ## load two replicas and check that memory, goroutines and file descriptors do not grow (SOAK=long or short, RATE=60)
+soak: setup build ## load two replicas and check that memory, goroutines and file descriptors do not grow (SOAK=long or short, RATE=requests per second; 60 % of the highest rate if omitted)
 	go run ./scripts/soak -for $(if $(filter short,$(SOAK)),90s,30m) -rate $(or $(RATE),0) -seed $(SEED)
 
 bench-ml: ## run the benchmarks of the learning packages
-	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/taskmodel/...
+	go test -run '^$$' -bench . -benchmem ./internal/ml/... ./internal/taskmodel/...
 
 bench-http: setup build ## compare the service with a bare echo server, INSERT and COPY in one run (BENCH=short, full or long)
 	@sh scripts/bench-http/setup.sh

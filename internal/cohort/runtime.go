@@ -139,7 +139,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 	l.runs++
 }
 
-// minSeconds is the shortest run time that counts as such: a shorter one depends on the clock.
+// minSeconds replaces shorter run times, of which the resolution of the clock is a large part.
 const minSeconds = 0.1
 
 // fit fits the trees on all tasks. Their errors come from a cross-validation over whole tasks.
@@ -231,7 +231,7 @@ func (d *errorDistribution) above(bound float64) float64 {
 
 const (
 	normalIQR    = 1.349 // interquartile range of the standard normal distribution
-	maxOwnWeight = 20.0  // largest weight of the trees, in own runs
+	maxOwnWeight = 20.0  // largest number of own runs that the prediction of the trees counts as
 	priorWithin  = 0.1   // assumed difference of the log seconds of two runs of a task; decides if no task has two runs
 	minWithin    = 0.02  // smallest typical difference
 )

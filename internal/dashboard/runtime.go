@@ -123,7 +123,7 @@ func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 	if r.Errors = append(r.Errors, bad...); len(bad) > 0 {
 		return nil
 	}
-	if r.Form.Set+r.Form.NodeType+r.Form.Load == "" { // nothing to compare, so the page does not wait for a fit
+	if r.Form.Set+r.Form.NodeType+r.Form.Load == "" { // nothing to compare, so the page does not wait until the effects of node types are fitted
 		r.NodeTypes = append(r.NodeTypes, d.svc.NodeTypes(ctx, r.Namespace)...)
 		return nil
 	}

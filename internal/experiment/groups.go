@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Setting identifies rows that differ only in their seed. Rows of one setting are averaged, and
-// comparisons of runs have one row per setting.
+// Setting identifies results (rows) that differ only in their seed. Results of one setting are averaged, and a
+// comparison of two stored experiments has one row per setting.
 type Setting struct {
 	Task, Bins, Family, Oversampling, Split string // Bins has the form {10;60;350}
 }
@@ -81,8 +81,8 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 }
 
 // Difference returns the mean of a figure in to minus the mean in from, and the standard error of
-// this difference over rows paired by seed. The standard error is NaN unless both groups have the
-// same seeds, at least two. The standard error is an underestimate, because the splits share rows.
+// this difference over results paired by seed. The standard error is NaN unless both groups have the
+// same seeds, at least two. It is an underestimate, because the splits of different seeds share rows of the history.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)

@@ -32,7 +32,7 @@ const (
 type quarantinedCores struct {
 	Seq    int64
 	Used   float64            // cores
-	Levels [coreRules]float64 // predictions at the time of the report, in log cores
+	Levels [coreRules]float64 // predictions of the CPU rules at the time of the report, in log cores
 }
 
 // coresImplausibility is the expectation that a CPU measurement violates.
@@ -83,7 +83,7 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 }
 
 // checkCores reports whether the CPU measurement of t is implausible, and the expectation that it
-// was compared with. levels are the rules' predictions for t.
+// was compared with. levels are the predictions of the CPU rules (recent use, line, same features) for t.
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Residuals[anyCores].Sorted

@@ -92,7 +92,7 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 	if err != nil {
 		return err
 	}
-	tr.printf("a model of %d bytes: %d bytes flipped, %d truncations, %d accepted; version %d answers at the end; %d damaged blobs announced, %d answers to them not from the good version",
+	tr.printf("a model of %d bytes: %d bytes flipped, %d truncations, %d accepted; version %d answers at the end; %d times a damaged version was made active, and then %d predictions were not answered by the good version",
 		len(v.blob), len(offsets), len(offsets), accepted, answering, announcements, answeredDamaged)
 	tr.check(accepted == 0, "%d damaged models were not rejected; the first had %s", accepted, firstFailure)
 	tr.check(answering == v.good, "version %d answers, not %d", answering, v.good)

@@ -19,9 +19,9 @@ func killed(promised float64) sequential.Try { return sequential.Try{Promised: p
 // survived returns a successful try with a promise.
 func survived(promised float64) sequential.Try { return sequential.Try{Promised: promised} }
 
-// At q = (2/3)^8 = 0.039, the extreme bet is on 2/3: a kill multiplies the stake by (3/2)^7 =
-// 17.09, and a survival by 0.347. The moderate bet is on (2/3)^4, with the factors 5.06 and
-// 0.835. Each bet has half of the stake.
+// The promise p is tested with q = 2p = (2/3)^8 = 0.039 (sequential.Slack is 2). The extreme bet is on a kill
+// probability of q^(1/8) = 2/3: a kill multiplies its stake by (3/2)^7 = 17.09, and a survival by 0.347. The moderate bet is
+// on the square root of q, (2/3)^4, with the factors 5.06 and 0.835. Each bet has half of the stake.
 func TestKillsBeyondThePromiseRejectIt(t *testing.T) {
 	const p = 128. / 6561
 	k, s := killed(p), survived(p)
@@ -134,9 +134,9 @@ func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	assert.Less(t, found, 250)
 }
 
-// exhaustive computes the largest stake of every start over all ends. It goes back from the
-// latest start whose stake exceeds the level while the stake of the start after it is positive,
-// and returns the start with the largest stake.
+// exhaustive computes for every start the largest log stake over all ends. From the latest start whose log
+// stake exceeds the level it goes back as long as the stake has grown from the start after it (a log stake above
+// 0). Of these starts it returns the one with the largest stake.
 func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to int) {
 	greatest, ends := make([]float64, len(tries)), make([]int, len(tries))
 	for i := range tries {

@@ -25,6 +25,8 @@ MIN_TIMEOUT = timedelta(minutes=1)  # a shorter one depends more on the cluster 
 DEFAULT_RISK = 0.01
 FORECAST_SECONDS = 3600.0  # how long a stored forecast is used
 MAX_FORECASTS = 1000
+# The parameters of the request. A feature with such a name cannot be sent, so the answer does not consider it.
+_PARAMETERS = frozenset({"namespace", "risk", "elapsed_seconds", "execution_timeout_seconds"})
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,9 @@ def advice_for(
 
     Raises NotAnsweredError, RejectedError or ValueError.
     """
-    query: dict[str, Any] = {k: v for k, v in (features or {}).items() if v is not None}
+    query: dict[str, Any] = {
+        k: _as_parameter(v) for k, v in (features or {}).items() if v is not None and k not in _PARAMETERS
+    }
     query |= {"namespace": key.namespace, "risk": risk}
     if current is not None:
         query["execution_timeout_seconds"] = current.total_seconds()
@@ -54,6 +58,13 @@ def advice_for(
     return Advice(
         _duration((answer.get("execution_timeout") or {}).get("seconds")), stopped if _is_number(stopped) else None
     )
+
+
+def _as_parameter(feature: Any) -> Any:
+    """Return the text of a feature in a query, from which the server reads the same value as from JSON."""
+    if isinstance(feature, bool):
+        return "true" if feature else "false"
+    return f'"{feature}"' if isinstance(feature, str) else feature  # without quotes, "17" would be a number
 
 
 def bound_timeout(advice: Advice, current: timedelta | None, startup: timedelta) -> timedelta:

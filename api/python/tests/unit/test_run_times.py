@@ -36,6 +36,13 @@ def test_advice_contains_the_suggested_timeout(server: ScriptedServer) -> None:
     assert advice.stopped == 0.2
 
 
+def test_features_keep_their_kind_in_a_query(server: ScriptedServer) -> None:
+    path = "/tasks/pricing/predict%2Fdemand/runtime?store=%2217%22&is_full=true&n=7&namespace=default&risk=0.01"
+    server.answers[path] = (200, {"execution_timeout": {"seconds": 600.5}})
+    features = {"store": "17", "is_full": True, "n": 7, "risk": 3, "elapsed_seconds": 60}
+    assert run_times.advice_for(Service(server.url), KEY, features, 0.01, None).suggested == timedelta(seconds=600.5)
+
+
 @pytest.mark.parametrize("seconds", [None, 0, -1, "600", float("1e12"), True])
 def test_an_invalid_suggestion_is_an_error(server: ScriptedServer, seconds: Any) -> None:
     server.answers[RUN_TIME] = (200, {"execution_timeout": {"seconds": seconds}})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,7 +39,8 @@ func Start(t testing.TB, text string) string {
 	require.NoError(t, err, string(out))
 
 	addr := freeAddr(t)
-	log, err := os.Create(filepath.Join(dir, "log"))
+	logPath := filepath.Join(dir, "log")
+	log, err := os.Create(logPath)
 	require.NoError(t, err)
 	server := exec.CommandContext(context.Background(), "prometheus",
 		"--config.file="+write("prometheus.yml", "global: {}\n"), "--storage.tsdb.path="+blocks,
@@ -51,7 +53,10 @@ func Start(t testing.TB, text string) string {
 		_ = log.Close()
 	})
 	url := "http://" + addr
-	require.Eventually(t, func() bool { return isReady(t, url) }, time.Minute, 50*time.Millisecond, "Prometheus is not ready; see %s", log.Name())
+	if !assert.Eventually(t, func() bool { return isReady(t, url) }, time.Minute, 50*time.Millisecond) {
+		text, _ := os.ReadFile(logPath) // empty if it cannot be read
+		require.FailNow(t, "Prometheus is not ready", string(text))
+	}
 	return url
 }
 
