@@ -50,12 +50,12 @@ func TestWorkersDoNotChangeAReplay(t *testing.T) {
 	}
 }
 
-func TestReplaysWithOtherSettingsShareTheirFits(t *testing.T) {
+func TestSettingsReplayedTogetherGiveTheResultsOfSeparateReplays(t *testing.T) {
 	trace := pricingTrace(t, 300)
 	none := 0
 	settings := []func(sizing.TaskKey) sizing.Policy{
 		always(sizing.Policy{}),
-		always(sizing.Policy{RiskTarget: 0.1, MaxLifts: &none, Cap: 16 * sizing.GiB}), // runs that give up are fitted differently
+		always(sizing.Policy{RiskTarget: 0.1, MaxLifts: &none, Cap: 16 * sizing.GiB}), // some runs reach no sufficient grant, so that their peaks stay unknown and the models have other rows
 		always(sizing.Policy{Floor: 20 * sizing.GiB}),
 		always(sizing.Policy{RiskTarget: 0.2}),
 		always(sizing.Policy{RiskTarget: 0.001}), // the fifth does not run in lockstep with the first four

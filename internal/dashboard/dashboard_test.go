@@ -143,8 +143,7 @@ func rows(run int) sizing.Features {
 	return sizing.Features{"rows": sizing.NumberValue(float64(run % 10)), "region": sizing.TextValue([]string{"eu", "us"}[run%2])}
 }
 
-// addresses returns the addresses of pages that must work with any history of the task that observe has reported with
-// at least 20 runs.
+// addresses returns the addresses of pages that must work after observe has reported at least 20 runs of the task.
 func addresses(task sizing.TaskKey) []string {
 	q := "?" + url.Values{"namespace": {task.Namespace}, "dag_id": {task.DAG}, "task_id": {task.Task}}.Encode()
 	return []string{"/ui/", "/ui/tasks", "/ui/task" + q, "/ui/policy" + q, "/ui/policy" + q + "&mode=shadow&risk_percent=0.5", "/ui/try" + q + "&run_id=run_0",

@@ -121,7 +121,7 @@ func (i *Importer) Train(ctx context.Context) error {
 	}
 	server, ok := i.Target.(*client.Client)
 	if !ok {
-		fmt.Fprintln(i.con.Out, "no server runs on that database; the next one that starts will train the tasks")
+		fmt.Fprintln(i.con.Out, "a server on that database trains the tasks: one that runs now, or the next one that starts")
 		return nil
 	}
 	byName := func(a, b sizing.TaskKey) int { return strings.Compare(a.String(), b.String()) }

@@ -66,7 +66,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", ask.Task)
 	default:
-		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: no prediction has been followed by a run with a duration yet; report duration_seconds for at least two successes that had a prediction", ask.Task)
+		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a measured memory peak; report duration_seconds and memory_max_bytes for at least two successes", ask.Task)
 	}
 	a := &RunTimeAnswer{Profile: profile, Timeout: cmp.Or(ask.Timeout, task.Timeout())}
 	a.describe(ask, times)
@@ -80,8 +80,8 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of one try or, without features, of tries like the newest
 // runs. It holds the lock of the task only for the predictions, because learning waits for the
-// lock, and later predictions wait for learning. The facts about the next run predict the shape of its run
-// time; nil predicts none.
+// lock, and later predictions wait for learning. From facts, which describe the next run, the classifier of shapes predicts
+// the shape of its run time; nil predicts none.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
@@ -94,8 +94,9 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 	return p, task.Model().RunTimesGiven(&given, tries), task.IsDecoded()
 }
 
-// newestFacts returns what is known about the next run of a task whose shape is predicted: the features of
-// the ask, and the other facts of the newest run. It returns nil if the shape of the task is not predicted.
+// newestFacts returns what the classifier of shapes needs to know about the next run: the features of the ask, or
+// without them those of the newest run, and the metadata, the request and the placement of the newest run. It returns
+// nil if the shape of the task's run times is not predicted.
 func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
 	if !needsShape(task) {
 		return nil, nil

@@ -157,7 +157,7 @@ func (s *scenario) train() {
 
 // restart compares the answers before and after a restart. A kill makes its task due, so the new
 // process may train before the first prediction. Then restart checks only the bounds. Otherwise
-// the answers agree: over 40 seeds the largest difference was 0.05 %, for a task in burn-in.
+// the answers agree: over 40 seeds the largest difference was 0.05 %, for a task in its burn-in.
 func (s *scenario) restart() {
 	probe := func() (answers []*sizing.Allocation) {
 		for input := range inputs {

@@ -39,6 +39,7 @@ func twoShapes(t testing.TB) *Shapes {
 	return s
 }
 
+// A GivenShape holds the prior probabilities of the shapes, which the classifier predicts for a run.
 func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 	s := twoShapes(t)
 	m := New()
@@ -71,7 +72,7 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 
 	learn(shape.MinRuns)
 	member := m.Membership(s, &varied)
-	assert.Zero(t, member.Best, "the steady runs outweigh the given shape")
+	assert.Zero(t, member.Best, "the steady runs outweigh the prior probabilities")
 	assert.True(t, m.UsesGivenShape())
 	learn(shape.MinRuns + 1)
 	assert.False(t, m.UsesGivenShape())

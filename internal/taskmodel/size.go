@@ -32,7 +32,7 @@ type Question struct {
 // lift or the killed and the succeeded allocations of the task are a reason for another amount.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, or after a kill if no larger lift is left
+	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, or if the ladder of a lift has no amount above Question.Above
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
 	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
 	CPU      sizing.Cores      // request; zero: unknown
@@ -135,7 +135,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.LearnedRows)
-	if q.GuardFactor > 1 {
+	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}
 	switch requested := q.Requested.Memory; {

@@ -60,7 +60,7 @@ start_server() {
 		kill -0 "$server" 2>/dev/null || break
 		sleep 0.2
 	done
-	echo "start the server: no model answered within 120 s; its log:" >&2
+	echo "start the server: it ended, or no model answered within 120 s; its log:" >&2
 	cat "$work/server.log" >&2
 	exit 1
 }

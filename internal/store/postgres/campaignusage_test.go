@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestCampaignUsageIsReusedUntilReportsChange(t *testing.T) {
+func TestListsReuseTheUsageOfACampaignAndItsStatusIsExact(t *testing.T) {
 	var u campaignUsages
 	now := time.Unix(1000, 0)
 	_, ok := u.find(1, 7, true, now)

@@ -44,7 +44,7 @@ const runInputsSQL = `
 // tryInputs are the inputs of one try, from the report of its kill or from a receipt.
 type tryInputs struct {
 	store.RunInputs
-	name    int32  // id of the task's compact receipts (receipt_name); 0: no compact receipt
+	name    int32  // id of the task in receipt_name, if the inputs are from the table receipt_compact; otherwise 0
 	content []byte // of a compact receipt
 }
 
@@ -75,7 +75,7 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 	return inputs, wrapError("read the inputs of a run", err)
 }
 
-// decodeInputs sets the inputs of compact receipts.
+// decodeInputs sets the inputs of tries whose receipts are in receipt_compact, where they are encoded.
 func (s *Store) decodeInputs(ctx context.Context, tries []tryInputs) error {
 	names := distinctNames(tries, func(t *tryInputs) int32 { return t.name })
 	if len(names) == 0 {

@@ -144,6 +144,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	testRepeatedInOneCall(t, st)
 }
 
+// testProvisional reports provisional kills: kills that only a request for a lift has reported.
 func testProvisional(t *testing.T, st store.Store) {
 	provisional := func(name string) sizing.Observation {
 		o := kill(firstTry(task(name), "r"), 2*sizing.GiB)

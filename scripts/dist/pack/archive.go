@@ -75,7 +75,7 @@ func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	return w.Close()
 }
 
-// writeFile adds the file name to the archive, where it is called inside. Only the executable bit of its mode counts.
+// writeFile adds a file to the archive. name is its path on disk, and inside its path in the archive. Only the executable bit of its mode counts.
 func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created time.Time) error {
 	mode := int64(0o644)
 	if info.Mode()&0o111 != 0 {

@@ -9,11 +9,11 @@ from harness.deployment import Airflow
 
 RUNS = "loadaware_campaign_runs"
 INTERVAL = "loadaware_campaign_interval_seconds"
-SLOW = 3  # the slow interval in ticks
+SLOW = 3  # the longest of INTERVALS, in ticks
 
-# Each pair is a share of the campaign's pods, and the value that applies from this share on. The parallelism 0 starts
-# no run; it stays for PAUSE_TICKS. A tick is the time between two runs of the scheduler DAG. The values of INTERVALS
-# are in ticks.
+# Each pair is a share of the pods that the campaign creates, and the value that applies when so many are created. The
+# parallelism 0 starts no run; it stays for PAUSE_TICKS. A tick is the time between two runs of the scheduler DAG. The
+# values of INTERVALS, the times between two passes that claim runs, are in ticks.
 PARALLELISM = ((0.0, 2), (0.03, 6), (0.45, 0), (0.45, 1), (0.47, 8), (0.9, 5))
 INTERVALS = ((0.0, 1), (0.6, SLOW), (0.7, 1))
 PAUSE_TICKS = 4
