@@ -13,7 +13,7 @@ import (
 // beforeSavings is a step before the savings ledger, which step 13 adds.
 const beforeSavings = 10
 
-// beforeMeans is the step before the means of limits, which step 25 adds.
+// beforeMeans is a step before the means of limits, which step 25 adds.
 const beforeMeans = 20
 
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.

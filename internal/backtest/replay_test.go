@@ -183,7 +183,7 @@ func TestRunRejectsUnknownPolicies(t *testing.T) {
 	require.Zero(t, steps, "no replay starts")
 }
 
-func TestProgressEndsWithTheSteps(t *testing.T) {
+func TestProgressAddsUpToTheSteps(t *testing.T) {
 	trace := readTrace(t, twoRows)
 	steps := 0
 	cfg := Config{Policies: []string{"max"}, Progress: func(rows int) { steps += rows }}

@@ -67,8 +67,8 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes with their distributions. ids holds the profile id of each class. The rows
-// of a task share a weight of 1.
+// describe returns the classes, which are the profiles and the outlier group, with their distributions. ids holds the
+// profile id of each class. The rows of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
 	values := make([][estimates][]weightedValue, len(ids))

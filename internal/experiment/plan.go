@@ -20,7 +20,7 @@ import (
 // Config configures an experiment. The zero value evaluates the default families without
 // oversampling and without a parameter search.
 type Config struct {
-	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks if empty
+	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks (see Data.heavy) if empty
 	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name as in Tasks: ascending upper edges in GB; the experiment searches edges for the other tasks
 	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty

@@ -20,7 +20,7 @@ const (
 type ValueKind uint8
 
 // The kinds of values. Training gives each feature name the most frequent kind of its values. A value
-// that cannot be converted to this kind counts as missing.
+// that cannot be converted to this kind counts as missing; only texts that recur among numbers or bools stay a category.
 const (
 	Missing ValueKind = iota
 	Number

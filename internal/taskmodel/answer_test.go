@@ -168,6 +168,7 @@ func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
 	assert.Less(t, *k.model.Size(q).Promised, 0.01)
 }
 
+// The risk after a kill is a mean of the probability by the margins and of a power law (internal/ml/experts/ladder.go).
 func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 200)
 	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
@@ -182,7 +183,7 @@ func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
 	assert.Greater(t, last, 0.004, "after a kill the margins are not reliable, so the power law counts too")
 }
 
-// The request of a new mapped task is too small, so nearly all tries are killed.
+// The request of a new mapped task is too small, so most tries are killed.
 func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	for successes := 1; successes <= 12; successes++ {
 		for _, kills := range []int{28, 39, 120} {

@@ -45,8 +45,8 @@ func (t *trend) runTimeInputs(rows []row) []int {
 }
 
 // extrapolateRunTime returns the point prediction of the log run time for a row outside the range. It
-// follows the ridge regression in the inputs with a reliable slope. Each other input counts as if it were at the
-// edge of its range.
+// follows the ridge regression in the inputs with a reliable slope. Any other input outside its range counts as
+// if it were at the edge.
 func (m *models) extrapolateRunTime(cells []sizing.Value, b *buffers) float64 {
 	b.atEdge = m.clampToRange(cells, m.RunTimeInputs, b.atEdge[:0])
 	var p experts.Point

@@ -33,7 +33,7 @@ func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 // with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
 // concurrent use. The service uses none.
 type FitCache struct {
-	workers  *semaphore.Weighted // the caller of a training holds one
+	workers  *semaphore.Weighted // the caller of a training holds one unit
 	capacity int                 // largest number of cached fits; 0: no cache
 	seeds    [2]maphash.Seed
 

@@ -65,7 +65,7 @@ func (m *Model) SetShapes(s *shape.Set) {
 func (m *Model) UsesGivenShape() bool { return len(m.Overrun.Ring) <= shape.MinRuns }
 
 // Membership returns the membership of the task in the shapes s, given their prior probabilities. It
-// considers the runs of the task only if s is the result of Shapes.
+// considers the runs of the task only if the model uses s (see Shapes).
 func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 	var e shape.Evidence
 	if m.ratios.shapes == s {

@@ -60,7 +60,7 @@ func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value 
 }
 
 // raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount)
-// of the mixture over donor rows, whose values are known, but not above one half.
+// of the mixture over donor rows, whose values are known, but not above one half. It skips rows with imputed features.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed {
 		return

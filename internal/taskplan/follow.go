@@ -13,7 +13,7 @@ import (
 type Sample struct {
 	Seconds float64 // since the start of the try
 	Memory  sizing.Bytes
-	CPU     *float64 // cores since the previous sample; nil if unknown
+	CPU     *float64 // mean cores in use since the previous sample; nil if unknown
 }
 
 // Progress is the state of a running try.

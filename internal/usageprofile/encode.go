@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// Format is the version of the encoding. The profiles of a set of another format are found again.
+// Format is the version of the encoding. A stored set of another format is not decoded, and the next search for
+// profiles replaces it.
 const Format = 1
 
 // MaxSize bounds an encoded set, in bytes.

@@ -18,8 +18,8 @@ type Place struct {
 func (p *Place) IsOutlier() bool { return p.label == density.Noise }
 
 // Place returns the profile and the outlier score of a run. It does not change the set. The run gets
-// the profile of the run with the smallest mutual reachability distance. If this distance exceeds
-// Profile.MaxReachability, the run is an outlier.
+// the profile of the run of the set with the smallest mutual reachability distance. If that run has none, or if
+// the distance exceeds Profile.MaxReachability, the placed run is an outlier.
 func (s *Set) Place(v *Vector) Place {
 	nearest, distance := s.nearest(v)
 	place := Place{label: int(s.Labels[nearest])}

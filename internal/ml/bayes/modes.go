@@ -50,7 +50,8 @@ func (s *Modes) rows() (n float64) {
 	return n
 }
 
-// predict adds the modes to mix, and the constant as the distribution of a row of a new mode.
+// predict adds the modes to mix, and the structure without inputs (Average.constant) as the distribution of a row of a
+// new mode.
 func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float64) {
 	newWeight := s.newWeight()
 	all := math.Log(s.rows() + newWeight)

@@ -53,12 +53,13 @@ func TestTheBlendAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
 	assert.InDelta(t, 0.5, x.hedgeShare(), 0.01)
 }
 
+// With more rows, the share of the cold-start rule falls towards 0.5, the share that it has in the blend.
 func TestThePriorOfTheBlendGrowsWithTheRows(t *testing.T) {
 	x, _, _ := trained(Default(target), 1, 300, normal(0.2))
 	x.ColdStartExcessLoss, x.ColdStartKills, x.BlendExcessLoss, x.BlendKills = 0, 0, 0, 0
 	x.LearnedRows = 32
-	young := x.hedgeShare()
+	atFewRows := x.hedgeShare()
 	x.LearnedRows = 2048
-	assert.Less(t, x.hedgeShare(), young)
+	assert.Less(t, x.hedgeShare(), atFewRows)
 	assert.Greater(t, x.hedgeShare(), 0.5)
 }

@@ -2,7 +2,7 @@ package phase
 
 import "math"
 
-// Series is the usage of one run in steps of equal duration. Each row has one value per channel,
+// Series is the usage of one run in steps of equal duration. Each step has one value per channel,
 // such as memory and CPU.
 type Series [][]float64
 

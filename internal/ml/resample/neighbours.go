@@ -14,7 +14,7 @@ type neighbourhood struct {
 	class    []int     // rows of the class
 	k        int       // number of neighbours
 	scales   []float64 // divisor by column, for numbers; 0: only a missing cell counts as a difference
-	mismatch float64   // squared distance of two different categories
+	mismatch float64   // squared distance of two different categories, and of a missing cell and another one
 	found    [][]int   // cached neighbours by index in class; nil: not computed
 }
 
@@ -53,8 +53,8 @@ func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float6
 // rounding error.
 const constant = 1e-9
 
-// deviations returns for each column the standard deviation of the known numbers in the rows. It is 0 for
-// categories, constant columns, columns without known numbers and columns whose squares overflow.
+// deviations returns for each column the standard deviation of the numbers in the rows, without missing ones (NaN). It
+// is 0 for categories, constant columns, columns without numbers and columns whose squares overflow.
 func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	out := make([]float64, t.Cols())
 	for j := range out {

@@ -133,8 +133,8 @@ func interpolate(a, b, share float64) float64 {
 	return max(min(a, b), min((1-share)*a+share*b, max(a, b)))
 }
 
-// vote returns the most frequent known code of column j among the rows. On a tie the code own
-// of the base wins, else the lowest.
+// vote returns the most frequent code of column j among the rows; missing cells do not vote. On a tie
+// own, the code of the base, wins, else the lowest.
 func (n *neighbourhood) vote(rows []int, j int, own float64) float64 {
 	winner, most := own, 0
 	for _, i := range rows {
