@@ -20,7 +20,7 @@ func measured(readings ...cgroup.Reading) report {
 	return m.report()
 }
 
-func TestMarkIncludesSpikesBetweenSamples(t *testing.T) {
+func TestWatermarkIncludesSpikesBetweenSamples(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 100, Watermark: 100},
@@ -44,7 +44,7 @@ func TestCacheIsExcluded(t *testing.T) {
 	assert.Equal(t, "memory.peak", r.source)
 }
 
-func TestOnlySamplesCountIfCacheRaisedMark(t *testing.T) {
+func TestOnlySamplesCountIfCacheRaisedWatermark(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
@@ -54,7 +54,7 @@ func TestOnlySamplesCountIfCacheRaisedMark(t *testing.T) {
 	assert.Equal(t, "sampled", r.source)
 }
 
-func TestMarkBeforeStartIsExcluded(t *testing.T) {
+func TestWatermarkBeforeStartIsExcluded(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 5000},
 		cgroup.Reading{Memory: 100, Watermark: 5000},
@@ -63,7 +63,7 @@ func TestMarkBeforeStartIsExcluded(t *testing.T) {
 	assert.Equal(t, "sampled", r.source)
 }
 
-func TestPeakIsSampledWithoutMark(t *testing.T) {
+func TestPeakIsSampledWithoutWatermark(t *testing.T) {
 	r := measured(cgroup.Reading{Memory: 10}, cgroup.Reading{Memory: 100}, cgroup.Reading{Memory: 50})
 	assert.EqualValues(t, 100, r.memory)
 	assert.Equal(t, "sampled", r.source)

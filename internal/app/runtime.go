@@ -18,7 +18,8 @@ const (
 
 // setGCPace sets the collector's percentage and allocates the ballast until release. The
 // ballast counts as live memory, but its pages are never touched, so it is not resident.
-// It consists of chunks, because Go clears a slice that reuses freed memory.
+// It consists of chunks, because Go clears a slice that reuses freed memory. The variable GOGC overrides the percentage,
+// and with GOMEMLIMIT there is no ballast.
 func setGCPace() (release func()) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

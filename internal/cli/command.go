@@ -88,7 +88,7 @@ func (cmd *Command) DescribeVariables(sentences ...string) {
 }
 
 // ParseArgs reads the environment and the flags, and returns the other arguments. Flags may be
-// before, between and after the other arguments.
+// before, between and after the other arguments. With -h or --help it prints the help and returns flag.ErrHelp.
 func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
 	if err := envconfig.Process("loadaware", &cmd.Config); err != nil {
 		return nil, UsageErrorf("parse the environment: %v", err)

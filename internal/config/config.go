@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// Config has all settings of the environment. Every variable begins with LOADAWARE_ except
+// Config has the settings that envconfig reads from the environment. The documented names begin with LOADAWARE_ except
 // DATABASE_URL and DATABASE_REPLICA_URL, which platforms set, and the variables of OpenTelemetry.
 type Config struct {
 	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
@@ -26,7 +26,7 @@ type Config struct {
 	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts without DatabaseURL
 	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
 	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
-	Tokens       string        `envconfig:"TOKENS"`               // grants with hashed tokens, separated by commas
+	Tokens       string        `envconfig:"TOKENS"`               // roles with hashed tokens, separated by commas; see auth.ParseToken
 	TokensFile   string        `envconfig:"TOKENS_FILE"`          // used if Tokens is empty
 	TLSCert      string        `envconfig:"TLS_CERT"`             // file; "": no TLS
 	TLSKey       string        `envconfig:"TLS_KEY"`              // file

@@ -76,8 +76,7 @@ func exact(b sizing.Bytes) string {
 	return b.String()
 }
 
-// float returns the value of a number or of a pointer to a number. isKnown is false for nil, NaN and
-// other types.
+// float returns the value of a float64, an int or a *float64. isKnown is false for nil, NaN and other types.
 func float(v any) (f float64, isKnown bool) {
 	switch v := v.(type) {
 	case *float64:

@@ -88,7 +88,7 @@ func TestUsageProfilesAreShownWithinTheScope(t *testing.T) {
 	assert.Equal(t, task.Profile.ID, unseen.Profile.ID, "a task that is newer than the profiles gets the profile of its runs")
 }
 
-func TestUsageProfilesOfTheDefaultNamespaceNeedAGrant(t *testing.T) {
+func TestTokenOfOtherNamespacesCannotReadProfilesOfTheDefaultNamespace(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("all"), "predict@blue:"+sha("two"), "predict@red:"+sha("two"), "predict@default:"+sha("with"), "predict@red:"+sha("with")))
 	e.reportUsage("default", bearer("all"))
 	require.NoError(t, e.trainer.FindProfiles(t.Context(), time.Now()))

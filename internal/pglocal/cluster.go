@@ -86,7 +86,7 @@ func (s *Server) settings() []string {
 		"port=" + port,
 		"max_connections=200",
 		"shared_buffers=128MB",
-		"jit=off", // compiling takes longer than any statement of the service
+		"jit=off", // compiling takes longer than a typical statement of the service
 		"timezone=UTC",
 		"log_timezone=UTC",
 		"log_checkpoints=off",

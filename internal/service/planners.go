@@ -32,7 +32,7 @@ type planners struct {
 type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
-	poolVersion  int          // of the store.PlanPool of the namespace that planner uses
+	poolVersion  int          // of the store.PlanPool that planner uses: what all tasks of the namespace taught together
 	checkedAt    time.Time    // when the store was last read; earlier after a failed read, see plannerRetry
 	isRefreshing bool         // whether a caller reads the store now
 }

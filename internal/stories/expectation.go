@@ -40,7 +40,7 @@ type expectation struct {
 // comparison matches the name of the number, the operator, and the number or range.
 var comparison = regexp.MustCompile(`^([a-z_0-9]*?)(<=|>=|<|>|=)?(-?[0-9][^<>=]*)$`)
 
-// parseExpectation parses one word after =>.
+// parseExpectation parses one of the expectations after =>, which are separated by spaces.
 func parseExpectation(text string) (expectation, error) {
 	parts := comparison.FindStringSubmatch(text)
 	if parts == nil {

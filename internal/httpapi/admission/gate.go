@@ -21,7 +21,7 @@ var ErrOverloaded = errors.New("too many requests of this kind are in flight; se
 // if no slot becomes free. Zero selects the default.
 type Limits struct {
 	Predict int // predictions, lifts and calls of /phase; default 64 per CPU, because they need only CPU
-	Observe int // single reports and voids while the gate of predictions is empty; default 128
+	Observe int // single reports and removals of reports (/observe/void) while the gate of predictions is empty; default 128
 	Batch   int // batches, each up to 32 MiB, and other expensive requests such as explanations; default 8
 }
 

@@ -41,7 +41,8 @@ type Config struct {
 	CheckOrigin bool // reject requests that browsers send for pages of other origins; use it with Disabled
 }
 
-// Token is one grant. The same secret may have several grants with different roles or scopes.
+// Token is one grant: a role and a scope for the bearer of a secret. The same secret may have several grants with
+// different roles or scopes.
 //
 // Hash is a plain SHA-256. Slow, salted hashes (bcrypt, Argon2) protect passwords that can be
 // guessed; a token of NewSecret is random with at least 128 bits, so guessing fails with any hash, and a

@@ -71,7 +71,7 @@ type Client struct {
 // rendered fields has a few megabytes.
 const maxResponse = 64 << 20
 
-// Open detects the API version of the server and checks that the credentials permit reading.
+// Open detects the API version of the server and checks that the credentials permit reading the list of DAGs.
 func Open(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -116,7 +116,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 		sent = nil
 	}
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
-	if errors.Is(err, ErrDenied) && c.dropToken() { // a token of Airflow 3 expires after a day
+	if errors.Is(err, ErrDenied) && c.dropToken() { // a token of Airflow 3 expires, by default after a day
 		response, err = c.sendWithRetry(ctx, method, c.api+path, sent)
 	}
 	if err != nil {

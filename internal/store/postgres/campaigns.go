@@ -156,7 +156,7 @@ const pauseCampaignSQL = `
 	WHERE id = $1
 	RETURNING ` + campaignColumns
 
-// PauseCampaign pauses or resumes a campaign.
+// PauseCampaign pauses or resumes a campaign. A budget that is not nil replaces the stored one.
 func (s *Store) PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (c campaign.Campaign, err error) {
 	var b campaign.Budget
 	if budget != nil {

@@ -1,7 +1,7 @@
 """HTTP with a bound on the total time.
 
 An httpx timeout applies to each read, so a server that sends one byte per second blocks the caller forever;
-name resolution has no timeout. BoundedTransport limits a response in time and size, and `run_with_timeout`
+name resolution has no timeout. BoundedTransport limits a response body in time and size, and `run_with_timeout`
 bounds the whole call by running it in another thread.
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    """A response body that raises an error when it is late or too large."""
+    """A response body that raises an error for data after the deadline or beyond MAX_BYTES."""
 
     def __init__(self, stream: httpx.SyncByteStream, deadline: float) -> None:
         self._stream = stream
@@ -43,7 +43,7 @@ class _BoundedStream(httpx.SyncByteStream):
 
 
 class BoundedTransport(httpx.HTTPTransport):
-    """A pool of keep-alive connections whose responses are bounded in time and size."""
+    """A pool of keep-alive connections whose response bodies are bounded in time and size."""
 
     def __init__(self, verify: ssl.SSLContext | bool, total_seconds: float) -> None:
         super().__init__(verify=verify, limits=httpx.Limits(max_connections=4, keepalive_expiry=300))

@@ -1,6 +1,7 @@
 """Tests that each pod is launched despite a fault of loadaware; without a prediction, with its static request.
 
-Servers that hang or drip do so until the client gives up, so a launch that ends shows that the client timed out.
+Servers that hang or drip (send a byte at a time) do so until the client gives up, so a launch that ends shows that
+the client timed out.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Outage:
     faulty: dict[tuple[str, str], LaunchResult]
 
     def delay(self, case: tuple[str, str]) -> float:
-        """Return the seconds that a fault added: until the pod, or in total if only reporting failed."""
+        """Return the seconds that a fault added: until the pod's creation, or in total if only reporting failed."""
         result = self.faulty[case]
         if case[1] == "observe":
             return result.seconds - self.healthy.seconds
@@ -145,7 +146,7 @@ def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
 
 
 def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
-    large = script_env(2 * GIB + 64 * MIB)  # more than its rows predict
+    large = script_env(2 * GIB + 64 * MIB)  # more than the training runs predict
     case = Launch(
         "leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, long_timeouts=BOTH
     )
