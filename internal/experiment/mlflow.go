@@ -21,7 +21,7 @@ type StoredRun struct {
 	ID          int64
 	Name        string // may be empty
 	CreatedAt   time.Time
-	Fingerprint string
+	Fingerprint string // hash of the histories used
 	Parameters  []byte // a JSON object, or nil
 	Rows        []Row
 	Report      []byte // JSON, or nil

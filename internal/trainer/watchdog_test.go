@@ -145,7 +145,7 @@ func (p *pipeline) promoteBad() int {
 	return version
 }
 
-// run executes up to n runs, in groups of parallel runs, until the first rollback. It returns the
+// run executes n runs, rounded up to whole groups of parallel runs, or fewer if there is a rollback. It returns the
 // numbers of ended runs and of killed first tries.
 func (p *pipeline) run(tr *trainer.Trainer, n, parallel int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
@@ -172,7 +172,7 @@ func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	return killed
 }
 
-// runUntil executes up to n runs until the given number of rollbacks.
+// runUntil is run, but stops at the given number of rollbacks.
 func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	for ended < n && !rolledBack {

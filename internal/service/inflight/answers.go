@@ -39,8 +39,8 @@ const (
 
 var hashSeed = maphash.MakeSeed()
 
-// put stores an answer in place of an earlier answer to the try, and sets its Largest. It reports whether there
-// was no earlier answer.
+// put stores an answer in place of an earlier answer to the try, and sets its Largest to the largest Limit of all
+// answers to the try. It reports whether there was no earlier answer.
 func (s *answers) put(try *sizing.TryKey, a Answer, features sizing.Features) (isFirst bool) {
 	var buffer [1024]byte
 	record := appendTry(buffer[:0], try)
