@@ -75,7 +75,7 @@ func TestAnExplanationMatchesThePrediction(t *testing.T) {
 	}
 }
 
-func TestAnExplanationIgnoresTheSameFactsAsThePrediction(t *testing.T) {
+func TestAnExplanationIgnoresTheSameInvalidContextAsThePrediction(t *testing.T) {
 	r := newReplica(t)
 	question, load := ask("load", ""), 1.5
 	question.Metadata = sizing.Metadata{"owner": {"pricing"}, "empty": {}}

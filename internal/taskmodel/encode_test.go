@@ -55,7 +55,7 @@ func TestEncodingOfOneFeature(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows       []sizing.Value
 		value      sizing.Value // to encode
-		line, tree []float64 // the columns of the linear models, and those of the trees
+		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
 		"a number is raw and logged":                         {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
 		"a number below zero later is logged as zero":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
