@@ -79,7 +79,7 @@ type Answer struct {
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
-	amount      float64      // bytes by the trees and the margin, at most maxGrantRatio · LargestPeak; 0 if the request sized the task
+	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 if the request sized the task
 	unbounded   sizing.Bytes // limit before floor, bins and cap
 	usesRequest bool         // the request, which the learned tasks rarely exceed, is less than amount in whole MiB
 	ofDAG       bool         // the model of the DAG answered
