@@ -112,8 +112,8 @@ func (l *Learner) fitDAG(dag string) *Model {
 func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
 // isBetter reports whether squares, the squared errors of a DAG's model by task, are smaller than those of
-// the namespace's model on the newer half of the tasks. The older half does not count, because the
-// namespace's model had learned little when it predicted these tasks.
+// the namespace's model on the newer half of the tasks. It is false if fewer than minComparisons of these tasks have
+// both errors. The older half does not count, because the namespace's model had learned little when it predicted this half.
 func isBetter(tasks []*taskRows, squares map[sizing.TaskKey]float64) bool {
 	namespace, own, n := 0.0, 0.0, 0
 	for _, t := range tasks[len(tasks)/2:] {
@@ -140,7 +140,8 @@ func (l *Learner) restrictTo(dag string) *Learner {
 	return own
 }
 
-// treeSquares returns for each task the mean squared error of trees that were fitted without the task.
+// treeSquares returns for each task the mean squared error of trees that were fitted without the task;
+// nil if a fit fails.
 func (l *Learner) treeSquares() map[sizing.TaskKey]float64 {
 	found := make(map[sizing.TaskKey]float64, len(l.order))
 	err := eachUnseen(l.order, l.current.byRequest, func(t *taskRows, errors []weightedError) {

@@ -24,7 +24,7 @@ type StepKind int
 const (
 	FactStep     StepKind = iota // the effect of a fact on the predicted peak
 	MarginStep                   // the margin for errors on tasks without history
-	RequestStep                  // the reduction to the static request, which known tasks rarely exceed
+	RequestStep                  // the reduction to the static request, which the learned tasks rarely exceed
 	RoundingStep                 // rounding up to whole MiB
 )
 
@@ -37,8 +37,9 @@ type Explanation struct {
 	Level    float64 // predicted log peak
 }
 
-// Explain splits an answer of Size to the same question into the mean of the known tasks, the effect
-// of each fact (Shapley values) and the margin. ok is false if the request sized the task.
+// Explain splits an answer of Size to the same question into the mean of the learned tasks, the effect
+// of each fact (Shapley values), the margin, and the reduction to the request or the rounding. ok is false if the
+// request sized the task.
 func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 	if !(a.amount > 0) {
 		return Explanation{}, false

@@ -13,9 +13,9 @@ import (
 
 // The rules of a grant.
 const (
-	minErrors       = 15.0 // smallest total weight of the errors with which the model answers
-	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest known request
-	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest known peak
+	minErrors       = 15.0 // smallest total weight of the errors with which the trees answer
+	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest learned request
+	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest learned peak
 )
 
 // weightedError is the error of a prediction: log(peak) − level, or log(seconds) − level for a run time.
@@ -79,13 +79,13 @@ type Answer struct {
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
-	amount      float64      // bytes by the trees and the margin; 0 if the request sized the task
+	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 if the request sized the task
 	unbounded   sizing.Bytes // limit before floor, bins and cap
-	usesRequest bool         // the request, which known tasks rarely exceed, is less than amount
+	usesRequest bool         // the request, which the learned tasks rarely exceed, is less than amount in whole MiB
 	ofDAG       bool         // the model of the DAG answered
 }
 
-// The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
+// The risk of a first run is between minRisk and maxRisk times the risk target, if there are enough errors. Within these bounds
 // the margin has the least expected cost: if the errors have a heavy tail, a kill is cheaper than a
 // margin that covers the tail.
 const (
@@ -96,7 +96,7 @@ const (
 	maxCandidates = 512 // largest number of errors among which a margin is chosen, evenly spaced
 )
 
-// isOutside reports whether a task requests clearly more than all known tasks. The trees cannot
+// isOutside reports whether a task requests clearly more than all learned tasks. The trees cannot
 // extrapolate to such a request.
 func (m *Model) isOutside(f *Facts) bool {
 	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
@@ -110,8 +110,8 @@ type Question struct {
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
 
-// CanSize reports whether trees can size a task: there are enough errors, and the request is in
-// the known range. It returns false for a nil model.
+// CanSize reports whether trees can size a task: there are enough errors, and the request is not
+// clearly above those of the learned tasks. It returns false for a nil model.
 func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
 
 func (m *Model) canSize(f *Facts) bool {

@@ -132,7 +132,7 @@ type PolicyPage struct {
 	Progress  float64             `json:"progress"`          // of the replay, 0 to 1
 	Runs      int                 `json:"runs"`              // replayed runs
 	Results   []ReplayRow         `json:"results,omitempty"` // with the policy in force and with the new one
-	Problem   string              `json:"problem,omitempty"` // why there is no replay
+	Problem   string              `json:"problem,omitempty"` // why the replay did not start, or failed
 	IsAdmin   bool                `json:"-"`                 // the caller may save the policy
 }
 

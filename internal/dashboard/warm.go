@@ -15,7 +15,7 @@ import (
 const (
 	warmEvery  = maxStale * 4 / 5 // pause of Run, so that no value becomes too old to show
 	warmRetry  = 5 * time.Second  // pause of Run after a failed read
-	warmScopes = 8                // maximum number of scopes whose lists Run reads
+	warmScopes = 8                // maximum number of scopes (the namespaces and DAG prefixes of a caller) whose lists Run reads
 )
 
 // Run keeps the stored sums of the savings per month up to date, and the lists of all tasks in the cache,

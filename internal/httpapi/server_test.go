@@ -46,7 +46,8 @@ type testEnv struct {
 // noAuth disables authentication.
 var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 
-// newTestEnv starts a service like `loadaware serve`.
+// newTestEnv starts the service of `loadaware serve` in this process. Its trainer trains only on request. Nothing
+// reconciles reports or deletes old rows.
 func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	t.Helper()
 	return newPollingTestEnv(t, cfg, 0)
@@ -177,7 +178,8 @@ func (e *testEnv) do(method, target, body string, options ...option) answer {
 	return a
 }
 
-// validate compares a request and its answer with openapi.yaml.
+// validate compares a request and its answer with openapi.yaml, except for HEAD. It does not check the request if the
+// answer rejects it or an item of its batch. A path that is not in openapi.yaml must get a problem with status 4xx.
 func (e *testEnv) validate(r *http.Request, a answer) {
 	e.t.Helper()
 	if r.Method == http.MethodHead {

@@ -90,7 +90,7 @@ func publicCopyOfThisBinary(t *testing.T) string {
 	return path
 }
 
-// openFolder returns a temporary folder with spaces in its path that every user can enter. When root
+// openFolder returns a temporary folder, with spaces and quotes in its path, that every user can enter. When root
 // runs the tests, the server's user cannot enter the folders of t.TempDir.
 func openFolder(t *testing.T) string {
 	t.Helper()

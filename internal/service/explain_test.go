@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// requireFactors fails unless the factors multiply to the limit of an answer.
+// requireFactors fails unless the product of the base and the factors is the limit of an answer.
 func requireFactors(t *testing.T, limit sizing.Bytes, e taskmodel.Explanation) {
 	t.Helper()
 	product := float64(e.Base)
@@ -75,7 +75,7 @@ func TestAnExplanationMatchesThePrediction(t *testing.T) {
 	}
 }
 
-func TestAnExplanationIgnoresTheSameFactsAsThePrediction(t *testing.T) {
+func TestAnExplanationIgnoresTheSameInvalidContextAsThePrediction(t *testing.T) {
 	r := newReplica(t)
 	question, load := ask("load", ""), 1.5
 	question.Metadata = sizing.Metadata{"owner": {"pricing"}, "empty": {}}

@@ -66,8 +66,9 @@ func TestReadinessReportsADatabaseThatRejectsWrites(t *testing.T) {
 	assert.Equal(t, "ok", r.Readiness().Observe, "a stored report clears the rejection")
 }
 
-// Locks on the tables of tasks, reports, receipts and models simulate a database that never answers.
-func TestAFirstTryNeverReadsTheDatabase(t *testing.T) {
+// Locks on the tables of tasks, reports, receipts and models simulate a database that never answers. The policies ask
+// for no plans.
+func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	other := joinReplica(t, r.dsn, service.Config{ReadTimeout: time.Hour}).start()

@@ -15,8 +15,8 @@ import (
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
 // cache, computes the allocation, and adds the receipt, which records the answer, to the outbox. It may wait up
 // to Config.DecodeWait until the model is decoded. For a later try, Predict reads the kills that were
-// reported to other replicas. If no amount can be answered, the error is Unavailable while the model is not
-// decoded, and NotFound otherwise.
+// reported to other replicas. If the ask is not valid, the error is Invalid. If no amount can be answered,
+// it is Unavailable while the model is not decoded, and NotFound otherwise.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -59,8 +59,8 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 	return alloc.policy, task.IsDecoded()
 }
 
-// complete adds the plan to a computed allocation. If the model is not decoded, complete says so in the reason. It
-// fails if a has no amount.
+// complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the model is
+// not decoded, complete says so in the reason. It fails if a has no amount.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)
@@ -96,7 +96,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 }
 
 // AwaitReceipts waits until the outbox has space for a batch of n predictions, at most two seconds.
-// Single predictions never wait.
+// It does not wait while writes to the store fail. Callers of single predictions do not call it.
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
 // priorKills returns the kills of a run, and completes the ask of a later try. For a first try it returns only

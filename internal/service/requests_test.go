@@ -18,7 +18,7 @@ func withoutInputs(a sizing.Ask, number int) sizing.Ask {
 	return a
 }
 
-func TestALiftUsesTheRequestOfItsTryAfterARestart(t *testing.T) {
+func TestALiftUsesTheRequestOfItsTryOnEachReplica(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 40)
 	other := joinReplica(t, r.dsn, service.Config{}).start()

@@ -43,7 +43,7 @@ type Lift struct {
 	Attempt      int // 1 + the kills of this (run, map index): the number of the next attempt; for VerdictNotMemory the kills, at least 1
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
-	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
+	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant that enforce mode would give
 	PredictionID string
 	Reason       string
 }

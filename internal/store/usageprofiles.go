@@ -12,12 +12,12 @@ type UsageProfiles struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveUsageProfiles
 	Format    int // version of the encoding of Content
-	Runs      int // reports of the namespace, including those that retention removed, when the profiles were found
+	Runs      int // number of reports of the namespace when the profiles were found; reports that retention has removed count, too
 	LearnedAt time.Time
 	Content   []byte
 }
 
-// MaxUsageProfiles is the largest Content of UsageProfiles in bytes.
+// MaxUsageProfiles is the largest Content of UsageProfiles in bytes. SaveUsageProfiles fails with a larger one.
 const MaxUsageProfiles = 5 << 20
 
 // Usage stores what is learned about how the runs of a namespace use resources.

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected for facts that the residuals do not contain, such
+// answer returns the experts' answer, corrected for what the residuals do not contain, such
 // as a static request that no run has exceeded. It sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)

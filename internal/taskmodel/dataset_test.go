@@ -43,7 +43,7 @@ func TestDatasetKeepsTheMeasuredRows(t *testing.T) {
 }
 
 // A row of the holdout has as many columns as a training row.
-func TestEncodingIsFrozenOnItsRows(t *testing.T) {
+func TestHoldoutRowsHaveTheColumnsOfTheTrainingRows(t *testing.T) {
 	d := newDataset(t, kinds, 40)
 	e := d.Encode(numbered(0, 20))
 	assert.Equal(t, 20, e.Train.Rows())

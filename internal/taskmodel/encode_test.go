@@ -19,8 +19,8 @@ var (
 	nan     = math.NaN()
 )
 
-// encoded freezes an encoder with one field for each column of rows. Without y the log peaks are
-// zero.
+// encoded returns an encoder that is fitted to rows, with one field for each of their columns. Without y the log peaks
+// are zero.
 func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	var schema sizing.Schema
 	for j := range rows[0] {
@@ -55,7 +55,7 @@ func TestEncodingOfOneFeature(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows       []sizing.Value
 		value      sizing.Value // to encode
-		line, tree []float64
+		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
 		"a number is raw and logged":                         {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
 		"a number below zero later is logged as zero":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
@@ -225,7 +225,8 @@ func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	return cells
 }
 
-// FuzzEncoding checks that the widths of any encoding stay the same and that the line gets finite numbers.
+// FuzzEncoding checks that the widths of any encoding stay the same and that the columns of the linear models
+// (line) are finite.
 func FuzzEncoding(f *testing.F) {
 	f.Add(uint64(1), uint8(3), uint8(10))
 	f.Add(uint64(2), uint8(0), uint8(1))

@@ -78,7 +78,7 @@ type SearchResult struct {
 //
 // The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if its grants waste
 // less, by searchMargin, than those of the parameters in use and than the champion's own answers. Its share of kills must
-// not exceed the larger of their share of kills and the risk target by more than chance.
+// not exceed the larger of their share of kills and the default risk target by more than chance.
 //
 // Search does not modify champion. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {

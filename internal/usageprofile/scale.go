@@ -17,7 +17,7 @@ type Scaler struct {
 // The rules by which a quantity becomes a column.
 const (
 	minKnown       = 0.5    // smallest share of the runs that report the quantity
-	maxCorrelation = 0.9999 // largest correlation with an earlier column: a copy adds no information
+	maxCorrelation = 0.9999 // largest absolute correlation with an earlier column: a copy adds no information
 	minScale       = 0.1    // smallest scale of the logarithms: smaller differences are noise
 )
 
@@ -40,7 +40,7 @@ func newScaler(runs []Run) Scaler {
 		slices.Sort(known)
 		median, deviation := quantile(known, .5), stat.PopStdDev(known, nil)
 		if deviation < 1e-9 {
-			continue // the quantity is the same for all runs
+			continue // the quantity is the same for all runs that report it
 		}
 		const normal = 1.349 // interquartile range of the standard normal distribution
 		scale := (quantile(known, .75) - quantile(known, .25)) / normal

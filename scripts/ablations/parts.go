@@ -58,10 +58,10 @@ func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }
 
-// withoutTrees replaces the trees, and the trees that correct the log-linear model, by the log-linear model.
+// withoutTrees replaces the trees, the trees that correct the log-linear model, and the stack by the log-linear model.
 func withoutTrees(p *experts.Point) { replaceLineTrees(p, p.Level[experts.Line], experts.Trees) }
 
-// withoutLine replaces both linear models, and the trees that correct the log-linear one, by the trees alone.
+// withoutLine replaces both linear models, the trees that correct the log-linear one, and the stack by the trees alone.
 func withoutLine(p *experts.Point) {
 	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
 }

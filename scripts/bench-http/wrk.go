@@ -81,7 +81,7 @@ end
 // loadCount numbers the loads of a run, so that no two of 90 successive loads send the same try.
 var loadCount int
 
-// run generates the load. It returns an error if a request was not answered with 2xx.
+// run generates the load. It returns an error if wrk counts one: a broken connection, a timeout or a status from 400 on.
 func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {

@@ -3,10 +3,10 @@
 //
 //	go run ./scripts/profiles [-seed 1] HISTORY.csv.gz…
 //
-// The fifths consist of whole tasks, or of random runs. If other runs of the task are known, the most frequent
-// profile of these is predicted, otherwise the profile that the classifier of package cohort gives or, without one,
-// the most frequent profile. The table compares this with the most frequent profile of the other fifths and with the
-// profile of the most similar task.
+// The fifths consist of whole tasks, or of random runs. If the other four fifths have runs of the task, the most
+// frequent profile of these runs is predicted, otherwise the profile that the classifier of package cohort gives or,
+// without one, the most frequent profile. The table compares this with the most frequent profile of the other fifths
+// and with the profile of the most similar task.
 package main
 
 import (

@@ -79,9 +79,9 @@ func (b *Buffer) Release() {
 }
 
 // Read reads the body of r into a buffer. It waits for the buffer at most as long as the argument maxWait, and
-// then fails with ErrOverloaded. It does not read a small body, for which it returns nil, or one that declares
-// more than limit bytes. The caller limits a chunked body by http.MaxBytesReader. The caller releases the buffer
-// after the answer, even if Read fails.
+// then fails with ErrOverloaded. It does not read a small body, for which it returns nil, nor one that declares
+// more than limit bytes, for which it fails with http.MaxBytesError. The caller limits a chunked body by
+// http.MaxBytesReader. The caller releases the buffer after the answer, even if Read fails.
 func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, maxWait time.Duration) (*Buffer, error) {
 	size := r.ContentLength
 	switch {

@@ -42,7 +42,7 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
 // a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under
 // the null hypothesis, n tries are ever rejected with probability at most n·exp(−level). from is an
-// estimate: it includes a chance kill shortly before a change.
+// estimate: it may include a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {

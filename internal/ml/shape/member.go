@@ -24,7 +24,7 @@ const noneConcentration = 10
 // one of these shapes. The zero Given stands for the priors that Learn derived from its groups.
 type Given [MaxShapes]float64
 
-// prior returns the prior probability of a shape, including the case "none of these".
+// prior returns the unconditional prior probability of a shape. With s.None, these probabilities sum to 1.
 func (s *Set) prior(given *Given, shape int) float64 {
 	if *given == (Given{}) {
 		return s.Shapes[shape].Prior
@@ -126,7 +126,7 @@ func (s *Set) Prior(m Membership) (*Density, float64) {
 }
 
 // Name returns the name of a shape: its number, from 1 on, and its 95 % quantile, such as
-// "2: p95 1.4x". It is empty for None.
+// "2: p95 1.4x", or "2: p95 +30 s" with the norm Delta. It is empty for None.
 func (s *Set) Name(shape int) string {
 	if shape == None {
 		return ""

@@ -75,6 +75,7 @@ func TestDecisionValuesEqualLibsvm(t *testing.T) {
 	}
 }
 
+// The other optimiser is BFGS of SciPy, followed by a search for the root of the gradient.
 func TestSigmoidsAgreeWithAnotherOptimiser(t *testing.T) {
 	for k, o := range oracle[struct {
 		F, Y, W      []float64

@@ -15,7 +15,7 @@ import (
 )
 
 // maxKilledRuns bounds the killed runs in memory. A run stays until a success is reported, its kills are voided
-// or its task is deleted. An evicted run needs a read of the store, but no prediction fails.
+// or its task is deleted. The kills of an evicted run are read from the store, and no prediction fails.
 const maxKilledRuns = 100_000
 
 // Answer is the allocation of a try that has not been reported yet.

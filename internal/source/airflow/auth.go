@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// authenticate adds the credentials of the configuration to a request.
+// authenticate adds the configured or fetched token to a request, or else user and password. A request for a token gets
+// no credentials.
 func (c *Client) authenticate(r *http.Request) {
 	c.mu.Lock()
 	token := c.token

@@ -52,7 +52,8 @@ func TestLabelsOfUnmappedAndMappedTask(t *testing.T) {
 	assert.Equal(t, "0", prometheus.Labels(try)["label_map_index"])
 }
 
-// FuzzSafeLabel checks that Kubernetes accepts every label that has a permitted character.
+// FuzzSafeLabel checks that Kubernetes accepts the label of every id with a permitted character, and that an id
+// restored from a label has this label.
 func FuzzSafeLabel(f *testing.F) {
 	f.Add("scheduled__2026-01-03T02:00:00+00:00")
 	f.Add("-ab-")

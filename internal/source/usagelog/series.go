@@ -66,7 +66,8 @@ func (d *downsampler) mergePairs() {
 func (s *slot) raise(by slot) { s.memory, s.cpu = max(s.memory, by.memory), max(s.cpu, by.cpu) }
 
 // series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one
-// without samples, repeats the previous slot. Cores are rounded to thousandths.
+// without samples, repeats the previous slot. Cores are rounded to thousandths, and nil if no
+// sample has any.
 func (d *downsampler) series() *sizing.Series {
 	s := &sizing.Series{Step: d.step}
 	var previous, peak slot

@@ -81,7 +81,7 @@ const rollBackSQL = `
 		withdrawn = (SELECT array_agg(DISTINCT v) FROM unnest(withdrawn || $4::int[]) AS v)
 	WHERE id = $1`
 
-// RollBack activates an older version for the watchdog. It writes one audit entry for the
+// RollBack activates and pins an older version for the watchdog. It writes one audit entry for the
 // activation and one for each withdrawn version.
 func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 	return s.inTx(ctx, "roll a model back", readWrite, func(tx pgx.Tx) error {

@@ -104,7 +104,7 @@ func TestListsComeFromTheStandby(t *testing.T) {
 	require.Error(t, r.Check(ctx))
 }
 
-func TestAPersonFindsTheirCampaignInTheAuditTrail(t *testing.T) {
+func TestAuditListsCampaignChangesBeforeTheStandbyReplaysThem(t *testing.T) {
 	r, ctx := newReplicated(t), t.Context()
 	var created campaign.Campaign
 	for _, change := range []struct {

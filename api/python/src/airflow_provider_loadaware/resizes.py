@@ -30,7 +30,7 @@ class Resizes:
         self._refusal = ""  # the last logged refusal of the static grant
 
     def set_static(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Set the limit of the static grant at once, then its requests. Returns whether nothing remains to be done."""
+        """Set the limit of the static grant at once, then its requests. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
         # A larger limit than the static grant stays: servers before 1.34 refuse to lower it, even if it is pending.

@@ -208,7 +208,7 @@ def test_a_header_names_the_task_for_proxies(server: ScriptedServer) -> None:
     assert server.tasks == ["t%C3%A4glich/a%2Fb", "d/t", None]
 
 
-def test_processes_share_the_circuit_breakers_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
+def test_services_share_circuits_in_a_folder_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (503, {})
     server.answers["/predict"] = (200, prediction(10 << 30))
     for _ in range(3):

@@ -60,14 +60,14 @@ def check_runs(environment: Environment, path: str, runs: Sequence[Json]) -> int
 
 @dataclass(frozen=True)
 class Span:
-    """A DAG run or a pass from its start to its end."""
+    """A DAG run from its queueing to its end."""
 
     start: datetime
     end: datetime
 
 
 def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
-    """Check that each DAG run started within the parallelism that its pass read.
+    """Check that each DAG run was queued within the parallelism that its pass read.
 
     A pass reads the Variable after its start, so a pass that began after a change must obey it. Returns the largest
     number of concurrent DAG runs for each value of the Variable.
@@ -89,7 +89,7 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 
 
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
-    """Check that a raised parallelism was used, and that each slow interval had at most one pass.
+    """Check that a raised parallelism was used, and that no interval had more than one pass while intervals were slow.
 
     Returns the number of these passes.
     """
