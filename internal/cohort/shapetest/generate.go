@@ -73,7 +73,8 @@ type run struct {
 }
 
 // newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries, and that strayShare of the tasks (with Blind all tasks) get a random kind. The operator decides on the typical run time. The owner and the Airflow pool have no influence.
+// retries, and that strayShare of the tasks (with Blind all tasks) get a random kind. The operator decides
+// on the typical run time. The owner and the Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]

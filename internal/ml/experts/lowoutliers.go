@@ -8,7 +8,7 @@ const (
 	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // number of newest low outliers that a cut of the list keeps; the list is cut when it is more than a quarter longer
+	maxLowOutliers   = 128  // low outliers that a cut of the list keeps, the newest; it is cut when it is more than a quarter longer
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
