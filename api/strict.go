@@ -14,8 +14,8 @@ import (
 )
 
 // Strict returns the options for reading request bodies with github.com/go-json-experiment/json. Unlike
-// encoding/json it rejects names that are duplicate, unknown or in the wrong case, invalid UTF-8 and
-// trailing data, and its errors contain the position.
+// a default Decoder of encoding/json, a read with these options rejects names that are duplicate, unknown or in
+// the wrong case, invalid UTF-8 and trailing data, and reports where the error is.
 func Strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),

@@ -112,9 +112,9 @@ func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
 	}
 }
 
-// TestMissingTLSHandshakeTimesOut checks that the server closes a connection whose TLS handshake takes too
+// TestSlowTLSHandshakeTimesOut checks that the server closes a connection whose TLS handshake takes too
 // long.
-func TestMissingTLSHandshakeTimesOut(t *testing.T) {
+func TestSlowTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newTLSFiles(t, own.sign(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)

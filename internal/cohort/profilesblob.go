@@ -21,8 +21,8 @@ func (m *Model) WithProfiles(p *Profiles) *Model {
 	return &updated
 }
 
-// Place predicts the usage profile of a task without history; ok is false if the namespace has too
-// few tasks with a profile. It is valid for a nil model.
+// Place predicts the usage profile of a task without history; ok is false if m is nil or predicts no profiles,
+// for example because the namespace has too few tasks with a profile.
 func (m *Model) Place(f *Facts) (place Place, ok bool) {
 	if m == nil {
 		return Place{}, false

@@ -117,7 +117,8 @@ func TestTheTailFollowsTheShape(t *testing.T) {
 	}
 }
 
-// The trees of the run times cannot learn an infinite run time; the classifier of the shapes can.
+// The trees of the run times cannot learn an infinite run time; the classifier of the shapes can. So the
+// cross-validation of the run times fails, and no shape has errors of its own.
 func TestShapesWithoutErrorsUseThoseOfAllTasks(t *testing.T) {
 	rows, labels := shapedRows(100)
 	m := fitRunTimes(rows)

@@ -40,7 +40,7 @@ func (s *server) AskPhase(ctx context.Context, r api.AskPhaseRequestObject) (api
 }
 
 // invalidPhaseFields checks what a service.PhaseAsk cannot show: missing fields that are required and whose
-// zero is valid, and optional fields that are sent as zero.
+// zero is valid, and optional amounts of memory that are sent as zero.
 func invalidPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
 	var f fieldReader
 	if b.ElapsedSeconds == nil {

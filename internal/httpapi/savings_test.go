@@ -66,7 +66,7 @@ func TestEveryReportChangesTheSavings(t *testing.T) {
 	assert.InDelta(t, -4, *e.savings("", "a").Total.SavedGBH, 1e-9)
 }
 
-func TestSavingsRejectInvalidWindows(t *testing.T) {
+func TestSavingsAndReportRejectInvalidQueries(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("a")))
 	for query, field := range map[string]string{
 		"from=yesterday": "from", "to=2026-13-01": "to", "from=2026-01-02&to=2026-01-02": "to", "dag_id=a/b": "dag_id",

@@ -179,7 +179,7 @@ var ErrTerminated = errors.New("SIGTERM")
 // Serve accepts requests until ctx ends or a listener fails. If SIGTERM ended ctx, it accepts requests for
 // drainPeriod more. Then it waits up to requestTimeout for the requests in flight, and only then stops the
 // background work, because requests need that work. The listener for operators closes last. Serve returns the
-// error of a listener that failed.
+// error of a listener that failed, and errors of closing the servers.
 func (s *Server) Serve(ctx context.Context, app App) error {
 	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()

@@ -55,7 +55,7 @@ func savingsCSV(r *savings.Row) []string {
 		exact(r.SavedGBH), exact(&r.NoRequestGBH), exact(r.SavedCoreH), exact(r.SavedMoney)}
 }
 
-// gaps describes the tries that the amounts omit.
+// gaps describes the tries and the GB·h that the amounts omit.
 func gaps(total *savings.Row) string {
 	text := ""
 	if total.UnaccountedTries > 0 {

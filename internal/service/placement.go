@@ -41,8 +41,8 @@ type RunTimeWhatIf struct {
 }
 
 // RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the task has no run time yet, Unavailable if its model is not loaded yet, and
-// Invalid if the change names a node type or sets a cluster load whose effect is unknown.
+// change. It returns NotFound if the model has too few run times, Unavailable if it is not loaded yet, and Invalid
+// if the change is not valid, or names a node type or sets a cluster load whose effect is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)

@@ -279,7 +279,7 @@ func TestAVoidedKillDoesNotCount(t *testing.T) {
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Void(t.Context(), try("load", "r", 1))))
 }
 
-func TestShadowNeedsARequest(t *testing.T) {
+func TestShadowAndOffNeedARequest(t *testing.T) {
 	r := newReplica(t)
 	withoutRequest := func() sizing.Ask {
 		a := ask("load", "")

@@ -2,7 +2,7 @@ package sizing
 
 import "time"
 
-// Receipt is the stored record of one answer, as JSON. A new field of the answer belongs in
+// Receipt is the stored record of one answer. A new field of the answer belongs in
 // Allocation; a field that is only stored belongs here. Package postgres must encode both: body.go as
 // JSON, compact.go and compactread.go in the compact form.
 type Receipt struct {

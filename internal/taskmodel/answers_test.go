@@ -84,7 +84,7 @@ func TestAnswersMatchTheReference(t *testing.T) {
 // from memo.
 func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, name string, m *taskmodel.Model, q taskmodel.Question) {
 	sized := m.Size(q)
-	for range 3 { // first question, second question, cached
+	for range 3 { // a Memo stores an answer when its question is repeated, so the third answer is the stored one
 		again := memo.Size(m, q)
 		require.Equal(t, digest(&sized, nil), digest(&again, nil), name)
 	}

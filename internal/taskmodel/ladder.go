@@ -82,8 +82,8 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with it. The ladder is empty if
-// no amount above q.Above is within the bounds of q.
+// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with it. Unless a known kill
+// raises the grant, the ladder is empty if no lift is left or no amount above q.Above is within the bounds of q.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))

@@ -40,7 +40,7 @@ type buffers struct {
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // with the features of groupOf; nil: none
-	recurring       group                       // group that repeats has found
+	recurring       group                       // group that the method repeats has found
 	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
 	noFeatures      bool                        // the row has no feature at all

@@ -272,7 +272,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// describeRetired returns a warning with the number of unused features; "" if all are used.
+// describeRetired returns a warning with the number of all features that the task has sent; "" if all are used.
 func (m *Model) describeRetired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""

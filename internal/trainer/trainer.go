@@ -188,9 +188,10 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 	return err
 }
 
-// TrainNow trains one task whether it is due or not, and fits on all rows. If there is too little
-// data, or if the challenger lost its evaluation, TrainNow returns a Report without an error. It
-// returns NotFound if the task is unknown.
+// TrainNow trains one task whether it is due or not, and fits on all rows. If it
+// publishes no model, because there is too little data, the challenger lost its evaluation, a version is pinned or
+// the watchdog rolled back, TrainNow returns a Report with the reason and no error. It returns NotFound if the task
+// is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 	if err == nil {

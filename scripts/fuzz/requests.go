@@ -206,7 +206,7 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody returns a body whose size is near the limit of the operation, below or above it.
+// hugeBody returns a body of about 0.5 to 1.5 times the largest size that the operation accepts.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

@@ -1,4 +1,4 @@
-// Package shapetest generates tasks whose metadata predict the shape of their run times, and rates the
+// Package shapetest generates tasks whose metadata and node type predict the shape of their run times, and rates the
 // shapes that packages taskmodel and cohort predict for them.
 package shapetest
 
@@ -31,7 +31,7 @@ const (
 	skewedSpread = .5  // standard deviation of the log seconds
 	retryShare   = .2  // share of the runs that wait
 	retryFactor  = 3.  // wait, in typical run times
-	strayShare   = .05 // share of the tasks whose shape does not follow their metadata
+	strayShare   = .05 // share of the tasks whose kind is drawn regardless of image and node type
 )
 
 // ratio draws the run time of a kind, relative to its typical one.
@@ -50,7 +50,7 @@ func ratio(kind int, rng *rand.Rand) float64 {
 type Config struct {
 	Seed  uint64
 	Tasks int  // number of tasks with a history
-	Blind bool // the metadata do not predict the shape
+	Blind bool // neither the metadata nor the node type predict the shape
 }
 
 // task is one generated task.
@@ -73,7 +73,8 @@ type run struct {
 }
 
 // newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries. The operator decides on the typical run time. The owner and the Airflow pool have no influence.
+// retries, and that strayShare of the tasks (with Blind all tasks) get a random kind. The operator decides
+// on the typical run time. The owner and the Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]

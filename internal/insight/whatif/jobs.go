@@ -63,8 +63,8 @@ func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
 	}
 }
 
-// Jobs runs questions in the background, one at a time. Results stay in the memory of this
-// replica for at least resultTTL.
+// Jobs runs questions in the background, one at a time. The results of jobs that are not
+// cancelled stay in the memory of this replica for at least resultTTL.
 type Jobs struct {
 	svc  *service.Service
 	slot chan struct{} // holds a token while a job runs

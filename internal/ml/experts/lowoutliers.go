@@ -8,13 +8,13 @@ const (
 	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // number of stored low outliers; the list is cut back to it when it exceeds it by more than a quarter
+	maxLowOutliers   = 128  // low outliers that a cut of the list keeps, the newest; it is cut when it is more than a quarter longer
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
 // LowOutlierBound returns the residual of LineTrees below which a row is a low outlier. The
 // bound is based on the quantiles 0.75 and 0.95, so that a low mode of up to half of the rows
-// does not affect it. It is always negative: a row at its prediction is not an outlier. It
+// changes it little. It is always negative: a row at its prediction is not an outlier. It
 // is -Inf while there are too few residuals, and after a recent fall.
 func (x *Experts) LowOutlierBound() float64 {
 	sorted := x.sorted(LineTrees*distributionCount + allRows)

@@ -13,7 +13,7 @@ const (
 	Same              // mean of rows with identical features, shrunk to LineTrees
 	Plain             // ridge regression of the peak itself
 	Fresh             // like Same, with an exponentially smoothed mean (factor 1/2)
-	Stack             // LineTrees, corrected by the recent errors of all other models
+	Stack             // LineTrees, corrected by its differences from Line, Trees, Same and Fresh and by its recent errors
 	ModelCount        // number of models
 )
 
@@ -36,7 +36,7 @@ type Point struct {
 	Scale     [ScaleCount]float64 // > 0, in log units
 	Duration  float64             // predicted log of the duration in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
-	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features
+	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
 	Imputed   bool                `cbor:"-"` // features are imputed, so Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 }

@@ -12,7 +12,7 @@ const FormatVersion = 1
 // This is the layout of a stored classifier, little endian:
 //
 //	"svmf", version u16, 0 u16, columns u32, bins u32, used u32, classes u32, vectors u32
-//	γ f64, shared f64
+//	γ f64, shared f64 (the probability that all bins share evenly)
 //	by used column: number u32, mean f64, deviation f64
 //	by class:       bin u32, vectors u32
 //	by pair:        bias f64, slope f64, level f64

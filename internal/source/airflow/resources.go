@@ -12,8 +12,9 @@ import (
 //
 //	{'claims': None, 'limits': {'memory': '8Gi'}, 'requests': {'cpu': '1500m', 'memory': '8Gi'}}
 //
-// Without a memory limit the allocated memory is the request. The allocated CPU is always the request.
-// An amount that cannot be parsed is 0, which means unknown.
+// Without a memory limit the allocated memory is the request, and without a memory request the requested memory is
+// the limit. The allocated CPU is always the request. An amount that cannot be parsed counts as missing. An amount of
+// 0 means unknown.
 func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	object, text := i.renderedResources()
 	if text != "" {

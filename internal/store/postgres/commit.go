@@ -56,8 +56,8 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
-// write hands reports to a flusher and waits for their commit. It returns the error of ctx if ctx ends first, and
-// Unavailable after stop.
+// write hands reports to a flusher and waits for their commit. It returns the error of the commit, the error of ctx
+// if ctx ends first, and Unavailable after stop.
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan writeResult, 1)
 	select {
@@ -101,7 +101,8 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	return requests
 }
 
-// flush commits the reports of all requests in one transaction and sends each caller its results.
+// flush commits the reports of all requests in one transaction and sends each caller its results. If the commit
+// fails for another reason than an unavailable store, each request gets a transaction of its own.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

@@ -38,7 +38,10 @@ class Kills:
             store.set(STATE_KEY, value)
 
     def find(self, current: Try, context: Mapping[str, Any]) -> Kill | None:
-        """Return the latest kill of an earlier try of this run, or None. The try numbers of a cleared task continue."""
+        """Return the latest kill of an earlier try of this run, or None.
+
+        Clearing a task in Airflow does not reset its try numbers.
+        """
         if current.try_number == 1:
             return None
         store = context.get("task_state_store")

@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
 
-def test_the_circuit_opens_after_three_failures_for_thirty_seconds(tmp_path: Path) -> None:
+def test_the_circuit_opens_after_three_failures_until_open_seconds_have_passed(tmp_path: Path) -> None:
     clock = Clock()
     # A new breaker each time, because each try runs in its own process.
     for want in (False, False, True):
