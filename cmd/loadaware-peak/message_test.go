@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longReport returns a report whose numbers and series are longer than those of any real run.
+// longReport returns a report with long numbers and a long series.
 func longReport() report {
 	s, code := newSeries(), 0
 	for i := range 5000 {

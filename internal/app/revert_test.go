@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// RevertMigrations stores compact receipts as JSON, which an earlier version reads. After the next
-// upgrade this version reads both forms.
+// RevertMigrations stores compact receipts as JSON, which an earlier version reads. After the next upgrade this
+// version reads these receipts, and stores new ones as JSON for a day.
 func TestRevertMigrationsKeepsReceiptsReadable(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	newest, err := migrations.Newest()

@@ -4,7 +4,7 @@ package backtest
 type cause int
 
 const (
-	causeColdStart cause = iota // a success that was sized without a model of the task
+	causeColdStart cause = iota // a success that was sized without a model of the task, except a retry at the cap
 	causeMargin                 // another success below the cap: the allocation was above the peak
 	causeKill                   // a killed try, which wastes its whole allocation
 	causeCap                    // a success at the cap or above it, except a first try in a cold start
@@ -27,7 +27,7 @@ func causeOf(o *Outcome, cold bool) cause {
 
 // Causes divides the wastage by its cause. GB is 1e9 bytes.
 type Causes struct {
-	ColdStartGBh float64 `json:"cold_start_gbh"` // successes that were sized without a model of the task
+	ColdStartGBh float64 `json:"cold_start_gbh"` // successes that were sized without a model of the task, except retries at the cap
 	MarginGBh    float64 `json:"margin_gbh"`     // other successes below the cap
 	KillsGBh     float64 `json:"kills_gbh"`      // killed tries
 	CapGBh       float64 `json:"cap_gbh"`        // successes at the cap or above it, except first tries in a cold start

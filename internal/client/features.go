@@ -32,7 +32,7 @@ func ParseFeatures(args []string) (json.RawMessage, error) {
 }
 
 // parseFeature parses a value as a bool or a decimal number if possible, and otherwise as a text. A JSON string is a
-// text, even if it contains a number. An empty text is a missing value.
+// text, even if it contains a number. An empty text is a missing value. A number out of range is an error.
 func parseFeature(text string) (any, error) {
 	var quoted string
 	switch {
@@ -57,7 +57,8 @@ func parseFeature(text string) (any, error) {
 	return text, nil // such as a date
 }
 
-// parseDecimal parses a number. For a number out of range it returns an infinity and false.
+// parseDecimal parses a number. For a number out of range it returns an infinity and false, and for another text 0
+// and false.
 func parseDecimal(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil

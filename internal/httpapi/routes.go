@@ -24,8 +24,8 @@ type route struct {
 	gate          *admission.Gate // bounds the requests in flight; nil: no bound
 }
 
-// newRoutes creates the table of all operations, by method and path. Only admins may call an operation
-// without an entry.
+// newRoutes creates the table of the admission rules, by method and path. Only admins may call an operation that has
+// no entry, or an entry without roles that is not public.
 func newRoutes(limits admission.Limits) map[string]route {
 	limits = limits.WithDefaults()
 	predictGate := admission.NewGate(limits.Predict, nil)

@@ -101,8 +101,8 @@ func withTask(a *sizing.Allocation, name string) *sizing.Allocation {
 	return a
 }
 
-// With a load balancer, most tries are predicted by one replica and reported to another. The
-// first replica must not keep them forever.
+// With a load balancer, many tries are predicted by one replica and reported to another. The replica that predicted
+// them must not keep them in flight forever.
 func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)

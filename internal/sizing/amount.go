@@ -32,7 +32,7 @@ const maxExponent = 15
 // thousands matches a number with separators, such as 1,234,567.50.
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 
-// parseAmount reads a decimal number without or with a unit, such as "1253", "1,234,567", "37.5GB" or "90 min".
+// parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "90 min" or "1e6".
 // The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, for a
 // number with leading zeros, which is a code, and for a number with more than maxDigits digits.
 func parseAmount(s string) (v float64, ok bool) {

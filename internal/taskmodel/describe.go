@@ -106,8 +106,8 @@ const (
 	minAmbiguousSpread = 0.7 // smallest standard deviation within these groups, in log units: a factor of two
 )
 
-// ambiguity returns a warning if the peaks of runs with identical features differ by a factor of about two or more
-// (see minAmbiguousSpread), else "".
+// ambiguity returns a warning if the peaks of at least minAmbiguousRows runs in groups with identical features differ by a
+// factor of about two or more (see minAmbiguousSpread), else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

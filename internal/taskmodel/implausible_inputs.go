@@ -9,8 +9,8 @@ import (
 // An input is treated as missing if it is so far outside its range that no extrapolation is meaningful,
 // such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
-	implausibleFactor    = 10.0   // ratio to the edge of the range above which an input is implausible
-	maxImplausibleFactor = 1000.0 // largest such ratio, for inputs whose range spans many orders of magnitude
+	implausibleFactor    = 10.0   // largest plausible distance from the range, in multiples of 1 + its edge
+	maxImplausibleFactor = 1000.0 // largest plausible (1 + input) / (1 + edge), for inputs whose range spans many orders of magnitude
 )
 
 // isImplausible reports whether an input that influences the peak is too far outside its range. j is its index in the

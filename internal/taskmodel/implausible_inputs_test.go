@@ -48,9 +48,10 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The peak falls as the input rises, or it is constant at the edge of the range. So an answer
-// outside the range must not be much larger than the one at its edge; if it is clearly larger, the reason says "extrapolated".
-func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
+// The peak falls as the input rises, or it is constant at the edge of the range. So an answer outside the range must be below
+// 1.3 times the answer at its edge or below 10 GiB, or below 50 GiB if the input is treated as missing. On the plateau, the
+// reason of an answer above 1.5 times the answer at the edge contains "extrapolated".
+func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64
 		peak func(x float64) float64
@@ -93,8 +94,9 @@ func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 	}
 }
 
-// The peak follows the product of two inputs. Both are outside the range.
-func TestJointExtrapolationIsCalibrated(t *testing.T) {
+// The peak follows the product of two inputs. Both are outside the range. The kills must not clearly exceed twice the sum of
+// the promises.
+func TestJointExtrapolationIsNotKilledMuchMoreThanPromised(t *testing.T) {
 	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
 		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))
 		return sizing.Features{"files": sizing.NumberValue(a), "mb": sizing.NumberValue(b)}, (.3 + a*b/1000) * noise(rng, .05)

@@ -26,7 +26,7 @@ const (
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the line; only set while a blob is encoded or decoded, see line
-	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows
+	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows or no columns for trees
 	Resid    *gbt.Regressor    // of the line's residuals; nil if Trees is
 	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
 	Groups   *groups           // by groupKey
@@ -196,7 +196,7 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 	}
 }
 
-// fitTrees fits the trees on t, the encoded rows. With few rows it fits none.
+// fitTrees fits the trees on t, the encoded rows. With few rows or without columns for trees it fits none.
 func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *FitCache) error {
 	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
@@ -248,8 +248,9 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100 // see isSolveDue
 
-// learn adds one row to the parts that need no fit. p and b come from the prediction for this
-// row. A residual below lowest, which is in log units, is learned as lowest (winsorising).
+// learn adds one row to the parts that need no fit. p and b come from the prediction for this row. If the line is
+// fitted and the row was predicted without imputation, a residual below lowest, which is in log units, is learned as
+// lowest (winsorising), with less weight.
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -276,8 +277,8 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	m.addToGroups(r, outlier)
 }
 
-// correct updates the line by a row, and the stack by the error of LineTrees unless the row is a
-// low outlier.
+// correct updates the line by a row. It also updates the stack and the smoothed errors by the error of LineTrees, unless
+// the row is a low outlier.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)

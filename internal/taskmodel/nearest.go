@@ -12,7 +12,8 @@ type Neighbour struct {
 	Row *sizing.HistoryRow
 
 	// Distance is Gower's distance in the features of the question: a weighted mean of the differences in standard
-	// deviations. A category that differs counts as 1, and so does a feature that the try lacks.
+	// deviations. A category that differs counts as 1, and so does a feature that only the try lacks. A feature that the
+	// question lacks counts as 0.
 	Distance float64
 }
 

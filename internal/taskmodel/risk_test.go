@@ -20,9 +20,9 @@ func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)
 }
 
-// After a change all runs need more. Killed tries are retried, and no retry ends before the last
-// question.
-func TestOpenKillsRaiseTheRiskOfWidenedGrants(t *testing.T) {
+// After a change all runs need more. Killed tries are retried, and no retry ends before the last question, so the guard
+// raises the later grants. The sum of the promises must be within 50 % of the number of kills.
+func TestOpenKillsRaiseTheRiskOfGuardedGrants(t *testing.T) {
 	for _, factor := range []float64{2, 3} {
 		promised, kills := 0.0, 0.0
 		for seed := range uint64(6) {

@@ -99,8 +99,8 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	assert.Equal(t, 4, version, "damaged profiles are found again")
 }
 
-// The timer of a running trainer finds profiles, finds them again when they no longer fit, and ends
-// with its context.
+// A running trainer finds profiles at intervals, finds them again after the sample has doubled, and ends with its
+// context. A trainer without the interval ProfilesEvery that is stopped at once finds none.
 func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 	st := newStore(t)
 	reportUsage(t, st, "a", "first", 120)

@@ -166,8 +166,8 @@ func (s *Set) Members(id int) []Member {
 	return members
 }
 
-// OfTask returns the profile of most runs of a task, the share of the task's runs in this profile, and
-// the number of the task's runs in the set. The profile is nil if the set has no run of the task.
+// OfTask returns the profile or the outlier group that has the largest number of the task's runs, the share of the
+// task's runs in it, and the number of the task's runs in the set. The profile is nil if the set has no run of the task.
 func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	index, known := s.byTask[task]
 	if !known {

@@ -42,8 +42,8 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// check records a failure for failed calls, for operations without exactly one effect, and for changed bodies
-// that did not get a 409.
+// check records a failure for failed calls, for operations without exactly one effect (see wrong), and for changed
+// bodies that did not get a 409, or if no changed body was sent.
 func (e *effects) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)

@@ -21,7 +21,7 @@ const slowConnections = 16
 const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"memory": "1Gi"}}`
 
 // fuzzSlowBodies sends bodies byte by byte. They take 1.6 s of the 5 s that a body may take, so the
-// server must answer them. It also sends bodies that never end, which the server must answer with
+// server must answer them. With p.neverEnding it also sends bodies that never end, which the server must answer with
 // 408 within two minutes. The server must answer other callers meanwhile.
 func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	server := cluster.Replicas[0]

@@ -9,7 +9,7 @@
 // tasks without any report, and set floors, caps, bins and risk targets. By default the models in this process
 // answer. With -http the command starts a server with an empty store, also sets modes, and sends OOM kills to
 // /retry-lift. An interrupt ends the questions and prints the result so far. The exit code is 1 if an explanation
-// is wrong, or if nothing was explained.
+// is wrong, if nothing was explained, or after another error.
 package main
 
 import (
@@ -78,7 +78,7 @@ func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bo
 // target receives the reports and answers the questions: a server, or models in this process.
 type target interface {
 	report(rows []sizing.Observation) error
-	ask(reported int) error // asks about a run after the first reported rows
+	ask(reported int) error // asks about one of the next runs, or the last one, after this number of reported rows
 }
 
 // readTrace returns the runs of a trace, ordered by start.

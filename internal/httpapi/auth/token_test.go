@@ -35,7 +35,8 @@ func TestParseTokenReadsNameRoleScopeAndHash(t *testing.T) {
 	}
 }
 
-// A secret token may be in any place of a malformed grant, most likely in place of its hash.
+// A grant is a text such as NAME=ROLE@NAMESPACE/DAG_PREFIX:HASH. A secret token may be in any place of a malformed
+// grant, most likely in place of the hash.
 func TestParseTokenErrorsDoNotRepeatTheText(t *testing.T) {
 	for _, text := range []string{
 		"", "s3cret", "predict:", "predict:s3cret", "s3cret:predict", "predict:" + sha("x")[1:], "predict:" + sha("x") + "00", "predict:g" + sha("x")[1:],
@@ -48,8 +49,8 @@ func TestParseTokenErrorsDoNotRepeatTheText(t *testing.T) {
 	}
 }
 
-// FuzzParseToken requires that an error does not repeat a text of more than 20 bytes after the colon, which may be a secret
-// token. A shorter one may be in the error by chance.
+// FuzzParseToken requires that an accepted token has a known role, and that an error does not repeat a text of more than
+// 20 bytes after the first colon, which may be a secret token. A shorter text may be in the error by chance.
 func FuzzParseToken(f *testing.F) {
 	hash := strings.Repeat("a1", 32)
 	for _, seed := range []string{"admin:" + hash, "me=predict@ns/dag_:" + hash, "observe@:" + hash, "admin:secret-secret", ":", "@/:", "a=b=c:d"} {

@@ -2,8 +2,8 @@ package experts
 
 import "math"
 
-// Pool holds statistics that the tasks of a DAG share. Its estimates are shrunk to priors, and the
-// estimates for one age to the estimates over all ages (empirical Bayes). The share of one
+// Pool holds statistics that the tasks of a DAG share. Its estimates, except the mean cost of a row, are shrunk to
+// priors, and the estimates for one age to the estimates over all ages (empirical Bayes). The share of one
 // task is also a Pool, and pools can be added.
 //
 // A nominal promise is the promise of an answer without the correction by the pool.

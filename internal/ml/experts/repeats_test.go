@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// repeating returns a task after n rows of five inputs. The models predict each peak with an error of
-// about 30 %, and two rows of the same input differ by about deviation.
+// repeating returns the experts of a task after n rows of five inputs, and a function that draws the next row. The models
+// predict each peak with an error of about 30 %. The log peaks of the rows of one input have this standard deviation.
 func repeating(n int, deviation float64, partial bool) (*Experts, func() (Point, float64)) {
 	rng, newest := rand.New(rand.NewPCG(4, 1)), map[int][]float64{}
 	x, pool := New(Default(target)), new(Pool)
@@ -58,7 +58,7 @@ func TestAMarginAboveRepeatsAnswersWhenItIsCheaper(t *testing.T) {
 	}
 }
 
-func TestAMarginThatIsOftenKilledDoesNotAnswer(t *testing.T) {
+func TestFewAnswersAreKilledWhereTheSmallestMarginIsOftenKilled(t *testing.T) {
 	x, next := repeating(400, 0.5, false)
 	killed := 0
 	for range 300 {

@@ -21,7 +21,8 @@ const updateCohortSQL = `
 	WHERE namespace = $1 AND version = $9
 	RETURNING version`
 
-// PublishCohort replaces the cohort of a namespace if its version has not changed.
+// PublishCohort stores the cohort of a namespace and returns its new version. It returns Conflict if the version of the
+// stored cohort (0 if there is none) is not c.Version.
 func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int, err error) {
 	query, args := insertCohortSQL, []any{c.Namespace, c.Format, c.Runs, c.Kills, c.UsedRuns, c.UsedKills, c.TrainedAt, c.Blob}
 	if c.Version > 0 {

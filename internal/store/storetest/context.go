@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// contextOf returns the context rows of a namespace by task and run.
+// contextOf returns the tries of a namespace with their context (metadata, usage and placement), by task and run.
 func contextOf(t *testing.T, st store.Store, namespace string, perTask, limit int) map[string]sizing.ContextRow {
 	t.Helper()
 	rows, err := st.ContextRows(t.Context(), namespace, perTask, limit)

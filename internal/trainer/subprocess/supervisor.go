@@ -84,7 +84,7 @@ func (p *Supervisor) runChild(ctx context.Context) error {
 	sender.Go(func() { p.send(in, ended) })
 	p.receive(out)
 	close(ended)
-	_ = in.Close() // ends a child that only closed its output, and a write to it
+	_ = in.Close() // ends a child that only closed its output, and a write of send that still waits
 	sender.Wait()
 	p.setPID(0)
 	p.interruptCalls()
@@ -171,7 +171,8 @@ func (p *Supervisor) receive(out io.Reader) {
 const starting = "the trainer is starting, or does not respond; try again"
 
 // TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child receives the
-// request in time, or if the child ends during the training. If ctx ends first, the training continues.
+// request in time, or if the child ends during the training. If ctx ends after the child has received the request,
+// TrainNow returns the error of ctx, and the training continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
 	timeout := time.NewTimer(startTimeout)

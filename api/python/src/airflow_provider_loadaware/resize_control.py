@@ -9,7 +9,7 @@ thread of a synchronous task or the event loop of the triggerer.
 The pod and its annotation contain all that a plan needs, so another process can continue after a restart.
 
 A resize changes the CPU request first, then the memory request up to the unchanged limit, then the limit. A limit never
-shrinks. The return to the static grant raises only the limit at first: nodes reserve requests, so a node without
+shrinks. The return to the static grant raises the limit before the requests: nodes reserve requests, so a node without
 capacity for the larger request still accepts the larger limit.
 """
 
