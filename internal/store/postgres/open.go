@@ -46,7 +46,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// pingTimeout bounds a ping and, unless the DSN sets connect_timeout, a connect.
+// pingTimeout bounds a ping of the pool, the SET of a new session and, unless the DSN sets
+// connect_timeout, a connect.
 const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.
