@@ -58,6 +58,7 @@ func TestALiftUsesTheReportedRequestOfItsTask(t *testing.T) {
 	assert.Greater(t, lift.Memory.Limit, 150*gib)
 }
 
+// A kill does not count as a kill at the cap if a later try of its run got a larger allocation.
 func TestKillsBelowALiftAreNotAtTheCap(t *testing.T) {
 	r := newReplica(t)
 	for number, failed := range []sizing.Bytes{2 * gib, 4 * gib, 8 * gib} {
