@@ -43,7 +43,7 @@ type ForecastTask struct {
 	Start     float64      `json:"start_seconds"` // median
 	End       float64      `json:"end_seconds"`   // median
 	EndP95    float64      `json:"end_p95_seconds"`
-	Critical  float64      `json:"critical"`     // probability that it delays the end of the run
+	Critical  float64      `json:"critical"`     // probability that it is on the critical path of the run
 	Instances int          `json:"instances"`    // number of mapped instances; 1 if it is not mapped
 	Memory    sizing.Bytes `json:"memory_bytes"` // grant of all instances
 	X         float64      `json:"-"`

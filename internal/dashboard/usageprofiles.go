@@ -37,7 +37,7 @@ type ProfileRow struct {
 	Runs       int         `json:"runs"`
 	Tasks      int         `json:"tasks"`
 	Killed     int         `json:"killed"`         // OOM-killed runs
-	Share      float64     `json:"share"`          // of the runs of the namespace
+	Share      float64     `json:"share"`          // of the grouped runs
 	Previous   *float64    `json:"previous_share"` // Share in the previous version; nil: a new profile
 	Spreads    []SpreadRow `json:"spreads"`
 	Memory     *SpreadRow  `json:"-"`
@@ -186,7 +186,7 @@ func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.U
 // TaskUsage is the usage profile of a task.
 type TaskUsage struct {
 	ID       int     `json:"id"`            // 0: the outlier group
-	Share    float64 `json:"share"`         // of the runs of the task that are in the profile
+	Share    float64 `json:"share"`         // of the task's grouped runs; of the placed ones if no run is grouped
 	Placed   int     `json:"placed_runs"`   // number of the newest runs that were compared with the profiles
 	Outliers int     `json:"outliers"`      // of the placed runs
 	Score    float64 `json:"outlier_score"` // outlier score of the newest run

@@ -52,7 +52,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	e.serve(dashboard.Config{Auth: auth.Config{Tokens: []auth.Token{{Role: auth.RolePredict, Namespace: "blue", Hash: sha("two")}, {Role: auth.RolePredict, Namespace: "red", Hash: sha("two")}}}})
 	two := header{"Authorization": "Bearer " + secret("two")}
 	for _, path := range []string{"/ui/profiles", "/ui/phases"} {
-		assert.Contains(t, e.get(path+"?format=json", two).Body.String(), `"namespace": "blue"`, "no grant covers the default namespace")
+		assert.Contains(t, e.get(path+"?format=json", two).Body.String(), `"namespace": "blue"`, "no token covers the default namespace")
 		assert.Equal(t, http.StatusForbidden, e.get(path+"?namespace=default", two).Code)
 	}
 }

@@ -52,7 +52,7 @@ func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
 // plainSeconds formats seconds for tables, without units.
 func plainSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 1, 64) }
 
-// shapeName returns the most probable shape; "" if it is more probable that the task has no shape.
+// shapeName returns the most probable shape; "" if r has no shapes, or if "no shape" is at least as probable.
 func shapeName(r *api.RunTime) string {
 	if len(r.Shapes) == 0 || r.NoShapeProbability >= r.Shapes[0].Probability {
 		return ""

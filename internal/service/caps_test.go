@@ -58,6 +58,7 @@ func TestALiftUsesTheReportedRequestOfItsTask(t *testing.T) {
 	assert.Greater(t, lift.Memory.Limit, 150*gib)
 }
 
+// A kill does not count as a kill at the cap if a later try of its run got a larger allocation.
 func TestKillsBelowALiftAreNotAtTheCap(t *testing.T) {
 	r := newReplica(t)
 	for number, failed := range []sizing.Bytes{2 * gib, 4 * gib, 8 * gib} {
@@ -69,6 +70,7 @@ func TestKillsBelowALiftAreNotAtTheCap(t *testing.T) {
 	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped, 2*gib).Verdict)
 }
 
+// A derived cap applies if neither the policy nor the caller sets a cap: here four times the request.
 func TestAKillRaisesADerivedCapOnce(t *testing.T) {
 	r := newReplica(t)
 	lift := r.lift(askJob("first", 5*gib), 20*gib)
@@ -156,7 +158,8 @@ func TestReasonsAreCorrectAtACap(t *testing.T) {
 	assert.Contains(t, answer.Reason, "the caller's max_memory")
 }
 
-// Without a request and a measured peak, the kills alone determine the grant. It must exceed them.
+// If the ask has no request and the task has no measured peak, the kills alone determine the grant, also if
+// the killed tries reported a request. The grant must exceed the killed allocations.
 func TestATaskWithOnlyKillsIsGrantedMoreWithoutARequest(t *testing.T) {
 	for name, requested := range map[string]sizing.Bytes{"never requested": 0, "requested before": 16 * gib} {
 		t.Run(name, func(t *testing.T) {

@@ -5,13 +5,13 @@ import "context"
 // actorKey is the context key of the actor's name.
 type actorKey struct{}
 
-// WithActor returns a context that carries the name of the acting token. The name is written to the
-// audit trail; no authorization depends on it.
+// WithActor returns a context that carries the name of the actor: a token, the trainer or the watchdog. The
+// name is written to the audit trail; no authorization depends on it.
 func WithActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// Actor returns the name that WithActor stored last, or "" if the service itself acts.
+// Actor returns the name that WithActor stored last, or "" if it stored none.
 func Actor(ctx context.Context) string {
 	name, _ := ctx.Value(actorKey{}).(string)
 	return name

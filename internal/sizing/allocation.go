@@ -8,7 +8,7 @@ type Source string
 // The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's own model during the cold start of the task
+	FromProfile   Source = "profile"   // the task's own model during the cold start of the task, or the outline of an evicted model
 	FromCohort    Source = "cohort"    // similar tasks
 	FromRequested Source = "requested" // the static request: within floor and cap if no rule above applies, unchanged if the mode is not enforce
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
@@ -113,7 +113,7 @@ type BinChoice struct {
 // Risk compares the risk of an answer with the target.
 type Risk struct {
 	// Promised is P(peak > Grant.Limit) of the answered grant, after guard, floor and cap. It is nil if the source is
-	// FromRequested, or if an input is too far outside the known range.
+	// FromRequested, if an input is too far outside the known range, or if an outline of the model gave the amount.
 	Promised *float64
 	Target   float64 // the risk target of the policy
 }

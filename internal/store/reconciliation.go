@@ -15,8 +15,9 @@ type Reconciliation interface {
 	// owner holds it.
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
 	// Unsampled lists the observations without a sampled peak (MemorySampled) that ended in the window,
-	// oldest first, without features. It omits tries that fitted no node and so never started, and
-	// tries whose lookup is settled or whose RetryAt is after w.Now.
+	// oldest first, without features. Without a reported end, the start counts as the end, or else the arrival of
+	// the report. Unsampled omits tries that fitted no node and so never started, and tries whose lookup is settled or
+	// whose RetryAt is after w.Now.
 	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)
 	// UnreportedReceipts lists the receipts in the window that are the newest receipt of an unreported
 	// try, oldest first. It omits tries whose lookup is settled or whose RetryAt is after w.Now.

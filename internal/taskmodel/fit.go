@@ -30,8 +30,8 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, true)
 }
 
-// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only. Its model
-// depends on the history, and not on the times of earlier calls.
+// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only, unless there are
+// no fitted models yet. Its model depends on the history, and not on the times of earlier calls.
 func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, false)
 }

@@ -38,7 +38,7 @@ func findRecurring(columns []column, rows []row) []bool {
 }
 
 // recurringShare returns the share of the values of column j in the newer half of the rows that are also in
-// the older half; ok is false if the newer half has none.
+// the older half; ok is false if the newer half has none, or if the values of another kind are more frequent.
 func recurringShare(j int, c *column, rows []row) (share float64, ok bool) {
 	if c.IsOtherKind {
 		return 0, false

@@ -260,8 +260,8 @@ func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTi
 	return all
 }
 
-// Quantile returns the seconds that a run does not exceed with probability q. It does not contain
-// the corrections of durationLevels.
+// Quantile returns the seconds that a run does not exceed with probability q, or maxQuantileLevel if q is
+// larger. It does not contain the corrections of durationLevels.
 func (r RunTime) Quantile(q float64) float64 {
 	return secondsAt(r.level + r.ratios.quantile(min(q, maxQuantileLevel)))
 }
@@ -277,7 +277,8 @@ func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log
 // LogSeconds returns log1p of the predicted seconds, to which the ratios refer.
 func (r RunTime) LogSeconds() float64 { return r.level }
 
-// table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1.
+// table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1, which are bounded by
+// 1 − maxQuantileLevel and maxQuantileLevel.
 func (d *ratioDistribution) table(n int) []float64 {
 	table := make([]float64, n+1)
 	for i := range table {

@@ -341,7 +341,7 @@ func TestCPUFollowsUse(t *testing.T) {
 	}
 }
 
-// The number of workers is a feature and varies from two to eight. Without features all requests
+// The number of workers is a feature and varies from two to eight. Without features all grants
 // would be eight cores.
 func TestCPUFollowsTheFeatures(t *testing.T) {
 	for name, feature := range map[string]func(workers float64) sizing.Value{
@@ -367,7 +367,7 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 	}
 }
 
-// If no feature explains the CPU use, the request is its 99th percentile.
+// If no feature explains the CPU use, the grant is its 99th percentile, rounded up.
 func TestCPUIgnoresIrrelevantFeatures(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(22, 0))
 	for range 300 {

@@ -70,7 +70,7 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 }
 
 // Damaged bytes give an error or a state that can be used, never a panic.
-func TestDamagedStatesAreRejected(t *testing.T) {
+func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	s, pool := learned(t, 6)
 	content, err := taskplan.Encode(s)
 	require.NoError(t, err)

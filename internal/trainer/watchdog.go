@@ -48,8 +48,8 @@ var (
 	betterFrom = math.Log(50)
 )
 
-// checkPromises compares the active model's promises with the outcomes. It returns the
-// version to which it rolled back, or 0 if it did not roll back.
+// checkPromises compares the promises of the active version and of earlier versions with the outcomes. It
+// returns the version to which it rolled back, or 0 if it did not roll back.
 func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {
@@ -219,7 +219,7 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 }
 
 // replay trains a model on the rows in order, and calls answer for each promise when
-// the model has learned as many rows as the model that made the promise.
+// the model has learned as many rows as the model that made the promise, or all rows if there are fewer.
 func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, answer func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })

@@ -12,11 +12,13 @@ const (
 	// trainer.
 	Growth = 1.1
 
-	sampleGrowth   = 1.5  // factor by which the sample grows until profiles are found again, because more runs show finer profiles
-	minNewRuns     = 50   // smallest number of new runs of known tasks for a decision about changes
-	minNewTasks    = 20   // smallest number of tasks outside the set for a decision about new tasks
-	minTaskRuns    = 5    // smallest number of runs of a task in the set; fewer say little about the profiles of the task
-	maxChange      = 0.15 // largest accepted share of new runs that changed their profile, or of new tasks that fit none
+	sampleGrowth = 1.5 // factor by which the sample grows until profiles are found again, because more runs show finer profiles
+	minNewRuns   = 50  // smallest number of new runs of known tasks for a decision about changes
+	minNewTasks  = 20  // smallest number of tasks outside the set for a decision about new tasks
+	minTaskRuns  = 5   // smallest number of runs of a task in the set; fewer say little about the profiles of the task
+	// maxChange is the largest accepted share of new runs that changed their profile, or of new tasks that fit none,
+	// in excess of the expected share and of chance.
+	maxChange      = 0.15
 	matchedOverlap = 0.25 // smallest Jaccard index of the runs of two profiles that get the same id
 )
 
@@ -57,8 +59,8 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 }
 
 // changeOfTasks compares the profiles of the new runs of each known task with those of its earlier runs,
-// so that a task which only runs more often changes nothing. reason is empty if too few runs changed
-// their profile.
+// so that a task which only runs more often changes nothing. reason is empty if too few runs are new or
+// changed their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
@@ -133,9 +135,9 @@ func (s *Set) outlierTasks() float64 {
 	return sum
 }
 
-// assignIDs gives each profile the id of the previous profile with the largest Jaccard index of their runs, and
-// each id only once. A profile gets a new id if the index is below matchedOverlap, or if another profile with a
-// larger index has got the id.
+// assignIDs gives the ids of the previous profiles to the profiles, each id only once, in descending order of the
+// Jaccard index of their runs. A profile gets a new id if no previous profile with an index of at least
+// matchedOverlap is left.
 func (s *Set) assignIDs(runs []Run, previous *Set) {
 	for i := range s.Profiles {
 		s.Profiles[i].PreviousShare = -1

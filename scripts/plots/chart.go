@@ -46,7 +46,7 @@ const (
 	band
 )
 
-// The colours of Okabe & Ito (2008), which people with colour blindness can distinguish.
+// Colours of Okabe & Ito (2008), which people with colour blindness can distinguish, and grey.
 const (
 	blue, orange, green, red, grey = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#888888"
 )

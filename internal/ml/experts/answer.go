@@ -15,10 +15,10 @@ type Answer struct {
 }
 
 // selectExperts selects and weights the experts that answer until the next row is learned. It
-// overwrites picks and returns it. It selects the experts whose kill rate is within the target. The
-// closer the cost of an expert is to the lowest cost, the larger is its weight. A kill rate of up to
-// Config.KillRateSlack times the lowest one is always accepted, because the safest expert alone may
-// overallocate. During the cold start, selectExperts selects no expert.
+// overwrites picks and returns it. It selects the experts whose kill rate is within the target, except those
+// with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
+// weight. A kill rate of up to Config.KillRateSlack times the lowest one is always accepted, because the
+// safest expert alone may overallocate. During the cold start, selectExperts selects no expert.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
 	if x.LearnedRows < x.config.ColdStartRows {
@@ -172,8 +172,8 @@ func (x *Experts) ColdStartLevel(p *Point) float64 {
 var coldStartModels = [...]int{Line, Plain, Stack}
 
 // studentT returns the predictive distribution of the log peak: Student's t times scale
-// around the prediction of a model. The model is the median, or one of coldStartModels with clearly
-// smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
+// around the prediction of a model. The model is the median or, from five rows on, one of coldStartModels with
+// clearly smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
 // x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
 	model = Median

@@ -31,8 +31,10 @@ import (
 
 // Config configures a Store. The zero value is usable.
 type Config struct {
-	MaxConns int32           // maximum connections; 16 if zero
-	Debounce time.Duration   // the time from a new observation, except an OOM kill, until its task is due; 2 s if zero
+	MaxConns int32 // maximum connections; 16 if zero
+	// Debounce is the time from a new, amended or voided observation until its task is due; 2 s if zero. An OOM
+	// kill, except in a reproduced run, makes its task due at once.
+	Debounce time.Duration
 	Log      *slog.Logger    // no log if nil
 	Tracer   pgx.QueryTracer // traces every statement; none if nil
 }
@@ -46,7 +48,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// pingTimeout bounds a ping and, unless the DSN sets connect_timeout, a connect.
+// pingTimeout bounds a ping of the pool, the SET of a new session and, unless the DSN sets
+// connect_timeout, a connect.
 const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// experiment returns a run with all fields except the id set.
+// experiment returns a store.Run, the stored form of an experiment, with all fields except the id set.
 func experiment(name string) store.Run {
 	return store.Run{Name: name, CreatedAt: noon.Add(time.Microsecond), Fingerprint: "00ff",
 		Parameters: []byte(`{"seeds": 5,  "families":["final"]}`), Rows: []byte(`[ {"u_score":1.50} ]`), Report: []byte(`"☃\u0000"`)}

@@ -27,7 +27,7 @@ from airflow_provider_loadaware.service import Deadline, Service
 
 KUBERNETES_SECONDS = 5.0  # for one call
 METRICS_API = ("metrics.k8s.io", "v1beta1")
-RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant for a trigger that cannot
+RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant after the trigger of a deferrable task failed
 
 
 class Resizer:
