@@ -329,7 +329,7 @@ func TestColdStartUsesALineOnlyIfItIsClearlyBetter(t *testing.T) {
 	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "a small advantage may be chance")
 }
 
-func TestAllocationsStayWithinReachOfObservedPeaks(t *testing.T) {
+func TestAllocationsStayWithinReachOfObservedOrPredictedPeaks(t *testing.T) {
 	for seed := range uint64(6) {
 		n := 2 + int(seed*seed)*3
 		x, s, _ := trained(smallConfig(), seed, n, normal(0.8))

@@ -56,6 +56,8 @@ func TestTheNewestAnswerToATryReplacesTheOldest(t *testing.T) {
 	assert.Equal(t, 1, tries.Len())
 }
 
+// Answers are stored in blocks of 1 MiB. When maxLiveBlocks of them are full, they become the older of two
+// generations, and the previous older generation is discarded.
 func TestFullAnswersDiscardTheOlderGeneration(t *testing.T) {
 	var tries Tries
 	large := sizing.Features{}
