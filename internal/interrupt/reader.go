@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// reader reads an input until ctx ends, even while a system call waits for input.
+// reader reads an input until ctx ends. A system call that still waits for input does not delay this end.
 type reader struct {
 	ctx   context.Context
 	from  io.Reader

@@ -88,7 +88,7 @@ func TestKilledTriesCountInFull(t *testing.T) {
 // After three rows without error all residuals are zero, so that every expert allocates
 // 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each expert
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
-func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
+func TestEveryExpertIsChargedOnceThereAreResiduals(t *testing.T) {
 	config := Default(target)
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)

@@ -47,7 +47,7 @@ func TestAnswersAreReadBackBitForBit(t *testing.T) {
 	assert.Nil(t, got.Features())
 }
 
-func TestTheNewestAnswerToATryReplacesTheOldest(t *testing.T) {
+func TestANewAnswerToATryReplacesTheEarlierOne(t *testing.T) {
 	var tries Tries
 	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "first answer")
 	assert.False(t, tries.Add(tryOf("r"), &Answer{Limit: 2}, nil))
