@@ -49,7 +49,7 @@ type Experts struct {
 	Kills          [Count]float64      // decayed number of kills of each expert
 	ChargedRows    float64             `cbor:"Rows"`    // decayed number of rows in Cost and Kills
 	NominalRisk    [Count]float64      `cbor:"Nominal"` // running mean of the risk that each expert chose
-	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk
+	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk, at most maxNominalRows
 	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
 	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
 	Factor         float64             // factor on promised risks, from the pool
