@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sessions holds the connections of one run. golang-migrate takes no context, so the statements must be
-// cancelled on the server.
+// sessions holds the connections that one call of the function run opened. golang-migrate takes no
+// context, so the statements must be cancelled on the server.
 type sessions struct {
 	mu    sync.Mutex
 	conns []*pgx.Conn

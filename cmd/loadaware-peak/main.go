@@ -5,8 +5,9 @@
 //	loadaware-peak [-to FILE] -- COMMAND ARG…     runs and measures
 //	loadaware-peak --version                      prints the version
 //
-// loadaware-peak is the wrapper, and COMMAND is the program. After any error of the wrapper the program
-// runs and ends as without the wrapper, but is not measured. The wrapper measures only on Linux.
+// loadaware-peak is the wrapper, and COMMAND is the program. After an error of the wrapper the program
+// runs and ends as without the wrapper, and the measurement stops. A wrong command line without -- runs no
+// program. The wrapper measures only on Linux.
 package main
 
 import (

@@ -112,8 +112,8 @@ func (r *Report) overall() table {
 	return t
 }
 
-// byTask returns a table with one row per task and one column per policy. Use does not
-// depend on the policy, so every policy has its tasks in the same order.
+// byTask returns a table with one row per task and one column per policy. Every policy has its tasks
+// in the same order, by used byte-seconds, which do not depend on the policy.
 func (r *Report) byTask() table {
 	t := table{header: []string{"task"}}
 	for i := range r.Results {

@@ -23,7 +23,7 @@ const minRows = 10
 // minCap is the least Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
-// Data is the history of an experiment, with one dataset per task.
+// Data is the history of an experiment, with one dataset for each task of at least minRows measured rows.
 type Data struct {
 	Name        string
 	LeftOut     int          // tries that are not a success with a measured or sampled peak

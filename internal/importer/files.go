@@ -72,8 +72,8 @@ func spool(in io.Reader) (*os.File, error) {
 	return temporary, nil
 }
 
-// files imports one file after the other and prints the counts. It continues after a file
-// that cannot be read. After any other error it stops and prints the names of the unread files.
+// files imports one file after the other and prints the counts. It continues after an error of one file
+// (fileError). After any other error it stops and prints the names of the unread files.
 func (i *Importer) files(ctx context.Context, names []string) error {
 	var last error
 	for n, name := range names {
@@ -200,7 +200,8 @@ func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *unit
 	return ctx.Err()
 }
 
-// send records a batch and counts the results.
+// send records a batch and counts the results. In a dry run (Target is nil) it only collects the warnings and
+// the upstream tasks of the rows.
 func (i *Importer) send(ctx context.Context, batch []file.Row) error {
 	if i.Target == nil {
 		for n := range batch {

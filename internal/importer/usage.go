@@ -72,7 +72,7 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 }
 
 // join adds the usage of a try to its observation from Airflow. missing says which usage no source has; it is
-// empty if a file has the try, and if there are no sources.
+// empty if a file has the try, if Prometheus has its peak, and if there are no sources.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true

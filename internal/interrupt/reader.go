@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// reader reads an input until ctx ends, even while a system call waits for input.
+// reader reads an input until ctx ends. A system call that still waits for input does not delay this end.
 type reader struct {
 	ctx   context.Context
 	from  io.Reader
@@ -14,8 +14,8 @@ type reader struct {
 	pipe  *io.PipeReader
 }
 
-// NewReader returns a reader that reads from the given reader until ctx ends. From then on Read returns the
-// cause of ctx, also a call that waits for input at that time.
+// NewReader returns a reader that reads from the given reader until ctx ends. After that Read returns the cause of
+// ctx, unless the input had already ended. A call of Read that waits for input when ctx ends returns the cause, too.
 func NewReader(ctx context.Context, from io.Reader) io.Reader {
 	return &reader{ctx: ctx, from: from}
 }

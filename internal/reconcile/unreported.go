@@ -46,7 +46,7 @@ func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store
 
 // expected returns the time from the answer until the try should have ended: twice the predicted 95 %
 // quantile of the duration, or cfg.Expected without a prediction; at most cfg.Within, so that a try gets a
-// final result before it leaves the window of reconcileUnreported, which is three times cfg.Within long.
+// final result before it leaves the window of reconcileUnreported, which begins three times cfg.Within ago.
 func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	if a.Duration == nil || a.Duration.P95 <= 0 {
 		return min(w.cfg.Expected, w.cfg.Within)

@@ -39,7 +39,7 @@ func TestALastingFallIsLearnedFromReports(t *testing.T) {
 	report(0, 100, 8*gib)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	report(100, 140, gib) // the last 40 of 30 days and 140 runs
+	report(100, 140, gib) // the last 40 of 140 runs, almost a week
 	next := ask("load", "next")
 	live := r.predict(next)
 	assert.Less(t, live.Memory.Limit, 4*gib, live.Reason)

@@ -68,8 +68,8 @@ type Observations interface {
 	// peaks (OOM kills included), and a fixed sample of the rest, with weights that sum to the full
 	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
-	// or else from the newest receipt of the try before its end, or else from the oldest receipt
-	// of the day after its end. A try that was killed below the static grant of its plan has no promise.
+	// or else from the newest receipt of the try before its end, or else from its oldest receipt
+	// in the 24 hours after its end. A try that was killed below the static grant of its plan has no promise.
 	// A reproduced run has the time of the archived run and no promise. History returns NotFound if the
 	// task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, limits HistoryLimits) (sizing.History, error)
@@ -236,7 +236,8 @@ type Receipts interface {
 	// RecentTasks lists the tasks of the newest limit receipts, newest first.
 	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)
 	// CountUnreported counts the tries of the newest limit receipts of first tries with prediction
-	// ids below before, in byte order, and how many of these tries were never reported.
+	// ids below before, in byte order, and how many of these tries are not reported. It ignores
+	// receipts without a run id.
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // donorTable holds donor rows, whose values replace missing features (see imputeFromDonorRows), in a third of the memory
-// of [][]sizing.Value. Reading them is slower, but only predictions for rows with missing features or unseen
-// category values read them. A blob stores [][]sizing.Value.
+// of [][]sizing.Value. Reading them is slower, but of all predictions only those for rows with missing features or
+// unseen category values read them. A blob stores [][]sizing.Value.
 type donorTable struct {
 	kinds      []uint8   // kinds of all cells, row by row, with hasText if the cell has a text
 	nums       []float64 // numbers of all cells, row by row

@@ -183,7 +183,7 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 }
 
 // follows: the reason says that the answer is extrapolated. noRisk: the answer states no risk.
-func TestExtrapolationOfNegativeAndFallingInputs(t *testing.T) {
+func TestExtrapolationOfNegativeInputsAndFallingPeaks(t *testing.T) {
 	for name, c := range map[string]struct {
 		low, high, at   float64
 		peak            func(x float64) float64
@@ -243,7 +243,7 @@ func TestExtrapolationIsBounded(t *testing.T) {
 	}
 }
 
-func TestPredictionInRangeDoesNotAllocateForTheTrend(t *testing.T) {
+func TestExtrapolatedAllocatesAtMostOnceForInputsInRange(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(15, 16))
 	for range 60 {

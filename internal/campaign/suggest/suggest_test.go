@@ -51,7 +51,8 @@ func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
 	assert.Equal(t, scored, suggest.Rank(mixed(), nil, 5), "the result is deterministic")
 }
 
-// Two of three inputs are frequent. The even choices must not prefer the rare one.
+// Two of three inputs are frequent. The choices by kernel herding (the second, the fourth, …; their i is odd) must
+// not prefer the rare input.
 func TestRankKeepsFrequentInputsFrequent(t *testing.T) {
 	var all []suggest.Candidate
 	for i := range 100 {

@@ -49,7 +49,7 @@ type Experts struct {
 	Kills          [Count]float64      // decayed number of kills of each expert
 	ChargedRows    float64             `cbor:"Rows"`    // decayed number of rows in Cost and Kills
 	NominalRisk    [Count]float64      `cbor:"Nominal"` // running mean of the risk that each expert chose
-	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk
+	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk, at most maxNominalRows
 	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
 	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
 	Factor         float64             // factor on promised risks, from the pool
@@ -70,7 +70,7 @@ type Experts struct {
 	// BlendExcessLoss and BlendKills are the same for the blend, the geometric mean of both amounts.
 	BlendExcessLoss float64 `cbor:",omitzero"`
 	BlendKills      float64 `cbor:",omitzero"`
-	// Repeats compares the margins above earlier rows with the same features with the experts.
+	// Repeats compares the experts with margins above the peaks of earlier rows that have the same features.
 	Repeats [repeatClasses]RepeatCosts `cbor:",omitzero"`
 
 	config  Config
@@ -130,7 +130,8 @@ func (x *Experts) updateTables() {
 	}
 }
 
-// Learn charges every expert for a row and stores the row's residuals, except during the burn-in.
+// Learn charges every expert for a row, except in the burn-in and the three rows after it. It stores the row's
+// residuals, except in the burn-in.
 // p holds the out-of-sample predictions of the row, and is nil for the first row of a task. peak is
 // in bytes, duration in seconds, and at is the time at which the row ended, in Unix seconds. Learn
 // returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
@@ -164,9 +165,10 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 }
 
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
-// residuals. The caller defers the call until the models can predict rows with the same missing
-// features. p holds the prediction that was made before the row was known. Without LearnDeferred the
-// residual store would have no residuals of rows that lack the features.
+// residuals, except in the burn-in and the three rows after it. The caller defers the call until the
+// models can predict rows with the same missing features. p holds the prediction that was made before
+// the row was known. Without LearnDeferred the residual store would have no residuals of rows that lack
+// the features.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {

@@ -88,7 +88,7 @@ func TestKilledTriesCountInFull(t *testing.T) {
 // After three rows without error all residuals are zero, so that every expert allocates
 // 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each expert
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
-func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
+func TestEveryExpertIsChargedOnceThereAreResiduals(t *testing.T) {
 	config := Default(target)
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
@@ -329,7 +329,7 @@ func TestColdStartUsesALineOnlyIfItIsClearlyBetter(t *testing.T) {
 	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "a small advantage may be chance")
 }
 
-func TestAllocationsStayWithinReachOfObservedPeaks(t *testing.T) {
+func TestAllocationsStayWithinReachOfObservedOrPredictedPeaks(t *testing.T) {
 	for seed := range uint64(6) {
 		n := 2 + int(seed*seed)*3
 		x, s, _ := trained(smallConfig(), seed, n, normal(0.8))

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// At two deviations and an allowance of one, every row adds one to the sum: the 41st row after
-// the change exceeds the bound of 40. The result is the number of rows since the change.
+// The residuals are at two deviations, of which the CUSUM sums count what exceeds one (shiftAllowance). So every
+// row adds one to the sum, and the 41st row after the change exceeds the bound of 40. update returns the number of
+// rows since the change.
 func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
@@ -136,6 +137,7 @@ func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
 	assert.Less(t, killed, 8)
 }
 
+// The allowance of this and the next test is allowedKillRate, not that of the CUSUM sums.
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance

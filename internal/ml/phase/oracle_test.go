@@ -57,7 +57,7 @@ func TestUpdatesEqualNumpy(t *testing.T) {
 	}
 }
 
-func TestTrainIsDeterministic(t *testing.T) {
+func TestTrainIsDeterministicAndRejectsInvalidWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	windows := make([][]float64, 100)
 	for i := range windows {

@@ -5,11 +5,12 @@
 //	static grant ─────────────────────────────────────────────────────┴─▶ rules ─▶ limit(t, level)
 //	replay of every rule on every ended run, before its curve is learned ─▶ risk and cost per rule
 //
-// A limit only grows. It must always cover the memory that the run can reach before the next
-// resize takes effect. This time is the horizon: the time between two reads of the usage plus the
-// reaction time. A level is the largest memory of a run so far. A rule is the static grant, a share of it,
-// or an estimate of the level at the end of the horizon from earlier runs with a headroom. A rule is
-// evaluated on whole runs: one step above the limit is a kill.
+// A limit only grows. It should cover the memory that the run can reach before the next resize is in
+// force. The time until then is the horizon: the time between two reads of the usage plus the
+// reaction time. A level is the largest memory of a run so far. A curve has the levels of a run in steps of
+// equal width; an envelope summarises curves. A rule is the static grant, a share of it, or an estimate
+// of the level at the end of the horizon from earlier runs with a headroom. A rule is evaluated on whole
+// runs: if a curve is above the limit in one step, the run counts as killed.
 //
 // The package handles numbers only: no tasks, clock or I/O. The same runs give the same plans.
 package plan

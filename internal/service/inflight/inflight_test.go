@@ -47,7 +47,7 @@ func TestAnswersAreReadBackBitForBit(t *testing.T) {
 	assert.Nil(t, got.Features())
 }
 
-func TestTheNewestAnswerToATryReplacesTheOldest(t *testing.T) {
+func TestANewAnswerToATryReplacesTheEarlierOne(t *testing.T) {
 	var tries Tries
 	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "first answer")
 	assert.False(t, tries.Add(tryOf("r"), &Answer{Limit: 2}, nil))
@@ -56,6 +56,8 @@ func TestTheNewestAnswerToATryReplacesTheOldest(t *testing.T) {
 	assert.Equal(t, 1, tries.Len())
 }
 
+// Answers are stored in blocks of 1 MiB. When maxLiveBlocks of them are full, they become the older of two
+// generations, and the previous older generation is discarded.
 func TestFullAnswersDiscardTheOlderGeneration(t *testing.T) {
 	var tries Tries
 	large := sizing.Features{}

@@ -15,7 +15,8 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
 			newest.at`
 
-// realisedSQL sums the promises of reported first tries, and counts those with an OOM kill (outcomes 2 and 3).
+// realisedSQL sums the promises of reported first tries, and counts those with an OOM kill (outcomes 2 and 3). It
+// leaves out kills below the static grant of a memory plan; see isCompared.
 const realisedSQL = `
 	WITH newest AS (
 		(SELECT prediction_id, run_id, map_index, try_number, promised, task_limit, at
@@ -73,15 +74,15 @@ const countUnreportedSQL = `
 	FROM first_try`
 
 // CountUnreported counts the tries of the newest limit receipts of first tries with ids below before, and how
-// many of these tries were never reported.
+// many of these tries are not reported. It ignores receipts without a run id.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
 	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
 // promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a
-// limit and a model version that is not withdrawn. It reads receipts since the last manual activation or
-// rollback (watched_from).
+// limit and a model version that is not withdrawn, except kills below the static grant of a memory plan (see
+// isCompared). It reads receipts since the last manual activation or rollback (watched_from).
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
@@ -114,8 +115,7 @@ const promisesSQL = `
 	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)` + isCompared + `
 	ORDER BY seq`
 
-// Promises lists the promised risks of first tries with their outcomes. It omits receipts without a model
-// version.
+// Promises lists the promised risks of first tries with their outcomes; promisesSQL says which ones.
 func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))
 	if err != nil {

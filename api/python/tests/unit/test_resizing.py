@@ -317,7 +317,7 @@ def test_a_trigger_that_may_not_resize_lets_the_worker_set_the_static_grant(
     assert "403" in last[triggers.EXECUTION]["fallback"]
 
 
-def test_a_trigger_without_a_server_sets_the_static_grant(fake: Fake, planned: ScriptedServer) -> None:
+def test_a_trigger_whose_server_fails_sets_the_static_grant(fake: Fake, planned: ScriptedServer) -> None:
     planned.answers["/phase"] = (500, {"detail": "no"})
     script = Script(need=MIB, seconds=0, grows_to=STATIC, capacity=NodeCapacity.LATER)
     operator = deferrable(fake, script)
