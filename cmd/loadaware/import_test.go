@@ -42,7 +42,7 @@ func TestImportingTwiceAddsNothing(t *testing.T) {
 	assert.Equal(t, 150, server.observations("pricing", "publish_prices"))
 }
 
-// goodAndBad has two valid rows and three invalid ones.
+// goodAndBad has two valid rows, two invalid ones, and one that only the server rejects: it contradicts the first row.
 const goodAndBad = `dag_id,task_id,run_id,memory_max_bytes,outcome
 etl,load,r1,1000000000,
 etl,load,r2,lots,

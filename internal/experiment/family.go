@@ -114,7 +114,7 @@ func Families() []string {
 	return append(names, Final, Serving)
 }
 
-// familyOf returns the classifier with a name. It returns false for Final and Serving.
+// familyOf returns the classifier with a name. It returns false for Final, Serving and unknown names.
 func familyOf(name string) (family, bool) {
 	all := families()
 	i := slices.IndexFunc(all, func(f family) bool { return f.name == name })

@@ -107,8 +107,9 @@ func allTokens(t *testing.T) httpapi.Config {
 	return tokens(t, grants...)
 }
 
-// findViolations calls each operation of rules with every token, and each call on its own task. It
-// returns the number of calls and a description of each answer that differs from the rules.
+// findViolations calls each operation of rules without a token, with invalid tokens and, unless it is public, with
+// every token. Each call is on its own task. findViolations returns the number of calls and a description of each
+// answer that differs from the rules.
 func findViolations(e *testEnv, rules map[string]accessRule) (calls int, violations []string) {
 	for name, rule := range rules {
 		check := func(secret string, want int) {

@@ -149,7 +149,8 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 	return nil
 }
 
-// addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them.
+// addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them. It leaves
+// out a DAG with too many tasks for a forecast.
 func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) {
 	upstream := map[string][]string{}
 	for id := range tasks {

@@ -190,7 +190,7 @@ func latencies(b *testing.B, st *postgres.Store, do func()) (durations []time.Du
 // benchUnpartitioned removes receipts from the partition of older receipts.
 func benchUnpartitioned(b *testing.B, rows int) { benchReceipts(b, rows, time.Now()) }
 
-// benchWeeks removes receipts a year ahead, in weekly partitions.
+// benchWeeks removes receipts at a time a year from now, so that they are in weekly partitions.
 func benchWeeks(b *testing.B, rows int) { benchReceipts(b, rows, time.Now().Add(365*day)) }
 
 func benchReceipts(b *testing.B, rows int, now time.Time) {

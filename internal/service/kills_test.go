@@ -151,7 +151,7 @@ func unschedulable(run string, b sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}}
 }
 
-func TestTheCeilingIsNotBelowScheduledAllocations(t *testing.T) {
+func TestTheCeilingIsNotBelowMeasuredPeaks(t *testing.T) {
 	r := newReplica(t)
 	for i := range 40 {
 		a := steadyAsk(fmt.Sprint("run-", i))
@@ -180,7 +180,7 @@ func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	tooLarge := unschedulable("too large", gib.Times(2.8))
 	tooLarge.Try.TaskKey = task("new")
 	r.report(tooLarge)
-	assert.Equal(t, gib.Times(1.4), r.predict(newTry("", 1)).Memory.Limit)
+	assert.Equal(t, gib.Times(1.4), r.predict(newTry("", 1)).Memory.Limit) // half of the unschedulable allocation
 	lift := r.lift(newTry("r", 1), gib.Times(2.1))
 	require.True(t, lift.Retry, lift.Reason)
 	assert.Greater(t, lift.Memory.Limit, gib.Times(2.1))

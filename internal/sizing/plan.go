@@ -53,8 +53,8 @@ const (
 	maxResult   = 60  // bytes of ExecutedResize.Result
 )
 
-// Validate returns an error for each invalid field. A nil plan is valid and means that no plan was
-// executed.
+// Validate returns an error for each invalid field, but of the resizes only for the first invalid one. A nil plan is
+// valid and means that no plan was executed.
 func (p *ExecutedPlan) Validate() []FieldError {
 	if p == nil {
 		return nil

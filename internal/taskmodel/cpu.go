@@ -117,7 +117,8 @@ func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules
 	return levels
 }
 
-// groupOf returns the group of a row; nil if there is none. Usually predictGroup has just looked it up.
+// groupOf returns the group of a row, which summarises the learned rows with identical features; nil if there is
+// none. Usually predictGroup has just looked it up.
 func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
 	if len(cells) > 0 && len(b.groupOf) == len(cells) && &b.groupOf[0] == &cells[0] {
 		return b.group

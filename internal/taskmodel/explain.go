@@ -25,7 +25,8 @@ type RecordedAnswer struct {
 }
 
 // ExplainRecorded splits a recorded answer to q. ok is false if this model is not in the state that
-// gave the answer: its predictions for q differ from the recorded ones.
+// gave the answer: its predictions for q differ from the recorded ones. A model without measured peaks makes no
+// predictions to compare. Then ok is false only if the model gives no amount.
 func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanation, ok bool) {
 	return m.explain(q, &recorded)
 }

@@ -11,7 +11,7 @@ type TermKind string
 
 // The kinds, in the order in which they usually occur.
 const (
-	TermFeature  TermKind = "feature"  // the effect of a feature, of identical runs or of recent errors on the expected peak
+	TermFeature  TermKind = "feature"  // the effect of a feature, of a fact about the task, of identical runs or of recent errors on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
@@ -28,7 +28,7 @@ const (
 type Term struct {
 	Kind   TermKind
 	Name   string       // the feature or the rule, for people
-	Value  string       // value of a feature, or a detail such as "3 runs"; "" for other kinds
+	Value  string       // value of a feature or fact, or a detail such as "3 runs"; "" for other kinds
 	Factor float64      // positive
 	After  sizing.Bytes // Base times all factors up to this one, rounded; at most sizing.MaxBytes
 }

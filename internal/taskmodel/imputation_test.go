@@ -29,7 +29,7 @@ func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 	}, gibs
 }
 
-func TestMissingFeatureRaisesTheGrantByItsRelevance(t *testing.T) {
+func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 	const seeds, questions = 4, 60
 	type sizedRun struct {
 		model    *taskmodel.Model
@@ -127,7 +127,7 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 
 // The most relevant feature was present in the first 120 runs and is missing in all later ones. The later
 // runs are reported when they end, and the task is trained regularly.
-func TestMissingTheMostRelevantFeatureIsCalibrated(t *testing.T) {
+func TestRiskWithoutTheMostRelevantFeatureIsNotUnderstated(t *testing.T) {
 	const seeds, questions = 8, 80
 	kills, promised, granted, used := 0.0, 0.0, 0.0, 0.0
 	for seed := range uint64(seeds) {

@@ -32,7 +32,8 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 }
 
 // requestSuffices reports whether the request is smaller than the grant d and still within the
-// risk target, so that a larger grant gains nothing.
+// risk target, so that a larger grant gains nothing. It returns false while the guard raises grants, without a
+// stated risk, and if known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
@@ -123,8 +124,9 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 }
 
 // risk returns P(peak > limit) of a try, limited to probabilities that a history can support.
-// The experts promise their own kill rate for their amount, and riskAt extends it to other amounts.
-// The kills without a later success count too, because no residual contains them.
+// The risk of a retry is the probability given the kill at q.Above. For a first try the experts promise their own
+// kill rate for their amount, and riskAt extends it to other amounts. The kills without a later success count too,
+// because no residual contains them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	if q.Above > 0 {
 		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above), float64(limit), &b.scratch))

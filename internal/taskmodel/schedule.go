@@ -27,8 +27,8 @@ const (
 	// campaign chooses runs that the model lacks.
 	reproducedShare = 128
 
-	// These rules apply while at most 1/catchUpShare of the learned rows, or minCatchUpRows if that is
-	// more, are still to be learned.
+	// These rules apply while the rows that are still to be learned are at most minCatchUpRows, or at most
+	// 1/catchUpShare as many as the learned rows.
 	minCatchUpRows = 100
 	catchUpShare   = 25
 

@@ -62,7 +62,7 @@ func (p *inputPair) keepDifference(before, moved []sizing.Value) {
 	}
 }
 
-// rangeOf returns the range of an input.
+// rangeOf returns the range of an input: of the number with index j in the schema or, if j is negative, of pair ^j.
 func (t *trend) rangeOf(j int) *interval {
 	if j < 0 {
 		return &t.Pairs[^j].Range
@@ -78,7 +78,7 @@ func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	return cells[j].Num, cells[j].Kind == sizing.Number
 }
 
-// include widens the range by a value.
+// include widens the range so that it contains x, and counts a row.
 func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
 }

@@ -77,7 +77,7 @@ func TestCollectorErrorsAreOnlyLogged(t *testing.T) {
 	assert.Contains(t, log.String(), "404")
 }
 
-func TestStartWithMissingOrMalformedEndpoint(t *testing.T) {
+func TestStartWithoutEndpointOrWithMalformedSettings(t *testing.T) {
 	tracer, stop, err := tracing.Start(t.Context(), tracing.Config{}, quiet)
 	require.NoError(t, err)
 	assert.Nil(t, tracer)

@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+// The age of a cohort (store.CohortAge) compares the reports at its training with those that are stored now.
 func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth

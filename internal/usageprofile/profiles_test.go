@@ -209,7 +209,7 @@ func TestProfilesKeepTheirIDs(t *testing.T) {
 	assert.Negative(t, second.Find(5).PreviousShare)
 }
 
-func TestProfilesAreFoundAgainOnlyWhenTheyNoLongerFit(t *testing.T) {
+func TestARefitIsNeededOnlyAfterAShiftOrGrowth(t *testing.T) {
 	s := newStream(4)
 	runs, _ := s.runs(kinds, 5, 20)
 	set := fit(t, runs, nil)

@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// run runs the selected trials and reports whether none of them failed.
+// run runs the selected trials and reports whether it ran all of them and none failed.
 func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	if form != "short" && form != "long" {
 		fmt.Fprintf(os.Stderr, "chaos: -form %q: must be short or long\n", form)

@@ -166,7 +166,7 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 			failed++
 			continue
 		}
-		reported, _ = staleness(ctx, p.far) // 0 if the replica reports none: it hides that it is stale
+		reported, _ = staleness(ctx, p.far) // 0 if the replica reports none, as if its models were fresh
 		if answering != p.version {
 			old++
 			worst = max(worst, real-reported)

@@ -93,7 +93,7 @@ func main() {
 	}
 }
 
-// run runs the selected trials and reports whether none of them found a fault.
+// run starts a server, runs the selected trials, and reports whether this succeeds and no trial finds a fault.
 func run(ctx context.Context, p options, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {

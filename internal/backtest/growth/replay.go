@@ -11,7 +11,7 @@ import (
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
 	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
-	Request sizing.Bytes // static request of every run, with which the first run of a task starts and counts; zero: first runs are learned and do not count
+	Request sizing.Bytes // static request of every run; zero: defaultRequest, and the first run of a task is learned but does not count
 	// Progress receives the number of newly replayed runs; it may be nil.
 	Progress func(runs int)
 }
@@ -89,7 +89,7 @@ func (r *replay) run(run *Run) error {
 	task := r.task(run.Task)
 	task.Runs++
 	r.report.Runs++
-	counts := g.known || r.cfg.Request > 0
+	counts := g.known || r.cfg.Request > 0 // known: the task has earlier runs
 	if counts {
 		r.planned.replayCPU(run, g, r.report)
 		r.report.Policies[0].add(run, staticTries)

@@ -22,7 +22,7 @@ func TestReadSeries(t *testing.T) {
 	assert.InDelta(t, 4, runs[0].duration(), 1e-9)
 }
 
-func TestReadNamesTheInvalidLine(t *testing.T) {
+func TestReadSaysWhatIsInvalid(t *testing.T) {
 	const header = "dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores\n"
 	for text, want := range map[string]string{
 		"":                                    "it needs the columns dag_id",

@@ -20,11 +20,11 @@ type ScoredCandidate struct {
 	Gain float64
 }
 
-// Rank chooses up to count candidates, best first. known holds runs whose usage is known already.
+// Rank chooses up to count candidates, in the order of the choices. known holds runs whose usage is known already.
 //
 // The first, third and every further odd choice follows a greedy V-optimal design (transductive
-// experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: it has the largest reduction of the
-// summed prediction variance over all candidates. All candidates have the same weight in this sum, because
+// experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: the chosen candidate reduces the
+// summed prediction variance over all candidates most. All candidates have the same weight in this sum, because
 // weights by past peaks gave higher (worse) u scores on retail (docs/benchmarks.md). A choice reduces the gain of
 // similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding: with
 // them, inputs are as frequent among the known and chosen runs as among all runs.

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Grants are all grants of one caller.
+// Grants are all grants of one caller. A grant is a role in a scope (Token), not an amount of memory.
 type Grants []*Token
 
 // ForbiddenError reports that a caller is known but its grants do not permit the request.

@@ -4,7 +4,7 @@ import "math"
 
 // coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
 // before the correction by the pool. Without a mixture it uses a quantile of studentT, up to
-// maxAmount.
+// maxAmount. In both cases the amount is at least p.MinAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)

@@ -8,8 +8,8 @@ import (
 // Repeats summarises the earlier rows with the same features as a row. The zero value means that
 // there are none.
 type Repeats struct {
-	Peak      float64 // largest of the newest of their peaks
-	Rows      float64 // number of these rows
+	Peak      float64 // largest of the newest peaks of these rows
+	Rows      float64 // number of all these rows, up to a maximum of the caller
 	IsPartial bool    // only the features whose values recur are the same
 }
 

@@ -85,7 +85,8 @@ func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quanti
 	return &x.tables[model*distributionCount+dist], scale
 }
 
-// residuals returns the residuals of a pair whose quantiles the last call of distribution returned for it.
+// residuals returns the residuals of a pair. The caller has called distribution with the same model, dist and s:
+// for nearestRows that call selects the residuals.
 func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 	if dist == nearestRows {
 		return ascending{values: s.near[model].sorted}

@@ -35,7 +35,8 @@ func (a *ascending) residual(at uint16) float64 {
 	return r
 }
 
-// residualWindow holds the sorted residuals of the newest rows for one pair. For log residuals it holds
+// residualWindow holds the sorted residuals of the newest rows for one pair (a model and one of its residual
+// distributions). For log residuals it holds
 // positions in the residual store, which need a quarter of the memory: a subtraction and a division then
 // give the residual. It holds residuals of the peak itself as values, because each of them is a
 // difference of exponentials.

@@ -48,7 +48,7 @@ type grantedTry struct {
 	content []byte
 }
 
-// GrantedTries lists the newest answers to tries, oldest first, with the outcomes of the tries.
+// GrantedTries lists the newest answers to tries since a time, oldest first, with the outcomes of the tries.
 func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
 	rows, err := s.pool.Query(ctx, grantedTriesSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
 	if err != nil {

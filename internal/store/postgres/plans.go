@@ -89,8 +89,9 @@ const plannableSQL = `
 				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
 	ORDER BY namespace, dag_id, task_id`
 
-// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, or with a plan of
-// another format.
+// PlannableTasks lists the tasks whose plan is to be learned. The plan of a task is what was learned about its runs
+// (store.TaskPlan). The listed tasks have detailed series or executed plans, and either no plan of this format, or
+// series or outcomes that are newer than their plan.
 func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, plannableSQL, format)
 	if err != nil {
@@ -127,7 +128,7 @@ const detailedRunsSQL = `
 	WHERE s.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND s.id > $1 AND outcome = 1
 	ORDER BY s.id`
 
-// DetailedRuns returns the successes with a detailed series, oldest first.
+// DetailedRuns returns the successes with a detailed series whose id is above after, oldest first.
 func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]store.DetailedRun, error) {
 	rows, err := s.pool.Query(ctx, detailedRunsSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -158,7 +159,7 @@ const planOutcomesSQL = `
 ` + countedPlan + `
 	ORDER BY p.id`
 
-// PlanOutcomes returns the ends of tries that followed a plan of memory, oldest first.
+// PlanOutcomes returns the outcomes, with ids above after, of the tries that countedPlan selects, oldest first.
 func (s *Store) PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]store.PlanOutcome, error) {
 	rows, err := s.pool.Query(ctx, planOutcomesSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -192,7 +193,8 @@ const plannedTaskSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR KEY SHARE`
 
-// SavePlan replaces the plan of a task and the pool of its namespace, if neither has changed.
+// SavePlan replaces the plan of a task and the pool of its namespace (what was learned about the runs of all its
+// tasks, store.PlanPool). If one of them has changed, it replaces neither and returns Conflict.
 func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanPool) error {
 	return s.inTx(ctx, "save a plan", readWrite, func(tx pgx.Tx) error {
 		var id int64

@@ -103,9 +103,9 @@ const addWordsSQL = `
 	ORDER BY 1, 2
 	ON CONFLICT (name, position) DO NOTHING`
 
-// addWords stores the wanted texts of vocabularies as words. If another replica added words to a
-// vocabulary at the same time, or its task was deleted, addWords drops the vocabulary from the cache. The
-// caller holds s.vocabularies.mu.
+// addWords stores the wanted texts of vocabularies as words. If another replica added words to a vocabulary at
+// the same time, or the statement fails, for example because the task was deleted, addWords drops the vocabulary
+// from the cache. The caller holds s.vocabularies.mu.
 func (s *Store) addWords(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	for key, v := range byTask {
 		if len(v.wanted) == 0 {

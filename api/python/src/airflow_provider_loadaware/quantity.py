@@ -43,7 +43,7 @@ def parse_cores(quantity: object) -> float:
 
 
 def format_bytes(count: int) -> str:
-    """Return the exact quantity of `count` bytes in the largest binary unit that divides it: "10Gi", "1500Mi"."""
+    """Return the exact quantity of `count` bytes in the largest of Gi, Mi, Ki and bytes that divides it: "10Gi"."""
     for unit, size in (("Gi", GIB), ("Mi", MIB), ("Ki", KIB)):
         if count >= size and count % size == 0:
             return f"{count // size}{unit}"

@@ -71,7 +71,7 @@ def test_local_bounds_apply(answer: int, want: int) -> None:
     assert given is not None and given.memory_limit == want * GIB
 
 
-def test_a_killed_allocation_is_not_granted_again() -> None:
+def test_a_killed_allocation_is_doubled_and_a_larger_lift_is_granted() -> None:
     small = Static(memory_request=4 * GIB)
     answer = Prediction.from_dict(prediction(10 * GIB))
     given = from_prediction(answer, Bounds(), Kill(10 * GIB, 1), small)

@@ -13,7 +13,7 @@ from airflow_provider_loadaware.plugin import LoadawarePlugin, views
 from .conftest import connect
 
 
-def test_without_an_address_airflow_shows_no_view() -> None:
+def test_without_a_valid_address_airflow_shows_no_view() -> None:
     assert LoadawarePlugin.external_views == []
     assert views("javascript:alert(1)", "default") == []
 

@@ -23,7 +23,7 @@ def test_parse_cores(text: object, cores: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", "lots", "-1Gi", "1GiB", "1 Gi", None, True, [], "9" * 99, "{{ x }}", float("nan")]
 )
-def test_other_text_is_rejected(text: object) -> None:
+def test_other_values_are_rejected(text: object) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_bytes(text)
 
