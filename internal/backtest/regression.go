@@ -46,7 +46,7 @@ func (l *line) correlation() float64 {
 
 // regression allocates the value of a line on x (Witt et al. 2019, "Feedback-based
 // resource allocation") plus the residual deviation √(SSE/(n−1)) or the largest positive
-// residual.
+// residual. With fewer than two points, or if this sum is not positive, it allocates the largest peak.
 type regression struct {
 	line    line
 	upper   hull

@@ -21,8 +21,8 @@ import (
 type Shapes struct {
 	classifier
 	shapes []int               // index of the shape of each class in the set of shapes
-	unseen []errorDistribution // by class; as RunTimes.unseen, of the tasks of one shape
-	own    []errorDistribution // by class; errors after 1 to MaxOwnRuns own runs
+	unseen []errorDistribution // by class; errors on tasks of this shape that the trees had not learned, without own runs
+	own    []errorDistribution // by class; errors on the same tasks after 1 to MaxOwnRuns own runs
 }
 
 // shapeTrees holds the parameters of the trees of the classifier. It has half as many rounds as

@@ -150,7 +150,8 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
 }
 
-// The campaign reproduces runs whose inputs are outside the known range. After it, the model knows this range.
+// The campaign reproduces runs whose inputs are outside the known range. After the campaign, their inputs are in the
+// known range.
 func TestACampaignShowsWhatWasLearned(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	report := func(runID string, rows int) sizing.Observation {
@@ -212,7 +213,8 @@ func TestOverviewDoesNotWaitForManyDays(t *testing.T) {
 	assert.Contains(t, page, "<svg")
 }
 
-// Tries with equal inputs have equal factors, and tries with other inputs have other factors.
+// Tries with equal inputs have equal factors, and tries with other inputs have other factors. The 60 runs have 63 tries,
+// because three of them are killed once.
 func TestFactorsOfRecentTriesFollowTheirInputs(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 60, func(run int) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(float64(1 + run%4))} })

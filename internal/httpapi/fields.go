@@ -39,7 +39,7 @@ func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 }
 
 // memory reads a memory amount in bytes from the field with the suffix _bytes, from a Kubernetes quantity in
-// the field itself, or from both if they agree. Without both it returns 0.
+// the field itself, or from both if they agree. Without either it returns 0.
 func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizing.Bytes {
 	var b sizing.Bytes
 	if bytes != nil {
@@ -62,7 +62,7 @@ func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizin
 }
 
 // cpu reads a CPU amount in cores from the field with the suffix _cores, from a Kubernetes quantity in the
-// field itself, or from both if they differ by less than a millicore. Without both it returns 0.
+// field itself, or from both if they differ by less than a millicore. Without either it returns 0.
 func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing.Cores {
 	var c sizing.Cores
 	if cores != nil {

@@ -74,8 +74,8 @@ func (c Config) withDefaults() Config {
 // Observe stores reports and returns one result for each, like service.Service.Observe.
 type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
-// Worker looks up tries with missing or incomplete reports. Every replica may run a Worker; a
-// lease lets only one of them work at a time.
+// Worker looks up tries with missing or incomplete reports. Every replica may run a Worker; a lease lets one of
+// them work at a time, as long as a pass is shorter than the lease.
 type Worker struct {
 	cfg     Config
 	store   store.Reconciliation

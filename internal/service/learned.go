@@ -23,7 +23,7 @@ type ModelPredictions struct {
 	Observations int          // number of training rows
 	Grant        sizing.Bytes // mean grant
 	Width        float64      // median over the runs: grant at the default risk target / grant at a target of one half
-	Unstated     int          // number of runs outside the known range, for which no risk can be stated
+	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          // number of archived runs
 }
 

@@ -26,7 +26,7 @@ func TestAmountInATextIsANumber(t *testing.T) {
 	}
 }
 
-func TestSchemaStoresAnAmountAsANumber(t *testing.T) {
+func TestSchemaStoresAnAmountAsANumberAndACategory(t *testing.T) {
 	var s sizing.Schema
 	amount := sizing.Features{"size": sizing.TextValue("2GB")}
 	require.True(t, s.Extend(amount))
@@ -38,7 +38,7 @@ func TestSchemaStoresAnAmountAsANumber(t *testing.T) {
 	for i := range 1000 {
 		s.Extend(sizing.Features{"size": sizing.TextValue(fmt.Sprint(i))})
 	}
-	assert.Len(t, s.Fields[1].Categories, 256, "so many numbers are a measure")
+	assert.Len(t, s.Fields[1].Categories, 256, "a field keeps at most 256 numbers as categories")
 	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("unknown")}))
 	assert.Len(t, s.Fields, 2)
 }

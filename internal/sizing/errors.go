@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf returns an error of the given kind. The text becomes the detail, which the caller sees. A %w operand
-// becomes the cause.
+// Errorf returns an error of the given kind. The text becomes the detail, which the caller sees. The operand of
+// a single %w becomes the cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Detail: wrapped.Error(), Cause: errors.Unwrap(wrapped)}

@@ -28,7 +28,8 @@ const (
 	RunReset        Action = "campaign run reset"
 )
 
-// The actors of changes without a token.
+// The actors of changes without a token. Another one is "local", of requests to a server that has no tokens
+// (internal/httpapi/auth).
 const (
 	Anonymous = "anonymous"
 	Trainer   = "trainer"

@@ -26,8 +26,8 @@ const (
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 )
 
-// ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again;
-// until then the last good model answers.
+// ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
+// replica answers from the model that it decoded before, or without a model.
 var ErrFormat = errors.New("model blob: damaged or of another version; train the task again")
 
 // A blob consists of the magic, the version (u16, big endian), a SHA-256 of the rest, and the

@@ -8,7 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// groupKey returns a hash of the features of a row (FNV-1a, 64 bit), which is the key of its group.
+// groupKey returns a hash of the features of a row (FNV-1a, 64 bit), which is the key of its group: the rows with
+// identical features.
 // It includes the names of the fields, so that keys stay valid when the schema grows. Unless selected is
 // nil, it covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {

@@ -28,7 +28,8 @@ func (r RunTimes) Above(seconds float64) float64 {
 	return sum / float64(max(1, len(r)))
 }
 
-// Quantile returns the seconds that a run does not exceed with probability q.
+// Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
+// maxQuantileLevel.
 func (r RunTimes) Quantile(q float64) float64 { return r.upperBound(1-min(q, maxQuantileLevel), 0) }
 
 // RatioTable returns n + 1 quantiles of the log ratio of run time to prediction, at equally spaced

@@ -48,7 +48,7 @@ func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive
 	return nil
 }
 
-// send registers runs at path, the runs of a campaign, and prints how many are new.
+// send registers runs with a campaign and prints how many are new. path is that of the runs of the campaign.
 func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {

@@ -128,7 +128,8 @@ func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	return budget, nil
 }
 
-// confFlag returns the JSON object in the value, or in the file that it names after an @; nil if it is empty.
+// confFlag returns the JSON object in the value, or in the file that the value names after an @; nil if the value
+// or the file is empty.
 func confFlag(value string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(value, "@"); isFile {
 		text, err := os.ReadFile(name)
@@ -147,7 +148,7 @@ func confFlag(value string) (json.RawMessage, error) {
 	return json.RawMessage(value), nil
 }
 
-// status prints one campaign, or a table of all campaigns.
+// status prints one campaign, or a table of the newest campaigns, at most 1000.
 func (f *campaignFlags) status(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) == 1 {
 		path, err := campaignPath(args[0], "")

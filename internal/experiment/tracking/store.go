@@ -22,8 +22,8 @@ type Store interface {
 	Models(ctx context.Context, id int64) ([]store.RunModel, error)
 	// Save saves an experiment with its models and returns its id.
 	Save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
-	// CheckName returns an error if an experiment with the name cannot be saved. An existing
-	// name is an error of kind sizing.Conflict.
+	// CheckName returns an error of kind sizing.Conflict if the name exists, or is the id of an experiment. Save
+	// rejects every number as a name, also one that CheckName accepts.
 	CheckName(ctx context.Context, name string) error
 	// Location returns the location of the data for messages.
 	Location() string

@@ -44,7 +44,7 @@ func NewLoadShedder() *LoadShedder {
 // Overloaded reports whether there are more goroutines than the threshold.
 func (l *LoadShedder) Overloaded() bool { return l.goroutines() > l.threshold }
 
-// AdmitRatio returns the ratio of requests that are admitted, 0 to 1.
+// AdmitRatio returns the ratio of requests of normal priority that Admit admits while Overloaded is true, 1/50 to 1.
 func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load()) / fullRatio }
 
 // Admit reports whether to process one request. Low-priority requests are rejected first: their ratio falls

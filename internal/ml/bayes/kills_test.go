@@ -87,6 +87,7 @@ func TestKillsWithEqualInputsCountOnce(t *testing.T) {
 	assert.Equal(t, 21., a.Kills[0].Bound)
 }
 
+// The second kill of run 1 is implied by that of run 2, which has the same inputs and a larger bound.
 func TestAnImpliedKillRemovesTheEarlierKillOfItsRun(t *testing.T) {
 	a, want := oneRow(), oneRow()
 	a.LearnKill(Kill{Run: 1, Bound: 20.5, Inputs: []float64{7}}, &prior)

@@ -35,17 +35,17 @@ const (
 	minLasting        = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
 
-// patience says how long a lower level must last before it replaces the old one: for more rows than rows,
-// or for more rows than lastingRows and at least for seconds.
+// patience says how long a lower level must last before it replaces the old one: the number of its rows must be
+// above the field rows, or above lastingRows if these rows span at least the field seconds.
 type patience struct {
 	rows, lastingRows int
 	seconds           int64
 }
 
 // update adds one standardised residual of a row that ended at a time in Unix seconds, and returns
-// how many rows ago the task changed, or 0. A downward change must last as long as p says: the end of
-// a temporary low level kills every run that follows, but a permanent low level only wastes memory
-// until it is accepted.
+// how many rows ago the task changed, or 0. A downward change must last as long as p says: after a temporary
+// low level, grants for this level would be too small for the runs that follow, but a permanent low level
+// only wastes memory until it is accepted.
 func (s *Shift) update(z float64, at int64, p patience) int {
 	z = max(-maxShiftResidual, min(maxShiftResidual, z))
 	s.Up, s.UpRows = updateSum(s.Up, s.UpRows, z)
@@ -79,7 +79,7 @@ func (s *Shift) update(z float64, at int64, p patience) int {
 }
 
 // patience returns how long a lower level must last before it replaces the old one.
-// Every return of the old level quadruples it: the low level is then a mode of the task.
+// Each of the counted returns (Shift.Returns) quadruples this time: the low level is then a mode of the task.
 func (x *Experts) patience() patience {
 	returns := 2 * x.Shift.Returns
 	return patience{

@@ -160,7 +160,7 @@ func TestNeighboursDoNotDependOnUnits(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e9} {
 		rows := [][]float64{{0, 0}, {0, 1 * unit}, {100, 0}, {100, 1 * unit}}
 		tab := minority(50, rows...)
-		for i := range 54 { // class 0 varies in both columns, more in the second
+		for i := range 54 { // class 0 has the range of class 1 in the first column, and 20 times its range in the second
 			tab.X[2*i], tab.X[2*i+1] = float64(i%2)*100, float64(i%3)*10*unit
 		}
 		for _, row := range synthetic(t, tab, nil, 1, 5) {

@@ -127,8 +127,9 @@ func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 }
 
 // makeWeekSQL creates the partition as a table before it attaches the table, so that readers and writers
-// wait only for the lock on the default partition. It moves the receipts of the week that were stored in the default partition. Both
-// have the columns of the parent in the same order, so "*" stays correct when a migration adds a column.
+// wait only for the lock on the default partition. It moves the receipts of the week that were stored in the default
+// partition. The new table and the default partition have the columns of the parent in the same order, so "*" stays
+// correct when a migration adds a column.
 const makeWeekSQL = `
 	CREATE TABLE %[1]s (LIKE %[4]s INCLUDING INDEXES);
 	LOCK TABLE %[4]s_other IN ACCESS EXCLUSIVE MODE;

@@ -136,7 +136,7 @@ func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) 
 				return
 			default:
 			}
-			obs := make([]sizing.Observation, []int{1, 150}[i%2]) // below and above directRows
+			obs := make([]sizing.Observation, []int{1, 150}[i%2]) // below and above directRows, from which on a call uses its own transaction
 			for j := range obs {
 				obs[j] = run(caller*1_000_000 + i*1000 + j)
 			}
@@ -180,7 +180,7 @@ func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	writer, other := open(t, dsn), reopen(t, dsn)
 	key, renamed := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "renamed"}
-	report := func(i, count int) { // count is below or above directRows
+	report := func(i, count int) { // count is below or above directRows, from which on a call uses its own transaction
 		obs := make([]sizing.Observation, count)
 		for j := range obs {
 			obs[j] = run(i + j)

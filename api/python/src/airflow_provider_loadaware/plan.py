@@ -1,7 +1,7 @@
 """The plan of a try: amounts that change while its pod runs, and the static grant to which it falls back.
 
 A prediction has a plan only if the policy of its task sets `phases`. The pod carries the plan in an annotation, so that
-another process can continue it. Pure functions: no I/O, no clock.
+another process can continue it. The module does no I/O and reads no clock.
 """
 
 from __future__ import annotations
