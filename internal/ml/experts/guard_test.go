@@ -28,7 +28,7 @@ func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 	}
 	killRuns(&g, 100, 1)
 	assert.Equal(t, 1.0, g.Factor(noon), "one kill may be chance")
-	killRuns(&g, 200, 3) // 4 kills − 0.3 − guardSlack = 2.7 kills in excess
+	killRuns(&g, 200, 3)                                    // 4 kills − 0.3 − guardSlack = 2.7 kills in excess
 	assert.InDelta(t, math.Exp(0.27), g.Factor(noon), 1e-9) // guardStep per kill
 	killRuns(&g, 300, 100)
 	assert.InDelta(t, math.Exp(1.5), g.Factor(noon), 1e-12, "the factor is bounded")
