@@ -58,10 +58,12 @@ func (t *Trainer) Run(ctx context.Context) error {
 // shapesEvery is the interval at which the trainer learns the shapes of run times.
 const shapesEvery = time.Hour
 
-// plansEvery is the interval at which the trainer learns plans. Without new series it costs one query.
+// plansEvery is the interval at which the trainer looks for tasks with new detailed series or new outcomes of plans, and
+// learns their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 
-// profilesEvery is the interval between searches for usage profiles.
+// profilesEvery is the age from which on stored usage profiles may be found again. The trainer checks four times in this
+// time whether they need to be.
 const profilesEvery = time.Hour
 
 // supervisorEnv is the environment variable with the process id of the server.

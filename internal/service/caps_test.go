@@ -58,8 +58,9 @@ func TestALiftUsesTheReportedRequestOfItsTask(t *testing.T) {
 	assert.Greater(t, lift.Memory.Limit, 150*gib)
 }
 
-// A kill does not count as a kill at the cap if a later try of its run got a larger allocation.
-func TestKillsBelowALiftAreNotAtTheCap(t *testing.T) {
+// Three kills at the cap in a row would be a suspected leak. The first two kills of the run "uncapped" do not count,
+// because later tries of this run got larger allocations.
+func TestKillsThatWereLiftedDoNotCountAsKillsAtTheCap(t *testing.T) {
 	r := newReplica(t)
 	for number, failed := range []sizing.Bytes{2 * gib, 4 * gib, 8 * gib} {
 		ask := nthTry(askJob("uncapped", 0), number+1)

@@ -374,7 +374,7 @@ func TestUsageOfAStoredTry(t *testing.T) {
 func TestMetadataPredictTheProfile(t *testing.T) {
 	s := newStream(8)
 	var runs []usageprofile.Run
-	for i := range 200 { // the owner decides on 9 of 10 tasks, and the image on none
+	for i := range 200 { // the owner determines the profile of 9 of 10 tasks, and the image that of none
 		row := sizing.ContextRow{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("t", i)}}
 		k := kinds[i%4]
 		row.Outcome, row.MemoryMax, row.Duration = sizing.Success, sizing.Bytes(k.memory*math.Exp(0.1*s.r.NormFloat64())), time.Duration(k.seconds*1e9*math.Exp(0.1*s.r.NormFloat64()))
@@ -398,7 +398,7 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 	assert.InDelta(t, 0.92, p.Fields[0].Alone, 0.05)
 	assert.Less(t, p.Fields[0].Without, 0.4)
 	for _, f := range p.Fields[1:] {
-		assert.Less(t, f.Alone, 0.4, "%s says nothing: a task is not predicted from itself", f.Name)
+		assert.Less(t, f.Alone, 0.4, "%s predicts nothing: the image is random, and the tag own… of a task is on no other task", f.Name)
 		assert.InDelta(t, p.Accuracy, f.Without, 0.06, f.Name)
 		if f.Name == "metadata.image" {
 			assert.Equal(t, 133, f.Tasks)

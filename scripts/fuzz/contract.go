@@ -98,13 +98,13 @@ func (op *operation) check(sent *request, got *answer) error {
 	return nil
 }
 
-// checkIllegal checks the answer to a request that is not valid HTTP. The server may close the
-// connection, or the HTTP library may reject the request in plain text before the service sees it.
+// checkIllegal checks the answer to an illegal request, such as one that is not valid HTTP or has too large a head. The
+// server may close the connection, or the HTTP library may reject the request in plain text before the service sees it.
 func checkIllegal(got *answer) error {
 	if got.noAnswer || got.status >= 400 && got.status < 500 || got.status == http.StatusNotImplemented || got.status == http.StatusHTTPVersionNotSupported {
 		return nil
 	}
-	return fmt.Errorf("a request that is not HTTP got %d: %.300s", got.status, got.body)
+	return fmt.Errorf("a request that is not valid HTTP, or whose head is too large, got %d: %.300s", got.status, got.body)
 }
 
 // checkProblem checks an error answer against RFC 9457 and the errors of openapi.yaml.
@@ -152,7 +152,7 @@ func (op *operation) checkResponse(got *answer) error {
 	}
 	if response == nil {
 		if got.status >= 400 {
-			return nil // pages of the service list no errors; checkProblem has checked the answer
+			return nil // operations such as /healthz and /docs list no errors; checkProblem has checked the answer
 		}
 		return fmt.Errorf("the operation lists no such status")
 	}

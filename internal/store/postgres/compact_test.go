@@ -229,7 +229,8 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	require.Empty(t, reader.rest)
 }
 
-// A number with up to maxDecimals decimals is stored as its digits, not as its bits.
+// A number with up to maxDecimals decimals, whose digits without the point are below maxDecimal, is stored as these
+// digits, not as its bits.
 func TestShortDecimalsAreRecognised(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	for range 100_000 {

@@ -36,7 +36,7 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("each try has its own series", func(t *testing.T) {
-		obs := runs(task("own"), 150) // more than a store groups with other reports
+		obs := runs(task("own"), 150) // so many that the store gives them a transaction of their own
 		for i := range obs[:len(obs)-1] {
 			obs[i].Series = series(1 + i%sizing.MaxPoints)
 		}
