@@ -105,7 +105,7 @@ summary "${name}_a" >"$work/rows.a"
 summary "${name}_b" >"$work/rows.b"
 cat "$work/rows.b"
 check "the copy has the same rows and hashes as the original" cmp "$work/rows.a" "$work/rows.b"
-check "the copy has observations, models and receipts" [ "$(grep -cE '^(observation|model|receipt)\|[1-9]' "$work/rows.b")" -eq 3 ]
+check "the copy has observations, models and receipts" [ "$(grep -cE '^(observation|model|receipt_compact)\|[1-9]' "$work/rows.b")" -eq 3 ]
 check "loadaware doctor finds no fault" env DATABASE_URL="$(dsn "${name}_b")" "$bin" doctor
 serve "${name}_b" || exit 1
 answers >"$work/answers.b"

@@ -15,7 +15,7 @@ import (
 const importAirflowUsage = `--url http://host:8080 [flags]
 
 Imports the run history of Airflow 2.x or 3.x: the outcome, duration, request and
-features (params and conf of the run) of every try of every task that launches a pod.
+features (declared params, and names of conf by --feature-keys) of every try of every task that launches a pod.
 Airflow stores no peaks. They come from usage logs, a CSV (or JSON lines) of peaks, or
 Prometheus, and are joined by try. The output counts what could not be joined, with
 the reason.

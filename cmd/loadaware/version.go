@@ -18,7 +18,8 @@ var buildVersion string
 // commit, nor whether the working tree has other changes. The linker sets it.
 var buildRevision string
 
-// currentVersion returns the version of this build, without the v of the module's version; "" if it is unknown.
+// currentVersion returns the version of this build, without the v of the module's version; "" or, as Go states it for
+// a build without a repository, "(devel)" if it is unknown.
 func currentVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if buildVersion != "" || !ok {

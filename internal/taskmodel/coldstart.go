@@ -11,7 +11,7 @@ import (
 
 // Cold start: a new task has too few rows to learn a model and its margins separately. Instead,
 // Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
-// constant, a line in each number, and some of the point models.
+// constant, a line in each number, and some of the point models: the fitted models, which predict only the peak.
 
 // coldStartNumbers is the largest number of numeric features with a line of their own: the first ones in the
 // schema.
@@ -214,8 +214,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	return levels, !p.Imputed
 }
 
-// resolveColdStartKill removes the kill of a run whose peak is measured, or whose kill was
-// withdrawn.
+// resolveColdStartKill removes the kill of a run whose peak is measured, or with a voided report.
 func (m *Model) resolveColdStartKill(run uint64) {
 	prior := m.coldStartPrior()
 	m.ColdStart.Resolve(run, &prior)

@@ -20,8 +20,9 @@ type Outcome struct {
 
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
-// to fit, or if the challenger loses its evaluation; Outcome.Reason says which. Then the stored champion stays in use.
-// Fit modifies champion itself, so the caller must not use it afterwards.
+// to fit, or if the challenger loses its evaluation against a valid champion; Outcome.Reason says which. Then the stored
+// champion stays in use. A champion that learned a voided report is not valid. Fit modifies champion itself, so the
+// caller must not use it afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
@@ -49,7 +50,9 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
-		champion = nil // the margins learned from a voided report or with outdated sampling factors cannot be unlearned
+		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
+		// (sampling.go), cannot be unlearned.
+		champion = nil
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
@@ -57,7 +60,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err := m.learnNewRows(h, 0); err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // no new row led to this fit: the champion had learned all rows one by one
+	if !fitsAll && m.IsFitDue() { // the champion has learned the rows that make this fit due one by one, without a fit
 		fitsAll = true
 	}
 	m.releaseGranted(h)
@@ -214,7 +217,8 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fit := m.winsorise(withoutIsolated(rows)) // in this order, because a raised peak would hide an isolated number
+	// In this order: a number is isolated only if its run has a small peak (isolated_inputs.go), and winsorise raises peaks.
+	fit := m.winsorise(withoutIsolated(rows))
 	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)

@@ -5,7 +5,7 @@ package growth
 type limiter interface {
 	// limits returns the limit in force at each sample, in bytes.
 	limits(r *Run) []float64
-	// lift returns the limiter of the next try, after the limit at sample at was too small.
+	// lift returns the limiter of the next try, after the limit was too small at the sample with the index at.
 	lift(r *Run, limits []float64, at int) limiter
 }
 

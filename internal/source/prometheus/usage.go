@@ -66,7 +66,7 @@ func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage,
 
 // Observation returns the outcome and the usage of the pod of a try between from and to.
 // Outcome is unknown if the pod may still run or its end was not scraped. found is false
-// if there was no such pod.
+// if Prometheus has no sample of such a pod.
 func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to time.Time) (o sizing.Observation, found bool, err error) {
 	u, err := c.Usage(ctx, Pod{Namespace: c.cfg.Namespace, Container: c.cfg.Container, Try: try}, from, to)
 	if err != nil || !u.Found {

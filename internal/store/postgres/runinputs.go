@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// runInputsSQL reads the reports of the OOM kills (outcomes 2 and 3) and the receipts of a run. It reads the
-// receipts in the order of the indexes of tries; see newestOfTry.
+// runInputsSQL reads the reports of the OOM kills (outcomes 2 and 3) and the receipts of a run. For the table
+// receipt, the order of the rows is that of the index receipt_try; see newestOfTry.
 const runInputsSQL = `
 	WITH killed AS (
 		SELECT try_number, coalesce(requested_memory, 0) AS memory, coalesce(requested_cpu, 0) AS cpu

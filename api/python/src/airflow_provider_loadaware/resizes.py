@@ -33,11 +33,11 @@ class Resizes:
         """Set the limit of the static grant at once, then its requests. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
-        # A larger limit than the static grant stays: servers before 1.34 refuse to lower it, even if it is pending.
+        # A larger limit than the static grant stays, in force or wanted: Kubernetes before 1.34 refuses to lower it.
         largest = max(wanted.limit or 0, in_force.limit or 0)
         limit = max(plan.static_bytes, largest) if plan.resizes_memory else largest
         if (in_force.limit or 0) < limit:
-            # Withdraw the requests that the node did not accept, because it decides about all amounts together.
+            # Ask for the resource requests in force: the node accepted no others, and decides about all amounts at once.
             safe = Resources(limit, in_force.request, in_force.cpu)
             if wanted == safe:
                 return False
