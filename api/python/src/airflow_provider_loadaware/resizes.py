@@ -37,7 +37,7 @@ class Resizes:
         largest = max(wanted.limit or 0, in_force.limit or 0)
         limit = max(plan.static_bytes, largest) if plan.resizes_memory else largest
         if (in_force.limit or 0) < limit:
-            # Ask for the resource requests in force: the node accepted no others, and decides about all amounts at once.
+            # Ask for the requests in force: the node accepted no others, and decides about all amounts at once.
             safe = Resources(limit, in_force.request, in_force.cpu)
             if wanted == safe:
                 return False
