@@ -23,9 +23,9 @@ result. A FILE is CSV or JSON lines as in loadaware import, plain or gzip; - is 
 input. Each file is a separate trace. Nothing is stored, and no server is needed. --map and
 --unit read a CSV with other column names and units.
 
-The wastage is divided by cause (kills: the whole allocation of killed tries; cap: a success
-at the cap; cold start: a success that was sized without a model of its task, also at the cap
-if it got its static request; margin: any other success) and by the number of the run within
+The wastage is divided by cause (kills: the whole allocation of killed tries; cold start: a
+success that was sized without a model of its task, except a retry at the cap; cap: another
+success at the cap; margin: any other success) and by the number of the run within
 its task.
 
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
@@ -93,7 +93,7 @@ func backtestDurations(ctx context.Context, con cli.Console, b *backtestFlags, t
 func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	cmd := cli.New("backtest", backtestUsage)
 	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
-	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all, or some of "+strings.Join(backtest.Policies(), ", "))
+	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all (without own-history and usage-profiles), or some of "+strings.Join(backtest.Policies(), ", "))
 	tasks := cmd.String("tasks", "", "task ids to replay, separated by commas; all if empty")
 	limit := cmd.Int("limit", 0, "replay only the first rows of each file; 0 for all")
 	skip := cmd.Float64("skip", 0, "share of the rows, from the first of each file on, that train the policies and count in no figure; 0 to below 1")
@@ -105,9 +105,9 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	cmd.SetHelpDefault("none", "floor", "cap", "bins")
 	cmd.SetHelpDefault(fmt.Sprint(sizing.DefaultRiskTarget), "risk")
 	cmd.SetHelpDefault(fmt.Sprint(sizing.DefaultMaxLifts), "max-lifts")
-	durations := cmd.Bool("durations", false, "evaluate the predicted run times instead: coverage, errors, and the distance to the later runs; -o table, markdown or json")
+	durations := cmd.Bool("durations", false, "evaluate the predicted run times instead: coverage, errors, and the Kolmogorov-Smirnov distance to the later run times; -o table, markdown or json")
 	columns := cmd.LayoutFlags()
-	similarBy := cmd.String("similar-by", "", "with --durations: names of metadata, separated by commas; run times of never-seen tasks are compared with the mean of earlier runs with the same values")
+	similarBy := cmd.String("similar-by", "", "with --durations: names of metadata, separated by commas; the predicted run times of tasks without history are compared with the mean of earlier runs with the same values")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return nil, err

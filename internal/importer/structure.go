@@ -60,7 +60,7 @@ func (i *Importer) sendStructures(ctx context.Context) error {
 			err = i.Target.SetStructure(ctx, s)
 		}
 		if err != nil {
-			return fmt.Errorf("structure of DAG %s: %w; the rows are imported: correct the upstream tasks and import again, which adds no row twice", dag.dag, err)
+			return fmt.Errorf("structure of DAG %s: %w; import again after the cause is removed; an import adds no row twice", dag.dag, err)
 		}
 	}
 	if n := len(i.upstream); n > 0 && i.Target != nil {

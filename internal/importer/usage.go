@@ -72,7 +72,7 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 }
 
 // join adds the usage of a try to its observation from Airflow. missing says which usage no source has; it is
-// empty if a file has the try, if Prometheus has its peak, and if there are no sources.
+// empty if a file has the try, if Prometheus has its peak, and if there is neither Prometheus nor a usable row of a file.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -83,7 +83,7 @@ func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string
 		return u.query(ctx, o)
 	}
 	if len(u.byTry) == 0 {
-		return "", nil // the user gave no source of usage
+		return "", nil // the user gave no source of usage, or no row of it was usable
 	}
 	return "without usage: no file has the try", nil
 }
@@ -122,7 +122,8 @@ func merge(o, observed *sizing.Observation) {
 	}
 }
 
-// fillMissing sets the unknown fields of o from more.
+// fillMissing sets the unknown fields of o from more, except the prediction, the detailed series, the executed plan and
+// the outcome.
 func fillMissing(o, more *sizing.Observation) {
 	o.MemoryMax = cmp.Or(o.MemoryMax, more.MemoryMax)
 	o.MemorySampled = cmp.Or(o.MemorySampled, more.MemorySampled)

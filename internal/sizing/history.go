@@ -3,14 +3,14 @@ package sizing
 import "time"
 
 // History is the stored history of one task, for learning. Rows are ordered by time (At,
-// then Seq). Schema encodes their features. An older row may have fewer numbers than Schema has fields.
+// then Seq), or, if they were read by their arrival, by Seq. Schema encodes their features. An older row may have fewer numbers than Schema has fields.
 type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
 	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if the peak of some row is only sampled
 	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample or some were removed
-	LastSeq int64      // Seq of the newest observation that was read
+	LastSeq int64      // Seq of the newest observation of the task, or of the rows that were read by their arrival
 }
 
 // PeakPair is one successful try with both a measured and a sampled peak. The difference shows the
@@ -25,7 +25,7 @@ type PeakPair struct {
 // HistoryRow is one ended try.
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
-	At            time.Time // the end of the try; if it is unknown, the start; if that is unknown, the arrival of the report
+	At            time.Time // the end of the try, or else its start, or else (also for an implausible time) the arrival of the report; of a reproduced run the time of the archived run
 	RunID         string
 	MapIndex      int
 	Try           int // try number
@@ -37,7 +37,7 @@ type HistoryRow struct {
 	Allocated     Resources
 	Requested     Resources
 	Features      []float64 // encoded by History.Schema; NaN is missing
-	Promised      *float64  // promised risk of the prediction; nil without a prediction
+	Promised      *float64  // promised risk of the prediction; nil if the prediction has none or is unknown, and for a reproduced run
 	Granted       Bytes     // of an OOM-killed try: the largest limit that its receipts grant; zero if unknown
 	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
 }

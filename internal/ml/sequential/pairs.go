@@ -2,8 +2,8 @@ package sequential
 
 import "math"
 
-// Pairs is a paired sequential test of two models on the same tries: the outcome with the
-// champion is observed, and the outcome with the challenger is computed. Tries that are killed
+// Pairs is a paired sequential test of two models on the same tries: the outcome with the one model (here the
+// champion) is observed, and the outcome with the other (here the challenger, such as an earlier version) is computed. Tries that are killed
 // with both models or with neither are ignored. The null hypothesis is that at most half of the
 // other tries are killed with the champion. The bet is that nine of ten are. The zero value is
 // ready to use.

@@ -159,8 +159,8 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because
 // the refresh may have read the store before the row was committed. A later refresh reads the row
-// from the store. learn ignores a row that the model already contains, unless the row amends one: a refresh
-// may have read the row before this call.
+// from the store. learn ignores a row that the model already contains, because a refresh may have read the row
+// before this call. It does not ignore a row that amends another one.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

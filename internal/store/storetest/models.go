@@ -160,6 +160,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 3))
 	})
 
+	// A milestone is a version whose number is a multiple of store.MilestoneEvery.
 	t.Run("milestones stay longer than other old versions", func(t *testing.T) {
 		m := model(t, st, "milestones")
 		m.Blob = []byte{1}

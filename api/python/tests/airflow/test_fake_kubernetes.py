@@ -1,4 +1,8 @@
-"""Tests that the fake API works with the real Kubernetes clients."""
+"""Tests that the fake API works with the real Kubernetes clients.
+
+A waiting pod runs, or stays without a node, until `Cluster.is_released` returns True. The run time of a growing pod
+begins when its memory limit has been raised to `grows_to`.
+"""
 
 from __future__ import annotations
 
