@@ -45,6 +45,10 @@ func TestCommandsOfARunningServer(t *testing.T) {
 	_, out, _ = invoke(t, "", "tasks", "--dag", "other", "-o", "csv")
 	assert.Equal(t, 1, strings.Count(out, "\n"), "only the header")
 
+	code, out, stderr = invoke(t, "", "runtime", "pricing", "load", "-o", "csv")
+	require.Zero(t, code, stderr)
+	assert.Regexp(t, `^namespace,dag_id,task_id,.*\ndefault,pricing,load,.*,59,.*\n$`, out) // the first run has no prediction
+
 	code, _, stderr = invoke(t, "", "profiles")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "namespace default has no usage profiles yet")

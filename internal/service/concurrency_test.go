@@ -120,12 +120,12 @@ func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, 31, r.learnedRows("load"))
-	learned := r.LearnedPromises(task("load"))
+	learned := r.PoolShare(task("load")).Promised
 	r.start().stop() // stores the receipts
 	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	restarted.predict(ask("load", "run-31"))
 	assert.NotZero(t, learned)
-	assert.Equal(t, restarted.LearnedPromises(task("load")), learned)
+	assert.Equal(t, restarted.PoolShare(task("load")).Promised, learned)
 }
 
 // A resync or a poll that listed the models before a publication must not remove the new model.

@@ -128,7 +128,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		return task, s.amendedRow(ctx, o, r)
 	}
 	if o.Outcome == sizing.Unschedulable {
-		task.Open.AddUnschedulable(o.Allocated.Memory, endOf(o, now))
+		task.Open.AddUnschedulable(o.Allocated.Memory, o.At(now))
 	}
 	s.counts.add(o, &answer)
 	if isBelowStatic {
@@ -194,23 +194,12 @@ func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes
 	return limit
 }
 
-// endOf returns the end of a try by the rule of the store: its end, its start or the current time.
-func endOf(o *sizing.Observation, now time.Time) time.Time {
-	switch {
-	case !o.EndedAt.IsZero():
-		return o.EndedAt
-	case !o.StartedAt.IsZero():
-		return o.StartedAt
-	}
-	return now
-}
-
 // trainingRow returns the training row of the first report of a try, which arrived at now.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now time.Time) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
 	return taskmodel.TrainingRow{
-		Seq: seq, At: endOf(o, now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
+		Seq: seq, At: o.At(now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}

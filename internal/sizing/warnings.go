@@ -135,6 +135,19 @@ func unlikelyTime(t, now time.Time) string {
 	return ""
 }
 
+// At returns the time at which a report counts that arrived at now: the end of the try, or else its start, or else (also
+// for an implausible time) now. The store gives its rows the same time.
+func (o *Observation) At(now time.Time) time.Time {
+	at := o.EndedAt
+	if at.IsZero() {
+		at = o.StartedAt
+	}
+	if at.IsZero() || unlikelyTime(at, now) != "" {
+		return now
+	}
+	return at
+}
+
 // unlikelyDuration returns a warning if the duration contradicts the start and the end of the try.
 func (o *Observation) unlikelyDuration() string {
 	if o.Duration == 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {

@@ -19,6 +19,7 @@ from typing import Any
 SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
 VARYING = {"prediction_id"}  # fields that differ in every run
 TRAINING_SECONDS = 120  # longest wait for the training after the success
+PAUSE_SECONDS = 2  # between commands, as the README says: a training may read a report before a prediction just before it
 AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"  # the prediction after the success
 
 
@@ -60,9 +61,11 @@ def main() -> int:
     bad = []
     with tempfile.TemporaryDirectory() as folder:
         for command, want in example[:-1]:
+            time.sleep(PAUSE_SECONDS)
             bad += differences(want, run(command, url, folder))
         # The last command reports the success. The last answer is a prediction by the model that has learned it.
         command, want = example[-1]
+        time.sleep(PAUSE_SECONDS)
         assert run(command, url, folder)["recorded"] is True
         end = time.monotonic() + TRAINING_SECONDS
         while differences(want, answer := run(AGAIN, url, folder)) and time.monotonic() < end:

@@ -130,8 +130,8 @@ const renameTaskSQL = `
 	UPDATE task SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// errTaken says that a task cannot get the name of an existing task, itself included.
-func errTaken(name sizing.TaskKey) error {
+// taskExists returns the error of a rename to the name of an existing task, which may be the task itself.
+func taskExists(name sizing.TaskKey) error {
 	return sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", name)
 }
 
@@ -148,7 +148,7 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 			return unknownTask(from)
 		}
 		if err == nil && from == to {
-			return errTaken(to) // the rollback restores the baseline, which the triggers of the table delete
+			return taskExists(to) // the rollback restores the baseline, which the triggers of the table delete
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
@@ -169,7 +169,7 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "23505" { // unique_violation
-		err = errTaken(to)
+		err = taskExists(to)
 	}
 	s.schemas.remove(from)
 	s.vocabularies.remove(from)

@@ -1,0 +1,26 @@
+package sizing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func TestAReportCountsAtAPlausibleTime(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	hour := func(h int) time.Time { return now.Add(time.Duration(h) * time.Hour) }
+	for name, c := range map[string]struct{ started, ended, want time.Time }{
+		"the end":                       {hour(-2), hour(-1), hour(-1)},
+		"the start without an end":      {hour(-2), time.Time{}, hour(-2)},
+		"a clock up to six hours ahead": {time.Time{}, hour(6), hour(6)},
+		"a later time":                  {time.Time{}, hour(7), now},
+		"a time before the year 2000":   {hour(-2), time.Unix(0, 0), now},
+		"no time":                       {time.Time{}, time.Time{}, now},
+	} {
+		o := sizing.Observation{StartedAt: c.started, EndedAt: c.ended}
+		assert.Equal(t, c.want, o.At(now), name)
+	}
+}
