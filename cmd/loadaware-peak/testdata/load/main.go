@@ -5,7 +5,7 @@
 //	alloc:MIB          allocates and touches memory, and keeps it
 //	spike:MIB:TIME     allocates and touches memory for a time, and frees it
 //	file:PATH:MIB      writes a file, which fills the page cache
-//	burn:TIME          keeps one core busy
+//	burn:TIME          uses the given CPU time, however long it waits for a core
 //	sleep:TIME         sleeps
 //	children:N:STEPS   runs N copies of itself at once; commas separate the steps, and + replaces :
 //	orphans:N:TIME     leaves N sleeping processes without a parent
@@ -49,7 +49,7 @@ func do(step, first, second string) {
 	case "file":
 		check(os.WriteFile(first, make([]byte, number(second)<<20), 0o600))
 	case "burn":
-		for end := time.Now().Add(duration(first)); time.Now().Before(end); {
+		for end := usedCPU() + duration(first); usedCPU() < end; {
 		}
 	case "sleep":
 		time.Sleep(duration(first))
@@ -136,6 +136,13 @@ func notify(name string) chan os.Signal {
 // signals.
 func die(s syscall.Signal) {
 	check(syscall.Exec("/bin/sh", []string{"sh", "-c", fmt.Sprintf("kill -%d $$; sleep 10", s)}, os.Environ()))
+}
+
+// usedCPU returns the CPU time of this process.
+func usedCPU() time.Duration {
+	var usage syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func duration(text string) time.Duration {
