@@ -62,9 +62,13 @@ func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
 	})
 }
 
+// add adds the usage of a try. The values of an earlier source stay, except a success: any failure replaces it.
 func (u *usage) add(o sizing.Observation, namespace string) {
 	o.Try.Namespace = namespace
 	if existing := u.byTry[o.Try]; existing != nil {
+		if existing.Outcome == sizing.Success { // perhaps only the default of a row without an outcome
+			existing.Outcome = o.Outcome
+		}
 		fillMissing(&existing.Observation, &o)
 		return
 	}
