@@ -52,6 +52,9 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 		return err
 	}
 	if *whatIf {
+		if cmd.Given("risk") || cmd.Given("elapsed") || cmd.Given("timeout") {
+			return cli.UsageErrorf("--risk, --elapsed and --timeout have no effect with --what-if; omit them")
+		}
 		return runTimeWhatIf(ctx, con, cmd.Server(), *namespace, *format, rest, map[string]string{"node_type": *to, "from_node_type": *from, "cluster_load": *load})
 	}
 	if *to+*from+*load != "" {

@@ -49,6 +49,12 @@ func TestCommandsOfARunningServer(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `^namespace,dag_id,task_id,.*\ndefault,pricing,load,.*,59,.*\n$`, out) // the first run has no prediction
 
+	for _, flag := range []string{"--risk", "--elapsed", "--timeout"} {
+		code, _, stderr = invoke(t, "", "runtime", "pricing", "load", "--what-if", "rows=7", flag, "0.1")
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr, "--risk, --elapsed and --timeout have no effect with --what-if")
+	}
+
 	code, _, stderr = invoke(t, "", "profiles")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "namespace default has no usage profiles yet")
