@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,7 +78,7 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := addFeatures(query, rest); err != nil {
+	if err := addFeatures(query, rest, "namespace", "risk", "elapsed_seconds", "execution_timeout_seconds"); err != nil {
 		return err
 	}
 	var answer json.RawMessage
@@ -131,10 +132,13 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 	}
 }
 
-// addFeatures adds arguments FEATURE=VALUE to a query.
-func addFeatures(query url.Values, args []string) error {
+// addFeatures adds arguments FEATURE=VALUE to a query. parameters are the names in the query that are no features.
+func addFeatures(query url.Values, args []string, parameters ...string) error {
 	for _, text := range args {
 		name, value, ok := strings.Cut(text, "=")
+		if ok && slices.Contains(parameters, name) {
+			return cli.UsageErrorf("%q: the server cannot receive a feature with this name here, because it is a parameter of the query; omit it", text)
+		}
 		if !ok || name == "" || query.Has(name) {
 			return cli.UsageErrorf("%q is not FEATURE=VALUE, or is given twice; see loadaware runtime --help", text)
 		}
@@ -155,7 +159,7 @@ func runTimeWhatIf(ctx context.Context, con cli.Console, server *client.Client, 
 			query.Set(name, value)
 		}
 	}
-	if err := addFeatures(query, rest); err != nil {
+	if err := addFeatures(query, rest, "namespace", "node_type", "from_node_type", "cluster_load"); err != nil {
 		return err
 	}
 	var answer api.RunTimeWhatIf

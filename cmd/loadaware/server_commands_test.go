@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +54,11 @@ func TestCommandsOfARunningServer(t *testing.T) {
 		code, _, stderr = invoke(t, "", "runtime", "pricing", "load", "--what-if", "rows=7", flag, "0.1")
 		assert.Equal(t, 2, code)
 		assert.Contains(t, stderr, "--risk, --elapsed and --timeout have no effect with --what-if")
+	}
+	for _, args := range [][]string{{"namespace=blue"}, {"elapsed_seconds=600"}, {"namespace=blue", "--what-if"}, {"cluster_load=1", "--what-if"}} {
+		code, _, stderr = invoke(t, "", append([]string{"runtime", "pricing", "load"}, args...)...)
+		assert.Equal(t, 2, code, args)
+		assert.Contains(t, stderr, strconv.Quote(args[0])+": the server cannot receive a feature with this name here")
 	}
 
 	code, _, stderr = invoke(t, "", "profiles")
