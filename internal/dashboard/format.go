@@ -162,6 +162,8 @@ func percent(v any) string {
 		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
 	case math.Abs(f) >= 10:
 		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
+	case math.Abs(f) < 0.0001:
+		return "<0.0001" + percentSign // the format g would print an exponent
 	}
 	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }

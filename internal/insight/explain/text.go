@@ -119,6 +119,8 @@ func percent(share float64) string {
 		return fmt.Sprintf("%.0f", p)
 	case p >= 1:
 		return fmt.Sprintf("%.1f", p)
+	case p > 0 && p < 0.0001:
+		return "<0.0001" // %g would print an exponent
 	default:
 		return fmt.Sprintf("%.2g", p)
 	}
