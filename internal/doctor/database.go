@@ -68,7 +68,7 @@ func messageWithoutDSN(err error) string {
 const (
 	minServerVersion      = 150000 // server_version_num of PostgreSQL 15
 	maxClockSkew          = 5 * time.Second
-	connectionsPerReplica = 16 // default of postgres.Config.MaxConns
+	connectionsPerReplica = 16 + 1 + 6 // pool (default of postgres.Config.MaxConns), listener, pool of the trainer
 )
 
 // versionAndClock checks the version, the write access and the clock of the database.
@@ -105,7 +105,7 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	err := conn.QueryRow(ctx, `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
 		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&maximum, &used)
 	if err == nil && maximum-used < connectionsPerReplica {
-		r.Warnf("connections", "raise max_connections: each replica takes up to 16",
+		r.Warnf("connections", "raise max_connections: each replica takes up to 17, and 6 for its trainer",
 			"%d of %d connections are in use, so one more replica may get too few", used, maximum)
 	}
 	return err
