@@ -135,7 +135,10 @@ func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
 	execute(t, dsn, "DELETE FROM observation WHERE run_id = 'r11'")
 	found := find()
 	require.Len(t, found, 1, "11 of 21")
-	assert.Contains(t, found[0].Message, "11 were never reported")
+	assert.Contains(t, found[0].Message, "of the newest 21 first tries predicted more than a day ago, 11 were never reported")
+	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		SELECT prediction_id || 'again', namespace, dag_id, task_id, run_id, map_index, try_number, at, body FROM receipt WHERE run_id = 'r1'`)
+	assert.Equal(t, found, find(), "a try with two predictions counts once")
 }
 
 func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {

@@ -125,11 +125,11 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 
 const (
 	checkedTries    = 10_000 // newest predictions of first tries that unreported checks
-	minCheckedTries = 20     // with fewer predictions there is no error
+	minCheckedTries = 20     // with fewer tries there is no error
 )
 
-// unreported compares the predictions of first tries that are older than a day with reports. It reports an error
-// if more than half of at least minCheckedTries tries were never reported.
+// unreported compares the predictions of first tries that are older than a day with reports, and counts a try with
+// several predictions once. It reports an error if more than half of at least minCheckedTries tries were never reported.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
@@ -143,9 +143,9 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 			ORDER BY prediction_id DESC LIMIT $2)
 		SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
 			SELECT FROM task JOIN observation ON observation.task = task.id
-			WHERE task.namespace = newest.namespace AND task.dag_id = newest.dag_id AND task.task_id = newest.task_id
-				AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number))
-		FROM newest`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
+			WHERE task.namespace = first.namespace AND task.dag_id = first.dag_id AND task.task_id = first.task_id
+				AND observation.run_id = first.run_id AND observation.map_index = first.map_index AND observation.try_number = first.try_number))
+		FROM (SELECT DISTINCT namespace, dag_id, task_id, run_id, map_index, try_number FROM newest) AS first`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
 	if err == nil && tries >= minCheckedTries && 2*unreported > tries {
 		r.Errorf("unreported tries", "check that the provider is installed, and that its token has the role observe",
 			"of the newest %d first tries predicted more than a day ago, %d were never reported", tries, unreported)
