@@ -179,6 +179,7 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 
 		// policies
 		{"an unknown mode", "PUT /tasks/d/t/policy", `{"mode": "dry-run"}`, 422, []string{"mode"}},
+		{"empty texts of a policy", "PUT /tasks/d/t/policy", `{"mode": "", "grid": "", "phases": ""}`, 422, []string{"mode", "grid", "phases"}},
 		{"a risk of zero", "PUT /tasks/d/t/policy", `{"risk_target": 0}`, 422, []string{"risk_target"}},
 		{"a risk above a half", "PUT /tasks/d/t/policy", `{"risk_target": 0.9}`, 422, []string{"risk_target"}},
 		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor_bytes"}},

@@ -41,8 +41,8 @@ func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (a
 	return api.PutPolicy200JSONResponse(policyAnswer(p)), nil
 }
 
-// readPolicy converts a policy. It rejects an explicit zero of mode, risk_target, limit_ratio, floor
-// and cap, where zero means the default.
+// readPolicy converts a policy. It rejects an explicit zero number and an explicit empty text, except 0 lifts: in
+// sizing.Policy they mean the default.
 func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	var f fieldReader
 	p := sizing.Policy{
@@ -62,6 +62,12 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	}
 	if b.Mode != nil && *b.Mode == "" {
 		f.add("mode", "must be enforce, shadow or off")
+	}
+	if b.Grid != nil && *b.Grid == "" {
+		f.add("grid", "must be fine or bins")
+	}
+	if b.Phases != nil && *b.Phases == "" {
+		f.add("phases", "must be off, observe, cpu or memory")
 	}
 	if b.RiskTarget != nil && *b.RiskTarget == 0 {
 		f.add("risk_target", "must be 0.0001 to 0.5")
