@@ -103,17 +103,19 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	return j, nil
 }
 
-// add adds a job, and drops jobs that ended more than resultTTL ago. It returns Exhausted if maxJobs jobs
-// wait or run.
+// add adds a job, cancels abandoned jobs, and drops jobs that ended more than resultTTL ago. It returns Exhausted if
+// maxJobs other jobs wait or run.
 func (s *Jobs) add(j *Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unfinished := 0
 	for id, other := range s.jobs {
 		other.mu.Lock()
-		ended := other.ended
+		ended, isAbandoned := other.ended, other.isAbandoned()
 		other.mu.Unlock()
 		switch {
+		case ended.IsZero() && isAbandoned:
+			other.cancel()
 		case ended.IsZero():
 			unfinished++
 		case time.Since(ended) > resultTTL:
@@ -153,6 +155,7 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime) // the wait for the slot does not count
 	defer cancel()
+	j.advance(0) // cancels the job if it was abandoned while it waited
 	report, err = run(ctx, s.svc, q, j.advance)
 	if err != nil && ctx.Err() != nil {
 		err = stopped(ctx)
@@ -160,12 +163,16 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	return report, err
 }
 
-// advance records the progress. It cancels a job that no caller has polled for abandonedAfter.
+// isAbandoned reports whether no caller has polled the job for abandonedAfter. The caller holds j.mu. Then a new job, or
+// the progress of the job itself, cancels it.
+func (j *Job) isAbandoned() bool { return time.Since(j.lastStatusAt) > abandonedAfter }
+
+// advance records the progress, and cancels an abandoned job.
 func (j *Job) advance(share float64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.progress = share
-	if time.Since(j.lastStatusAt) > abandonedAfter {
+	if j.isAbandoned() {
 		j.cancel()
 	}
 }

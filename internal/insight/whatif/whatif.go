@@ -229,5 +229,5 @@ const (
 	maxTime   = 10 * time.Minute // largest run time of one job, without the time for which it waits
 	resultTTL = 15 * time.Minute // a new job drops the results of jobs that ended longer ago
 
-	abandonedAfter = 2 * time.Minute // time since the last Status call after which a running job is cancelled
+	abandonedAfter = 2 * time.Minute // time since the last Status call after which a job is abandoned
 )
