@@ -71,6 +71,16 @@ func TestKillsThatWereLiftedDoNotCountAsKillsAtTheCap(t *testing.T) {
 	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped, 2*gib).Verdict)
 }
 
+// Half a percent below the cap is at the cap, because no lift is so small.
+func TestKillsJustBelowTheCapSuggestALeak(t *testing.T) {
+	r := newReplica(t)
+	require.NoError(t, r.SetPolicy(t.Context(), task("job"), sizing.Policy{Cap: 20 * gib}))
+	below := 20*gib - 100*sizing.MiB
+	assert.Equal(t, sizing.VerdictAtCap, r.lift(askJob("first", 5*gib), below).Verdict)
+	assert.Equal(t, sizing.VerdictAtCap, r.lift(askJob("second", 5*gib), 20*gib).Verdict)
+	assert.Equal(t, sizing.VerdictLeakSuspected, r.lift(askJob("third", 5*gib), below).Verdict)
+}
+
 // A derived cap applies if neither the policy nor the caller sets a cap: here four times the request.
 func TestAKillRaisesADerivedCapOnce(t *testing.T) {
 	r := newReplica(t)

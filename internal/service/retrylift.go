@@ -44,8 +44,8 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *alloc.policy.MaxLifts, Ladder: sized.Ladder,
 		Least: sizing.LeastLift(q.Above, run.Static),
 	}
-	if q.Above >= q.Cap && ask.Reason.OOM() {
-		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
+	if state.IsAtCeiling() && ask.Reason.OOM() {
+		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, state.LeastAtCeiling())
 	}
 	lift := state.Decide(ask.Reason)
 	isStaticAnswered := alloc.policy.Mode != sizing.Enforce && request.Memory > 0
@@ -143,12 +143,12 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the task's kills at the cap since its last success. It returns 1, for this kill, if the
-// read fails.
-func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) int {
+// killsAtCap counts the kills of the task since its last success whose allocation was at least least. It returns 1, for
+// this kill, if the read fails.
+func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
-	n, err := s.store.KillsAtCap(ctx, task, limit)
+	n, err := s.store.KillsAtCap(ctx, task, least)
 	if err != nil {
 		return 1
 	}

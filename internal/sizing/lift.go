@@ -58,7 +58,7 @@ type LiftState struct {
 	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills      int     // number of kills of this (run, map index), including the current one
 	MaxLifts   int     // from the policy
-	KillsAtCap int     // number of kills of the task at its ceiling since its last success, including the current one
+	KillsAtCap int     // number of kills of the task with at least LeastAtCeiling since its last success, including the current one
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }
@@ -73,10 +73,10 @@ func (s LiftState) Decide(reason Outcome) Lift {
 	case !reason.OOM():
 		lift.Verdict, lift.Attempt = VerdictNotMemory, max(s.Kills, 1)
 		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", reason)
-	case s.isAtCeiling() && s.KillsAtCap >= LeakKills:
+	case s.IsAtCeiling() && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected
 		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.describeCap())
-	case s.isAtCeiling():
+	case s.IsAtCeiling():
 		lift.Verdict = VerdictAtCap
 		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.describeCap())
 	case left < 0:
@@ -94,10 +94,11 @@ func (s LiftState) Decide(reason Outcome) Lift {
 // minLift is the smallest growth that justifies another try: one percent.
 const minLift = 1.01
 
-// isAtCeiling reports whether the ceiling allows no growth of at least minLift.
-func (s LiftState) isAtCeiling() bool {
-	return s.Failed >= s.Ceiling || float64(s.Ceiling) < minLift*float64(s.Failed)
-}
+// LeastAtCeiling returns the smallest killed allocation from which the ceiling allows no growth of at least minLift.
+func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minLift) + 1 }
+
+// IsAtCeiling reports whether the killed allocation is at the ceiling, or so near that no lift is possible.
+func (s LiftState) IsAtCeiling() bool { return s.Failed >= s.LeastAtCeiling() }
 
 // describeCap describes the ceiling and the rule that set it.
 func (s LiftState) describeCap() string {

@@ -12,23 +12,23 @@ import (
 // neither models nor margins learn that the amounts are too small. Therefore a streak, which is a
 // sequence of killed runs without a success, raises the amounts until a run succeeds. Runs with the same
 // features count once, because a known kill raises the amounts of runs with these features. A multiple
-// of the largest allocation among the counted kills bounds the raised amounts, so that a leak at its cap does not raise
+// of the largest killed allocation bounds the raised amounts, so that a leak at its cap does not raise
 // them with every kill.
 
 const (
 	streakChance = 4   // killed runs in a row that may be chance: of runs that start together, the killed ones end first
 	streakGrowth = 1.5 // factor on amounts per further killed run
-	streakReach  = 2   // largest raised amount as a multiple of the largest allocation among the counted kills
+	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )
 
-// extendStreak adds a killed run to the streak, unless a known kill is of the same run or has the same features.
+// extendStreak adds a kill to the streak. It counts a run, unless a known kill is of the same run or has the same features.
 func (m *Model) extendStreak(t *TrainingRow) {
 	key := featureKey(&m.Schema, m.cells(t.Features, nil))
 	known := func(k knownKill) bool { return k.Run == t.Run || k.Key == key }
 	if !slices.ContainsFunc(m.KnownKills, known) {
 		m.Unresolved.Streak++
-		m.Unresolved.StreakBound = max(m.Unresolved.StreakBound, float64(t.Peak))
 	}
+	m.Unresolved.StreakBound = max(m.Unresolved.StreakBound, float64(t.Peak))
 }
 
 // excess returns the number of runs in the streak beyond streakChance. It is zero while the guard raises
@@ -49,7 +49,7 @@ func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 	return max(amount, min(amount*math.Pow(streakGrowth, float64(excess)), streakReach*u.StreakBound))
 }
 
-// streakRisk returns P(peak > amount) during a streak, else 0. Up to the largest allocation among the counted kills it is
+// streakRisk returns P(peak > amount) during a streak, else 0. Up to the largest killed allocation it is
 // the share of the runs that were killed in spite of a raised amount (excess−1) among the streak and
 // unresolvedPrior assumed successes. Above this allocation it decreases by the square of the ratio.
 func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {

@@ -1,6 +1,7 @@
 package taskmodel_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,26 @@ func TestStreakRaisesAmountsToTwiceTheKill(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(e.Terms, func(term taskmodel.Term) bool {
 		return term.Kind == taskmodel.TermLift && strings.Contains(term.Name, "60 runs with different features were OOM-killed")
 	}), e)
+}
+
+// Each run is killed with 2 GiB and, after a lift, with 4 GiB. A kill of the lifted run raises the bound, but is no
+// further run of the streak.
+func TestKillsOfLiftedRunsRaiseTheBoundOfAStreak(t *testing.T) {
+	k := newTask(t)
+	for i := range 60 {
+		k.reportSuccess(withRows(float64(1000+i)), 1+float64(i%7)/100)
+	}
+	k.fit()
+	for i := range 20 {
+		run := fmt.Sprint("lifted", i)
+		lifted := killedRun(run, 4)
+		lifted.Try = 2
+		k.report(withRows(1000.5+float64(i)), killedRun(run, 2))
+		k.report(withRows(1000.5+float64(i)), lifted)
+	}
+	s := k.model.Size(question(withRows(1040.25)))
+	assert.Equal(t, bytes(8), s.Limit, s.Reason)
+	assert.Contains(t, s.Reason, "raised because 20 runs with different features were OOM-killed, up to 4Gi")
 }
 
 // Four kills in a row may be chance: of runs that start together, the killed ones end first.

@@ -15,7 +15,7 @@ type unresolvedKills struct {
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
 
 	Streak      int     `cbor:",omitzero"` // number of killed runs with different features since the last success
-	StreakBound float64 `cbor:",omitzero"` // largest allocation of the kills that Streak counts, in bytes: of a run and its features the first kill
+	StreakBound float64 `cbor:",omitzero"` // largest killed allocation since the last success, in bytes
 }
 
 // censoredRun is a run whose tries were all killed.

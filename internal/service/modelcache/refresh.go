@@ -172,7 +172,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		}
 	}
 	t.pool.loadMu.Lock()
-	t.install(model, tail.LastSeq, refOf(&stored), share)
+	t.install(model, &tail, refOf(&stored), share)
 	t.pool.loadMu.Unlock()
 	t.usedAt.Store(c.memory.clock.Add(1))
 	c.account(t)

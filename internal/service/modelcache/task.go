@@ -132,9 +132,10 @@ func (t *Task) setPolicy(p sizing.Policy) {
 	t.policy = p
 }
 
-// install puts a loaded model and its pool share in use. The model has learned stored rows up to lastSeq, and
-// first learns the newer rows of t.tail. The share is nil if the model is not published.
-func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelRef, share *taskmodel.Pool) {
+// install puts a loaded model and its pool share in use. The model has learned the stored rows up to read.LastSeq, the
+// newest of which are read.Rows, and first learns the rows of t.tail that it lacks. The share is nil if the model is not
+// published.
+func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isDeleted {
@@ -143,7 +144,7 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 	t.pool.set(t.name, share)
 	newer := t.tail[:0]
 	for i := range t.tail {
-		if row := t.tail[i]; row.Seq > lastSeq {
+		if row := t.tail[i]; !contains(read, &row) {
 			newer = append(newer, row)
 			model = learn(model, row)
 		}
@@ -151,10 +152,21 @@ func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelR
 	clear(t.tail[len(newer):])
 	t.tail = newer
 	t.outline = nil
-	t.model, t.lastSeq = model, lastSeq
+	t.model, t.lastSeq = model, read.LastSeq
 	t.ref.Store(ref)
 	t.encoded.Store(nil)
 	t.updatePool()
+}
+
+// contains reports whether a model that learned the rows of read has learned row. It has not learned a row that amends
+// another one if the other one was read without its peak, or by the training.
+func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
+	if !row.Amends {
+		return row.Seq <= read.LastSeq
+	}
+	return slices.ContainsFunc(read.Rows, func(r sizing.HistoryRow) bool {
+		return r.Seq == row.Seq && r.MemoryMax > 0
+	})
 }
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because

@@ -14,7 +14,7 @@ func TestTasksWithoutRowsShareAModelThatNeverChanges(t *testing.T) {
 	c := New(nil, &inflight.Tries{}, Config{}, nil)
 	key := func(name string) sizing.TaskKey { return sizing.TaskKey{Namespace: "n", DAG: "d", Task: name} }
 	reported, other := c.GetOrCreate(key("reported")), c.GetOrCreate(key("other"))
-	other.install(nil, 0, nil, nil)
+	other.install(nil, &sizing.History{}, nil, nil)
 	row := func(seq int64) taskmodel.TrainingRow {
 		return taskmodel.TrainingRow{Seq: seq, Outcome: sizing.Success, Peak: sizing.GiB, Censoring: sizing.Exact, FirstTry: true}
 	}
@@ -28,7 +28,32 @@ func TestTasksWithoutRowsShareAModelThatNeverChanges(t *testing.T) {
 	assert.Equal(t, taskmodel.New().Size(q), emptyModel.Size(q))
 	assert.Equal(t, taskmodel.New().Pool(), emptyModel.Pool())
 
-	other.install(nil, 0, nil, nil)
+	other.install(nil, &sizing.History{}, nil, nil)
 	other.learn(row(51))
 	assert.NotSame(t, emptyModel, other.Model())
+}
+
+// A peak is reported while a refresh loads the model. The refresh may have read its row (seq 4) before or after.
+func TestAPeakReportedDuringARefreshIsLearnedOnce(t *testing.T) {
+	unmeasured := sizing.HistoryRow{Seq: 4, Outcome: sizing.Success, Allocated: sizing.Resources{Memory: sizing.GiB}}
+	measured := unmeasured
+	measured.MemoryMax = sizing.GiB / 2
+	for name, c := range map[string]struct {
+		rows    []sizing.HistoryRow // that the refresh reads; the training has read earlier ones
+		learned int                 // rows that install adds to the rows of the refresh
+	}{
+		"the refresh reads no peak":     {[]sizing.HistoryRow{unmeasured}, 1},
+		"the refresh reads the peak":    {[]sizing.HistoryRow{measured}, 0},
+		"the training has read the row": {nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loading := New(nil, &inflight.Tries{}, Config{}, nil).GetOrCreate(sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"})
+			loading.beginLoading()
+			amended := taskmodel.NewTrainingRow(&sizing.Schema{}, &measured)
+			amended.Amends = true
+			loading.learn(amended)
+			loading.install(taskmodel.New(), &sizing.History{Rows: c.rows, LastSeq: 4}, nil, nil)
+			assert.Equal(t, c.learned, loading.Model().Experts.LearnedRows)
+		})
+	}
 }

@@ -85,12 +85,16 @@ func (old *storedReport) replacedBy(r *report) bool {
 
 // replace replaces the provisional kill old by the report with index i. The new row has a new seq,
 // so that every replica reads it. If the report omits the features, the allocated memory or the request, the
-// new row gets the stored values. It does not get a peak that a lookup has added to the provisional kill.
+// new row gets the stored values. It also gets the peaks that a lookup has added to the provisional kill, because a try
+// is not looked up again after that.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
 		r.features = old.features
 	}
+	r.MemoryMax = cmp.Or(r.MemoryMax, old.MemoryMax)
+	r.MemorySampled = cmp.Or(r.MemorySampled, old.MemorySampled)
+	r.CPUMax = cmp.Or(r.CPUMax, old.CPUMax)
 	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, old.Allocated.Memory)
 	r.Requested.Memory = cmp.Or(r.Requested.Memory, old.Requested.Memory)
 	r.Requested.CPU = cmp.Or(r.Requested.CPU, old.Requested.CPU)

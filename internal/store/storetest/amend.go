@@ -202,6 +202,18 @@ func testProvisional(t *testing.T, st store.Store) {
 		}
 	})
 
+	t.Run("a report of another outcome keeps what a lookup has measured", func(t *testing.T) {
+		o := provisional("looked up")
+		recordNew(t, st, o)
+		o.MemorySampled, o.MemoryMax, o.CPUMax = sizing.GiB, 3*sizing.GiB/2, 2
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
+		reported := sizing.Observation{Try: o.Try, Outcome: sizing.Success, EndedAt: noon, CPUMax: 3}
+		require.True(t, record(t, st, reported)[0].Replaced)
+		row := history(t, st, o.Try.TaskKey).Rows[0]
+		require.Equal(t, []sizing.Bytes{sizing.GiB, 3 * sizing.GiB / 2}, []sizing.Bytes{row.MemorySampled, row.MemoryMax})
+		require.Equal(t, sizing.Cores(3), row.CPUMax, "the report comes first")
+	})
+
 	t.Run("a report of another outcome does not replace a final report", func(t *testing.T) {
 		o := provisional("certain")
 		recordNew(t, st, o)
