@@ -3,6 +3,7 @@ package airflow_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,29 @@ func TestFeaturesOfParamsAndConf(t *testing.T) {
 	}, got)
 	assert.Equal(t, 500.0, declared["rows"], "the declared params must not change")
 	assert.Empty(t, airflow.Features(nil, conf, nil))
+}
+
+// A test of the provider, test_globs_follow_the_same_table_as_the_importer, reads the same table.
+func TestGlobsFollowTheSameTableAsTheProvider(t *testing.T) {
+	table, err := os.ReadFile("testdata/globs.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Glob             string
+		Matches, Differs []string
+	}
+	require.NoError(t, json.Unmarshal(table, &cases))
+	for _, c := range cases {
+		for _, name := range c.Matches {
+			i := airflow.Instance{Operator: name}
+			assert.True(t, i.LaunchesPod([]string{c.Glob}), "%q must match %q", c.Glob, name)
+		}
+		for _, name := range c.Differs {
+			i := airflow.Instance{Operator: name}
+			assert.False(t, i.LaunchesPod([]string{c.Glob}), "%q must not match %q", c.Glob, name)
+		}
+	}
+	conf := map[string]any{"size_a/b": 1.0, "size_c": 2.0, "other": 3.0}
+	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, []string{"size_[!z]*"}))
 }
 
 func TestFeaturesAreLimitedToAHundred(t *testing.T) {

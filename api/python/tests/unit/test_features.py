@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +30,16 @@ def test_other_names_of_conf_need_the_allow_list() -> None:
     given = context({}, {"product_count": 1253, "note": "hello"}, set())
     assert features.of_context(given, []) == {}
     assert features.of_context(given, ["product_*"]) == {"product_count": 1253}
+
+
+def test_globs_follow_the_same_table_as_the_importer() -> None:
+    table = Path(__file__).parents[4] / "internal/source/airflow/testdata/globs.json"
+    for case in json.loads(table.read_text()):
+        for name in (*case["matches"], *case["differs"]):
+            given = SimpleNamespace(conf={name: 1})
+            # The empty name matches globs, but is never sent.
+            expected = {name: 1} if name and name in case["matches"] else {}
+            assert features.of_context({"dag_run": given}, [case["glob"]]) == expected, (case["glob"], name)
 
 
 def test_names_that_look_like_a_secret_are_never_sent() -> None:
