@@ -51,12 +51,21 @@ func TestGlobsFollowTheSameTableAsTheProvider(t *testing.T) {
 	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, []string{"size_[!z]*"}))
 }
 
+// The provider sends the same hundred: test_the_first_hundred_names_of_params_and_conf_are_sent.
 func TestFeaturesAreLimitedToAHundred(t *testing.T) {
-	declared := map[string]any{}
+	declared, conf, want := map[string]any{}, map[string]any{}, sizing.Features{}
 	for n := range 300 {
-		declared[fmt.Sprintf("p%03d", n)] = float64(n)
+		name := fmt.Sprintf("p%03d", n)
+		if n%2 == 0 {
+			declared[name] = float64(n)
+		} else {
+			conf[name] = float64(n)
+		}
+		if n < 100 {
+			want[name] = sizing.NumberValue(float64(n))
+		}
 	}
-	assert.Len(t, airflow.Features(declared, nil, nil), 100)
+	assert.Equal(t, want, airflow.Features(declared, conf, []string{"p*"}))
 }
 
 // Airflow 3 writes a JSON object, Airflow 2 a quoted Python dict.

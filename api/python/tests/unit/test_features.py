@@ -65,6 +65,13 @@ def test_only_short_scalars_are_sent() -> None:
     assert len(features.within_limits({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
 
 
+def test_the_first_hundred_names_of_params_and_conf_are_sent() -> None:
+    params = {f"p{n:03d}": n for n in reversed(range(0, 300, 2))}
+    conf = {f"p{n:03d}": n for n in reversed(range(1, 300, 2))}
+    sent = features.of_context(context(params, conf, set(params)), ["p*"])
+    assert sent == {f"p{n:03d}": n for n in range(100)}
+
+
 def test_a_callable_reads_the_context() -> None:
     assert features.of_source(lambda c: {"n": c["x"] + 1}, {"x": 1}) == {"n": 2}
 
