@@ -47,9 +47,10 @@ mkdir -p "$out"
 environment() {
 	local lock=api/python/requirements/$1.txt venv=$PWD/.cache/$1
 	if ! cmp -s "$lock" "$venv/installed.txt"; then
-		"${PYTHON:-python3}" -m venv --clear "$venv"
-		"$venv/bin/pip" install -q --disable-pip-version-check -r "$lock"
-		cp "$lock" "$venv/installed.txt"
+		# $(environment …) does not inherit set -e.
+		"${PYTHON:-python3}" -m venv --clear "$venv" &&
+			"$venv/bin/pip" install -q --disable-pip-version-check -r "$lock" &&
+			cp "$lock" "$venv/installed.txt" || return
 	fi
 	echo "$venv/bin"
 }
@@ -91,7 +92,7 @@ check_versions() {
 # long form list_components also compares the page with the licences found.
 check_licences() {
 	local names
-	names=$("$work/pack" modules "$work"/loadaware-"$version"-*/loadaware*; sed 's/==.*//' api/python/requirements/client.txt)
+	names=$("$work/pack" modules "$work"/loadaware-"$version"-*/loadaware* && sed 's/==.*//' api/python/requirements/client.txt)
 	# shellcheck disable=SC2086 # one argument for each name
 	"${PYTHON:-python3}" scripts/dist/licences.py --listed docs/licences.md $names
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,17 @@ type operation struct {
 	valid  []any            // bodies of the examples in openapi.yaml
 	weight int              // relative frequency of the operation among the requests
 }
+
+// pathParameters returns the names of the parameters in the path.
+func (op *operation) pathParameters() []string {
+	var found []string
+	for _, match := range pathParameter.FindAllStringSubmatch(op.path, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
 // weights lists the operations that are drawn less often than others, whose weight is 8:
 // operations that change a whole task, and those that answer every request alike.

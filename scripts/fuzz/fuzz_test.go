@@ -103,6 +103,10 @@ func TestSeedDeterminesRequests(t *testing.T) {
 		r := m.request(n)
 		require.Equal(t, string(r.wire), string(again.request(n).wire))
 		drawn[r.op.name] = true
+		target, _, _ := strings.Cut(string(r.wire), "\r\n")
+		for _, name := range r.op.pathParameters() {
+			require.NotContains(t, target, "{"+name+"}", "the path parameter has no value")
+		}
 	}
 	assert.Len(t, drawn, len(m.operations), "every operation occurs")
 }

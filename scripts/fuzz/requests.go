@@ -38,6 +38,11 @@ func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	}
 	m := &generator{seed: seed, token: token, operations: all}
 	for i := range all {
+		for _, name := range all[i].pathParameters() {
+			if pathValue(rand.New(rand.NewPCG(seed, 0)), name, "dag", "task") == "" {
+				return nil, fmt.Errorf("%s: the path parameter %s has no value; add it to pathValue", all[i].name, name)
+			}
+		}
 		if strings.HasSuffix(all[i].path, suffix) {
 			m.drawn = append(m.drawn, slices.Repeat([]int{i}, all[i].weight)...)
 		}
@@ -120,26 +125,45 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target returns the path of an operation with a drawn query. It draws dag_id, task_id, version and prediction_id.
-// Other parameters, such as {campaign}, stay as they are in the contract, so that nothing with this name exists.
+// target returns the path of an operation with drawn parameters and a drawn query. Of five paths, one has a parameter
+// with an unusual text.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
 		dag = names[random.IntN(len(names))] // so that the tasks with models stay
 	}
-	params := map[string]string{"dag_id": dag, "task_id": task, "version": strconv.Itoa(1 + random.IntN(5)), "prediction_id": "0b9f4c52d1a94d0c8f3a7be0c6c1f7aa"}
-	if random.IntN(5) == 0 {
-		name := []string{"dag_id", "task_id", "version", "prediction_id"}[random.IntN(4)]
-		params[name] = unusualTexts[random.IntN(len(unusualTexts))]
-	}
-	path := op.path
-	for name, value := range params {
-		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
+	path, parameters := op.path, op.pathParameters()
+	unusual := random.IntN(5 * max(1, len(parameters)))
+	for i, name := range parameters {
+		value := pathValue(random, name, dag, task)
+		if i == unusual {
+			value = unusualTexts[random.IntN(len(unusualTexts))]
+		}
+		path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
 	}
 	if query := m.query(random, op, dag, task); query != "" {
 		path += "?" + query
 	}
 	return path
+}
+
+// pathValue draws the value of a path parameter. It returns an empty text for an unknown parameter.
+func pathValue(random *rand.Rand, name, dag, task string) string {
+	switch name {
+	case "dag_id":
+		return dag
+	case "task_id":
+		return task
+	case "version", "campaign", "n", "experiment":
+		return strconv.Itoa(1 + random.IntN(5))
+	case "profile_id":
+		return strconv.Itoa(random.IntN(5))
+	case "prediction_id":
+		return "0b9f4c52d1a94d0c8f3a7be0c6c1f7aa"
+	case "whatif_id":
+		return "F6ZW2L5RQR7YRVP7QE7ZDXG2ME"
+	}
+	return ""
 }
 
 // query draws query parameters of the contract, sometimes an unknown one and, for GET /predict, features.
@@ -195,7 +219,11 @@ func assignTasks(random *rand.Rand, tree any) {
 		}
 	case map[string]any:
 		if _, ok := v["dag_id"]; ok {
-			v["dag_id"], v["task_id"] = drawTask(random)
+			dag, task := drawTask(random)
+			v["dag_id"] = dag
+			if _, ok := v["task_id"]; ok { // a campaign has none
+				v["task_id"] = task
+			}
 		}
 		if _, ok := v["run_id"]; ok {
 			v["run_id"] = fmt.Sprintf("run-%d", random.IntN(2000))

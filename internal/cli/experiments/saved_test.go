@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,6 +74,28 @@ func TestExperimentListIsNewestFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "|---|---|---|---|---|---|---:|\n| 2 |  | ")
 	assert.NotContains(t, out, "first")
+}
+
+func TestExperimentListNamesAnExperimentWithOddRows(t *testing.T) {
+	dsn := trackingtest.SaveTwo(t, "cd")
+	cmd := cli.New("experiment run", "", "database", "data")
+	con := cli.Console{Err: io.Discard}
+	_, err := cmd.ParseArgs(con, []string{"--database", dsn})
+	require.NoError(t, err)
+	st, stop, err := openExperiments(t.Context(), con, cmd, true)
+	require.NoError(t, err)
+	defer stop()
+	for name, rows := range map[string]string{"odd": `[{"task": 1}]`, "newer": `[{"task": "t", "family": "f", "seed": "x"}]`} {
+		_, err = st.Save(t.Context(), store.Run{Name: name, CreatedAt: time.Now(), Rows: []byte(rows)}, nil)
+		require.NoError(t, err)
+	}
+	out, _, err := runCommand(t, listExperiments, "--database", dsn)
+	require.NoError(t, err)
+	assert.Regexp(t, `(?m)^\d +odd +\S+ +0$`, out)
+	assert.Regexp(t, `(?m)^\d +newer +\S+ +t +f +1$`, out)
+	assert.Regexp(t, `(?m)^1 +first +.* +predict_demand +final cart +3$`, out)
+	_, _, err = runCommand(t, showExperiment, "odd", "--database", dsn)
+	assert.ErrorContains(t, err, "decode the rows of experiment")
 }
 
 func TestExperimentShow(t *testing.T) {

@@ -51,12 +51,19 @@ func newRun(stored *store.Run) (*Run, error) {
 	return r, nil
 }
 
-// summarise sets the fields that the list shows.
-func (r *Run) summarise() {
-	r.rowCount = len(r.Rows)
-	for i := range r.Rows {
-		r.tasks, r.families = appendUnique(r.tasks, r.Rows[i].Task), appendUnique(r.families, r.Rows[i].Family)
+// newSummary returns a stored experiment as the list shows it, without its rows. As in the list of a server, it has no
+// tasks and families if its rows do not decode, so that one odd experiment does not hide the others.
+func newSummary(stored *store.Run) *Run {
+	r := &Run{ID: stored.ID, Name: stored.Name, CreatedAt: stored.CreatedAt, Fingerprint: stored.Fingerprint, Parameters: stored.Parameters}
+	var rows []struct{ Task, Family string }
+	if json.Unmarshal(stored.Rows, &rows) != nil {
+		return r
 	}
+	r.rowCount = len(rows)
+	for _, row := range rows {
+		r.tasks, r.families = appendUnique(r.tasks, row.Task), appendUnique(r.families, row.Family)
+	}
+	return r
 }
 
 // appendUnique appends text unless list contains it.

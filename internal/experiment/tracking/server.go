@@ -96,8 +96,8 @@ func (s serverStore) Models(ctx context.Context, id int64) ([]store.RunModel, er
 	return models, nil
 }
 
-// Save retries for about RetryFor while the server is overloaded. It does not retry if the response was lost,
-// because a second request would save a second experiment.
+// Save retries for about RetryFor while the server is overloaded; with 0 it sends one request. It does not retry if the
+// response was lost, because a second request would save a second experiment.
 func (s serverStore) Save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
 	request := api.ExperimentRequest{Fingerprint: orNil(r.Fingerprint), Name: orNil(r.Name), Parameters: r.Parameters, Rows: r.Rows, Report: r.Report}
 	sent := make([]api.ExperimentModelRequest, len(models))
@@ -108,7 +108,7 @@ func (s serverStore) Save(ctx context.Context, r store.Run, models []store.RunMo
 	var saved api.ExperimentSaved
 	for wait := s.server.RetryFor / 100; ; wait *= 2 {
 		err := s.server.Call(ctx, http.MethodPost, "/experiments", request, &saved)
-		if !client.IsStatus(err, http.StatusServiceUnavailable) && !client.IsStatus(err, http.StatusTooManyRequests) || wait > s.server.RetryFor {
+		if !client.IsStatus(err, http.StatusServiceUnavailable) && !client.IsStatus(err, http.StatusTooManyRequests) || wait >= s.server.RetryFor {
 			return valueOf(saved.ID), withKind(err)
 		}
 		select {

@@ -47,11 +47,7 @@ func (s databaseStore) List(ctx context.Context, before int64, limit int) ([]*Ru
 	}
 	runs := make([]*Run, len(stored))
 	for i := range stored {
-		if runs[i], err = newRun(&stored[i]); err != nil {
-			return nil, err
-		}
-		runs[i].summarise()
-		runs[i].Rows = nil // only Run.Write prints them
+		runs[i] = newSummary(&stored[i])
 	}
 	return runs, nil
 }

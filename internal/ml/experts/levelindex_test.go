@@ -82,7 +82,8 @@ func BenchmarkNearest(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	entries := make([]Entry, 2000)
 	for i := range entries {
-		entries[i].Log = rng.NormFloat64()
+		level := rng.NormFloat64()
+		entries[i].Point.Level[Stack], entries[i].Log = level, level+rng.NormFloat64()
 	}
 	l := levelIndex{model: Stack}
 	l.build(entries, 0)

@@ -1,9 +1,9 @@
 package airflow
 
 import (
+	"fmt"
 	"maps"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -67,8 +67,73 @@ func featureValue(value any) sizing.Value {
 }
 
 func matchesAny(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		matched, err := path.Match(glob, name)
-		return err == nil && matched
-	})
+	return slices.ContainsFunc(globs, func(glob string) bool { return globPattern(glob).MatchString(name) })
+}
+
+// globPattern returns the pattern of the names that a glob matches by the rules of Python's fnmatch, which the provider
+// uses: * is any text, ? one character, [a-z] one of a set, and [!a-z] one outside it. No character is an escape.
+func globPattern(glob string) *regexp.Regexp {
+	pattern := `(?s)^`
+	for rest := []rune(glob); len(rest) > 0; {
+		length := 1
+		switch rest[0] {
+		case '*':
+			pattern += `.*`
+		case '?':
+			pattern += `.`
+		case '[':
+			if length = setLength(rest); length > 1 {
+				pattern += setPattern(rest[1 : length-1])
+				break
+			}
+			fallthrough
+		default:
+			pattern += regexp.QuoteMeta(string(rest[0]))
+		}
+		rest = rest[length:]
+	}
+	return regexp.MustCompile(pattern + `$`)
+}
+
+// setLength returns the number of characters of the set at the start of a glob, or 1 if its bracket is not closed.
+func setLength(glob []rune) int {
+	first := 1
+	if first < len(glob) && glob[first] == '!' {
+		first++
+	}
+	// A bracket at the first place is a member.
+	if first < len(glob) {
+		if end := slices.Index(glob[first+1:], ']'); end >= 0 {
+			return first + 1 + end + 1
+		}
+	}
+	return 1
+}
+
+// setPattern returns the pattern of a set, given without its brackets. A range whose end is below its start is empty.
+func setPattern(set []rune) string {
+	negated := set[0] == '!'
+	if negated {
+		set = set[1:]
+	}
+	ranges := ""
+	for len(set) > 0 {
+		low, high, length := set[0], set[0], 1
+		if len(set) > 2 && set[1] == '-' {
+			high, length = set[2], 3
+		}
+		if low <= high {
+			ranges += fmt.Sprintf(`\x{%x}-\x{%x}`, low, high)
+		}
+		set = set[length:]
+	}
+	switch {
+	case negated && ranges == "":
+		return `.`
+	case negated:
+		return `[^` + ranges + `]`
+	case ranges == "":
+		return `[^\x00-\x{10FFFF}]`
+	}
+	return `[` + ranges + `]`
 }

@@ -3,6 +3,7 @@ package airflow_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,12 +28,44 @@ func TestFeaturesOfParamsAndConf(t *testing.T) {
 	assert.Empty(t, airflow.Features(nil, conf, nil))
 }
 
-func TestFeaturesAreLimitedToAHundred(t *testing.T) {
-	declared := map[string]any{}
-	for n := range 300 {
-		declared[fmt.Sprintf("p%03d", n)] = float64(n)
+// A test of the provider, test_globs_follow_the_same_table_as_the_importer, reads the same table.
+func TestGlobsFollowTheSameTableAsTheProvider(t *testing.T) {
+	table, err := os.ReadFile("testdata/globs.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Glob             string
+		Matches, Differs []string
 	}
-	assert.Len(t, airflow.Features(declared, nil, nil), 100)
+	require.NoError(t, json.Unmarshal(table, &cases))
+	for _, c := range cases {
+		for _, name := range c.Matches {
+			i := airflow.Instance{Operator: name}
+			assert.True(t, i.LaunchesPod([]string{c.Glob}), "%q must match %q", c.Glob, name)
+		}
+		for _, name := range c.Differs {
+			i := airflow.Instance{Operator: name}
+			assert.False(t, i.LaunchesPod([]string{c.Glob}), "%q must not match %q", c.Glob, name)
+		}
+	}
+	conf := map[string]any{"size_a/b": 1.0, "size_c": 2.0, "other": 3.0}
+	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, []string{"size_[!z]*"}))
+}
+
+// The provider sends the same hundred: test_the_first_hundred_names_of_params_and_conf_are_sent.
+func TestFeaturesAreLimitedToAHundred(t *testing.T) {
+	declared, conf, want := map[string]any{}, map[string]any{}, sizing.Features{}
+	for n := range 300 {
+		name := fmt.Sprintf("p%03d", n)
+		if n%2 == 0 {
+			declared[name] = float64(n)
+		} else {
+			conf[name] = float64(n)
+		}
+		if n < 100 {
+			want[name] = sizing.NumberValue(float64(n))
+		}
+	}
+	assert.Equal(t, want, airflow.Features(declared, conf, []string{"p*"}))
 }
 
 // Airflow 3 writes a JSON object, Airflow 2 a quoted Python dict.

@@ -151,10 +151,12 @@ func decode(status int, body []byte, data any) error {
 
 // statusError describes a response by its status alone.
 func statusError(status int) error {
-	switch status / 100 {
-	case 4:
+	switch {
+	case status == http.StatusTooManyRequests: // from a proxy with a rate limit; a later retry may succeed
+		return &apiError{serverError, "too many requests: 429"}
+	case status/100 == 4:
 		return &apiError{clientError, fmt.Sprintf("client error: %d", status)}
-	case 5:
+	case status/100 == 5:
 		return &apiError{serverError, fmt.Sprintf("server error: %d", status)}
 	}
 	return &apiError{badResponse, fmt.Sprintf("bad response code %d", status)}

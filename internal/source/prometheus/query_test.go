@@ -41,6 +41,7 @@ func TestResponsesThatAreErrors(t *testing.T) {
 		{200, `{"status":"success","data":{"resultType":"vector","result":[]}}`, prometheus.ErrRejected, "returned a vector, want a matrix"},
 		{200, `{"status":"success","data":{"resultType":"scalar","result":[0,"1"]}}`, prometheus.ErrRejected, "returned a scalar, want a matrix"},
 		{418, `short and stout`, prometheus.ErrRejected, "client_error: client error: 418"},
+		{429, `slow down`, prometheus.ErrUnavailable, "server_error: too many requests: 429"},
 		{304, ``, prometheus.ErrUnavailable, "bad_response: bad response code 304"},
 	} {
 		client := respondWith(t, "", func(w http.ResponseWriter, _ *http.Request) {

@@ -35,9 +35,9 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
-    return within_limits(
-        {k: v for k, v in found.items() if k in own or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
-    )
+    # The order decides which names are within the limit. The importer (features.go) knows no other order.
+    names = sorted(k for k in found if isinstance(k, str))
+    return within_limits({k: found[k] for k in names if k in own or any(fnmatch.fnmatchcase(k, g) for g in globs)})
 
 
 def declared_names(context: Mapping[str, Any]) -> set[str]:

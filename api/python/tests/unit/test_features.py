@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +32,16 @@ def test_other_names_of_conf_need_the_allow_list() -> None:
     assert features.of_context(given, ["product_*"]) == {"product_count": 1253}
 
 
+def test_globs_follow_the_same_table_as_the_importer() -> None:
+    table = Path(__file__).parents[4] / "internal/source/airflow/testdata/globs.json"
+    for case in json.loads(table.read_text()):
+        for name in (*case["matches"], *case["differs"]):
+            given = SimpleNamespace(conf={name: 1})
+            # The empty name matches globs, but is never sent.
+            expected = {name: 1} if name and name in case["matches"] else {}
+            assert features.of_context({"dag_run": given}, [case["glob"]]) == expected, (case["glob"], name)
+
+
 def test_names_that_look_like_a_secret_are_never_sent() -> None:
     names = ["db_password", "API_KEY", "access_token", "client_secret", "Authorization"]
     given = context(dict.fromkeys(names, "x"), {}, set(names))
@@ -51,6 +63,13 @@ def test_only_short_scalars_are_sent() -> None:
     }
     assert features.within_limits(values) == {"ok": "x" * 500, "flag": True}
     assert len(features.within_limits({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
+
+
+def test_the_first_hundred_names_of_params_and_conf_are_sent() -> None:
+    params = {f"p{n:03d}": n for n in reversed(range(0, 300, 2))}
+    conf = {f"p{n:03d}": n for n in reversed(range(1, 300, 2))}
+    sent = features.of_context(context(params, conf, set(params)), ["p*"])
+    assert sent == {f"p{n:03d}": n for n in range(100)}
 
 
 def test_a_callable_reads_the_context() -> None:
