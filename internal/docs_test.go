@@ -36,7 +36,7 @@ func TestLinksAndPathsInDocsExist(t *testing.T) {
 // go test passes if no test matches -run, so a command in docs with the old name of a test would check
 // nothing.
 func TestTestsNamedInDocsExist(t *testing.T) {
-	commands := 0
+	checked := 0 // patterns of test names
 	for name, text := range docs(t) {
 		for _, command := range goTest.FindAllString(text, -1) {
 			functions := testFunctions(t, command)
@@ -46,13 +46,13 @@ func TestTestsNamedInDocsExist(t *testing.T) {
 					if pattern == "^$" {
 						continue
 					}
-					commands++
+					checked++
 					assert.True(t, regexp.MustCompile(pattern).MatchString(functions), "%s: no test matches %s in %q", name, pattern, command)
 				}
 			}
 		}
 	}
-	assert.Greater(t, commands, 20)
+	assert.Greater(t, checked, 20)
 }
 
 // testFunctions returns the names of the test functions in the packages of a go test command, one per

@@ -70,7 +70,7 @@ type Health struct {
 	Dropped int    `json:"dropped"` // receipts that were not stored
 }
 
-// Replay is a replay of an imported history, in which loadaware sizes every try.
+// Replay is a replay of the history of one DAG, in which loadaware sizes every try.
 type Replay struct {
 	DAG       string         `json:"dag_id"`
 	State     whatif.State   `json:"state"`
@@ -286,7 +286,7 @@ func daysFigure(rows []savings.Row) chart.Figure {
 // maxReplayed is the maximum number of tries that the overview replays by itself.
 const maxReplayed = 5_000
 
-// replayOf returns the replay of the DAG with the largest requests. It returns nil if there is no
+// replayOf returns the replay of the DAG that requested the most memory time. It returns nil if there is no
 // such DAG, if its history is too long for an automatic replay, or after an error. tries is the number of tries of the
 // caller's tasks; a new try starts a new replay.
 func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, tries int) *Replay {

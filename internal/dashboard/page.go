@@ -227,7 +227,7 @@ func (d *Dashboard) taskURL(path string, key sizing.TaskKey, params ...string) s
 }
 
 // assetVersion is a hash of all assets. It is part of their addresses, so that browsers may cache
-// them forever.
+// them for a year.
 var assetVersion = func() string {
 	hash := sha256.New()
 	_ = fs.WalkDir(assetFiles, "assets", func(name string, entry fs.DirEntry, err error) error {

@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists the tasks of a namespace with learned phases and plans.
+// PhasedTasks is the page that lists the tasks of a namespace with runs that were learned from their detailed
+// series.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from
@@ -26,7 +27,7 @@ type PhasedRow struct {
 	DagID     string            `json:"dag_id"`
 	TaskID    string            `json:"task_id"`
 	Mode      sizing.PhasesMode `json:"mode"`
-	Version   int               `json:"version"` // of the plan
+	Version   int               `json:"version"` // of what was learned
 	LearnedAt time.Time         `json:"learned_at"`
 	URL       string            `json:"-"`
 }
@@ -34,7 +35,7 @@ type PhasedRow struct {
 // shownPhased bounds the tasks of the HTML table.
 const shownPhased = 300
 
-// phases shows the phases of the task in the query or, without a task, the list of the tasks with a plan.
+// phases shows the phases of the task in the query or, without a task, the list of the tasks with learned runs.
 func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	if v.query.Get("dag_id") != "" || v.query.Get("task_id") != "" {
 		return d.taskPhases(v)
@@ -79,7 +80,7 @@ func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[si
 	})
 }
 
-// fillPhased adds the tasks with a plan that the caller may see: those in modes.
+// fillPhased adds the tasks with learned runs that the caller may see: those in modes.
 func (d *Dashboard) fillPhased(page *PhasedTasks, plans []store.TaskPlan, modes map[sizing.TaskKey]sizing.PhasesMode, isHTML bool) {
 	for i := range plans {
 		p := &plans[i]

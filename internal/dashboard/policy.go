@@ -64,8 +64,8 @@ func checkboxValue(on bool) string {
 	return ""
 }
 
-// policy converts the form. Errors of the conversion name fields of the form, and errors of Policy.Validate name
-// fields of the API.
+// policy converts the form. Errors of the conversion use words of the form, such as "limit ratio"; errors of
+// Policy.Validate name fields of the API.
 func (f *PolicyForm) policy() (p sizing.Policy, bad []sizing.FieldError) {
 	add := func(field, format string, args ...any) {
 		bad = append(bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})

@@ -18,11 +18,11 @@ type replays struct {
 
 func newReplays(jobs *whatif.Jobs) *replays { return &replays{jobs: jobs, ids: map[string]string{}} }
 
-// maxQuestions bounds the remembered questions; whatif.Jobs keeps results for a quarter of an hour.
+// maxQuestions bounds the remembered questions; whatif.Jobs keeps results for at least a quarter of an hour.
 const maxQuestions = 200
 
-// start returns the job of a question, which it starts if there is none. data identifies the history that is
-// replayed. The error is Exhausted while too many replays wait or run.
+// start returns the job of a question, which it starts if there is none. data identifies what else the result
+// depends on, such as the history. The error is Exhausted if too many replays wait or run.
 func (r *replays) start(ctx context.Context, q *whatif.Question, data string) (*whatif.Job, error) {
 	text, err := json.Marshal(q)
 	if err != nil {

@@ -37,7 +37,7 @@ type RunTime struct {
 	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took far longer than predicted
 	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first
 	NodeTypes   []string            `json:"node_types"`          // whose effect is known
-	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form; empty without one
+	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form
 
 	Ratios chart.Figure `json:"-"`
 	bars   []ratioBar

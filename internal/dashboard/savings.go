@@ -40,7 +40,8 @@ type MonthRow struct {
 	savings.Row
 }
 
-// IsUngranted reports whether nothing was saved or killed. This is so until the first try runs with a grant.
+// IsUngranted reports whether the savings are known and zero, and no try was OOM-killed. Then the page says that
+// each try ran with its request.
 func (s *Savings) IsUngranted() bool {
 	t := &s.Total
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0

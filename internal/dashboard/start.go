@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// Start is the page with the commands that fill an empty server.
+// Start is the page with the first commands of a new user.
 type Start struct {
 	Base     string    `json:"base"`   // address of the API
 	Tokens   bool      `json:"tokens"` // whether requests need a token
@@ -18,10 +18,9 @@ type Command struct {
 	Text  string `json:"command"`
 }
 
-// shellSafeHost matches a Host that needs no quoting in a shell. The client chooses the Host.
+// shellSafeHost matches a Host that is harmless in a shell command. The client chooses the Host.
 var shellSafeHost = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]+)?$`)
 
-// start shows the first commands of a new user.
 func (d *Dashboard) start(v *pageRequest) (*view, error) {
 	s := d.newStart(v.Request)
 	return &view{Title: "Get started", Template: "start", Page: s, Table: func() ([]string, [][]string) { return startTable(&s) }}, nil

@@ -48,7 +48,7 @@ type Task struct {
 	RunTimeURL  string         `json:"-"`
 	AskURL      string         `json:"-"`
 	ForecastURL string         `json:"-"`
-	IsPinned    bool           `json:"pinned"` // trainings replace no version
+	IsPinned    bool           `json:"pinned"` // a version is pinned, so trainings do not replace it
 	IsAdmin     bool           `json:"-"`      // the caller may change the task
 }
 
@@ -156,8 +156,8 @@ func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, p
 	return d.fillFigures(ctx, t, key)
 }
 
-// fillFigures adds the charts, the suggested static request and the drivers, which need many rows. The cache bounds
-// how often it reads these.
+// fillFigures adds the suggested static request, the drivers and the charts that need many rows. The cache bounds
+// how often it reads these rows.
 func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	peaks, err := cached(ctx, d.cache, fmt.Sprintf("peaks %q", key), func(ctx context.Context) ([]store.PeakRow, error) {
 		return d.svc.PeakSample(ctx, key, peakRows)

@@ -19,7 +19,7 @@ import (
 
 // LevelChange is a change of the level of a task's peaks.
 type LevelChange struct {
-	At     time.Time    `json:"at"` // end of the first run of the new level
+	At     time.Time    `json:"at"` // end of the first try of the new level
 	Before sizing.Bytes `json:"median_before_bytes"`
 	After  sizing.Bytes `json:"median_after_bytes"`
 	Factor float64      `json:"factor"`

@@ -48,7 +48,7 @@ type Try struct {
 	Rung         int            `json:"rung"`             // index in Ladder of the first amount that would have held; 0: none or unknown
 	Killed       string         `json:"killed,omitempty"` // why the try was OOM-killed; "" if it was not
 	Nearest      []SimilarRun   `json:"nearest"`
-	Tries        []TryRow       `json:"tries"` // of the same run, this try included
+	Tries        []TryRow       `json:"tries"` // ended tries of the same run
 
 	Series  chart.Figure `json:"-"`
 	TaskURL string       `json:"-"`
@@ -296,7 +296,7 @@ func stepsOf(c *explain.Chain) []Step {
 	return steps
 }
 
-// seriesFigure draws the stored usage of a try over time; empty if none is stored.
+// seriesFigure draws the stored usage of a try over time.
 func (d *Dashboard) seriesFigure(ctx context.Context, t *Try) chart.Figure {
 	series, err := d.svc.Series(ctx, sizing.TryKey{TaskKey: t.Key(), RunID: t.RunID, MapIndex: t.MapIndex, Number: t.TryNumber})
 	if err != nil || len(series.Memory) < 2 {

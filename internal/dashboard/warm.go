@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	warmEvery  = maxStale * 4 / 5 // pause of Run, so that no value becomes too old to show
+	warmEvery  = maxStale * 4 / 5 // pause of Run; below maxStale, the age from which pages do not show a value
 	warmRetry  = 5 * time.Second  // pause of Run after a failed read
 	warmScopes = 8                // maximum number of scopes (the namespaces and DAG prefixes of a caller) whose lists Run reads
 )
@@ -54,7 +54,7 @@ func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range list.rows { // for the page of run times; a second call for a namespace costs nothing
+	for i := range list.rows { // for the page of run times; a call does not repeat a recent fit
 		d.svc.NodeTypes(ctx, list.rows[i].Namespace)
 	}
 	for _, by := range savingsKeys {

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-func TestListsOfEachScopeAreReadOnce(t *testing.T) {
+func TestReaderGrantsHaveOneCallerForEachScope(t *testing.T) {
 	d := &Dashboard{cfg: Config{Auth: auth.Config{Tokens: []auth.Token{
 		{Name: "a", Role: auth.RoleAdmin, Hash: [32]byte{1}}, {Name: "b", Role: auth.RolePredict, Hash: [32]byte{2}},
 		{Name: "c", Role: auth.RoleObserve, Namespace: "blue", Hash: [32]byte{3}}, {Name: "d", Role: auth.RoleCampaign, DAGPrefix: "x", Hash: [32]byte{4}},

@@ -55,8 +55,7 @@ func connectionAdvice(err error) string {
 	return "check that the database runs, that DATABASE_URL names it, and the network policy"
 }
 
-// messageWithoutDSN returns the message of err without the connection settings, which may
-// contain a password.
+// messageWithoutDSN returns the message of err without the DSN, which may contain a password.
 func messageWithoutDSN(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

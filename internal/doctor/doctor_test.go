@@ -96,7 +96,8 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
-// A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help.
+// A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help. Only
+// a missing schema_migrations means that the tables do not exist.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")

@@ -175,7 +175,7 @@ func fetch(ctx context.Context, url, token string) (status int, body []byte, sta
 }
 
 // rootCause returns the network error in err or, without one, the innermost error. Unlike err, it does not
-// contain the URL or the connection settings, which may contain a password.
+// contain the URL or the DSN, which may contain a password.
 func rootCause(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// wide returns a history of 1,460 runs with ten numbers as features. Three of the numbers determine the
+// wide returns a history of 1,460 runs with ten numbers as features. Three of the numbers and noise determine the
 // peak, which is below the request of 350 GB.
 func wide() string {
 	rng := rand.New(rand.NewPCG(9, 0))

@@ -106,8 +106,8 @@ func (p *Plan) question(dataset *taskmodel.Dataset, row int) taskmodel.Question 
 	}
 }
 
-// classify fits a family, with searched parameters if the plan has a search, and sets the
-// predictions of the result p.
+// classify fits a family and sets predicted, tuned and model of the result p. It searches the parameters if the plan
+// has a search and the family has parameters.
 func (s *holdout) classify(ctx context.Context, c combination, p *result) error {
 	f, _ := familyOf(c.family)
 	var params []float64

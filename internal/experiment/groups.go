@@ -59,7 +59,7 @@ type Figure struct {
 	Value func(*Row) float64
 }
 
-// Figures returns all figures; the main figures for comparison come first.
+// Figures returns all figures. A comparison of two experiments uses the first two.
 func Figures() []Figure {
 	return []Figure{
 		{"u_score", func(r *Row) float64 { return r.UScore }},

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-func TestGroupsCollectTheSeedsOfASetting(t *testing.T) {
+func TestGroupsOfASettingAndTheirDifference(t *testing.T) {
 	groups := experiment.Groups(storedRun().Rows)
 	require.Len(t, groups, 2)
 	u := func(r *experiment.Row) float64 { return r.UScore }

@@ -18,7 +18,7 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,cpu_requested_cores,memory_max_bytes,cpu_max_cores,feature.size,feature.kind,feature.day\n"
 
-// history returns runs of two tasks. The task score uses 0.4 GB per unit of size, and 1.6 GB for
+// history returns runs of two tasks. The task score uses about 0.4 GB per unit of size, or 1.6 GB per unit for
 // kind b; it requests 200 GB. The task load uses about 1 GB for all features and requests 20 GB.
 func history(runs int) string {
 	rng, start := rand.New(rand.NewPCG(5, 0)), time.Date(2024, 1, 1, 2, 0, 0, 0, time.UTC)

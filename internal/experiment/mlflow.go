@@ -53,14 +53,14 @@ const (
 // (class FileStore). MLflow reads it with the tracking URI file:DIR. The run becomes a
 // parent run with the parameters, the report and the models. Each setting becomes a
 // child run, whose metrics have the seeds as steps. The metric NAME_mean is the mean
-// over the seeds:
+// over the seeds. The files are:
 //
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
 //
 // The ids of runs are hashes: a second export of the same run replaces the first and leaves runs of
-// other databases unchanged. An interrupted export leaves a run without meta.yaml, which
-// MLflow skips with a warning.
+// other databases unchanged. An interrupted export may leave a run without meta.yaml,
+// which MLflow skips with a warning.
 func ExportMLflow(dir string, k *StoredRun) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

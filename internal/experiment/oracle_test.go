@@ -89,9 +89,9 @@ func ownScores(t *testing.T, seeds int) map[[2]string]scores {
 	return got
 }
 
-// Two libraries never grow the same trees, and their calibrations differ. The mean u score
-// of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences from the other
-// library, with no, random and SMOTE oversampling, are:
+// Two libraries do not grow the same trees, and their calibrations differ. The mean u score
+// of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences (ours minus the other
+// library), with no, random and SMOTE oversampling, are:
 //
 //	                accuracy             u score
 //	trees, argmax   +.007 +.014 −.001    −2.3 −3.9 −6.6

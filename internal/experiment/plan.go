@@ -165,7 +165,7 @@ func (p *Plan) Steps() int {
 }
 
 // Run executes the plan on at most GOMAXPROCS goroutines. They call progress, which may be nil, for each
-// step. Run stops early when ctx ends.
+// step. Run stops early at the first error and when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress
 	results := make([][]*result, len(p.binned)*p.Seeds)

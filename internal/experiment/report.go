@@ -71,7 +71,7 @@ func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error)
 
 // Models returns the models of an experiment to store. The first ones are the models of the service
 // for each task, trained on the whole history; taskmodel.Open reads them. The others are the
-// classifiers of the first seed without the encoding of their features; classify.Decode reads them. Their bytes
+// classifiers of the first seed except cart, without the encoding of their features; classify.Decode reads them. Their bytes
 // show whether a repetition of the experiment gives the same classifiers.
 func (p *Plan) Models(r *Report) ([]StoredModel, error) {
 	var models []StoredModel

@@ -26,8 +26,8 @@ type Savings struct {
 	RequestedCores    float64 `json:"requested_cores"`
 	GrantedCores      float64 `json:"granted_cores"`
 	SavedCores        float64 `json:"saved_cores"`             // share of the request
-	OverRequested     float64 `json:"cpu_over_requested"`      // share of tries that used more than the request
-	OverGranted       float64 `json:"cpu_over_granted"`        // share of tries that used more than the grant
+	OverRequested     float64 `json:"cpu_over_requested"`      // share above the request, of the tries with measured and requested CPU
+	OverGranted       float64 `json:"cpu_over_granted"`        // share of these tries above the grant
 	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, without single threads on one core
 }
 
@@ -38,8 +38,8 @@ type TaskSavings struct {
 	Savings
 }
 
-// RunSavings holds the sums of one run of a DAG, in which every task runs once with its means.
-// Shares of tries are shares of all held-out tries.
+// RunSavings holds the sums of one run of a DAG, in which every task with a held-out request runs once with its means.
+// Shares of tries are shares of the held-out tries of all these tasks.
 type RunSavings struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`

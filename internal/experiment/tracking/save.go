@@ -46,8 +46,8 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 	return nil
 }
 
-// CheckCanSave returns an error if an experiment could not be saved. If the name exists, it
-// only writes to notes that the experiment will be saved without a name.
+// CheckCanSave returns an error if st cannot check the name: it is unavailable, denies access or stores no experiments.
+// If the name exists, CheckCanSave only writes to notes that the experiment will be saved without a name.
 func CheckCanSave(ctx context.Context, st Store, notes io.Writer, name string) error {
 	err := st.CheckName(ctx, name)
 	if sizing.KindOf(err) == sizing.Conflict {

@@ -17,8 +17,8 @@ const (
 )
 
 // BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need
-// 256 MiB. A body above SmallBody is read whole before its request enters
-// a gate, into a buffer of its size class. While all buffers of the class are in use, the request waits.
+// 256 MiB. A body that declares more than SmallBody, or no length, is read whole before its request enters a gate, into
+// a buffer of its size class. While all buffers of the class are in use, the request waits.
 //
 //	declared up to  64 KiB ──────────────────▶ gate   the handler reads the body
 //	                 1 MiB ──▶ 8 buffers ────▶ gate
