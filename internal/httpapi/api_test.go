@@ -245,7 +245,7 @@ func TestHealthReadinessAndDocsAreServed(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	assert.Equal(t, "ok", e.do(http.MethodGet, "/healthz", "").json()["status"])
 	ready := e.do(http.MethodGet, "/readyz", "").json()
-	assert.Less(t, ready["stale_seconds"], 60.0, "the replica knows the newest models")
+	assert.Less(t, ready["stale_seconds"], 60.0, "the replica has read the newest versions lately")
 	delete(ready, "stale_seconds")
 	assert.Equal(t, map[string]any{"status": "ready", "observe": "ok", "models": 0.0, "version": "unknown"}, ready)
 	assert.Contains(t, string(e.do(http.MethodGet, "/openapi.yaml", "").body), "openapi: 3.0.3")

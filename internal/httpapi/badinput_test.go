@@ -212,7 +212,7 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 			}
 			p := a.json()
 			assert.Greater(t, len(p["detail"].(string)), 10, "the problem has a detail")
-			assert.Less(t, len(a.body), 4000, "the answer does not repeat the request")
+			assert.Less(t, len(a.body), 4000, "the answer does not repeat a long request")
 		})
 	}
 	e.t = t

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The next large body overwrites the buffer, so no stored part of a request may reference the buffer.
+// A later large body overwrites the buffer, so no stored part of a request may reference the buffer.
 func TestReusedBufferDoesNotChangeEarlierRequests(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collected buffer would not be reused

@@ -29,12 +29,12 @@ func TestCrossOriginWritesAndPublicHostNamesAreRejected(t *testing.T) {
 		"a name of this network":                   {"GET /tasks", []option{host("host.docker.internal:8080")}, 200},
 		"a name without a dot":                     {"GET /tasks", []option{host("airflow-dev")}, 200},
 		"a browser that shows /docs":               {"GET /docs", []option{host("localhost:8080"), header("Sec-Fetch-Site", "none")}, 200},
-		"a link from another page":                 {"GET /docs", []option{host("localhost:8080"), header("Sec-Fetch-Site", "cross-site")}, 200},
+		"a public path, from another page":         {"GET /docs", []option{host("localhost:8080"), header("Sec-Fetch-Site", "cross-site")}, 200},
 		"another page's form":                      {"POST /tasks/d/t/train", []option{host("localhost:8080"), header("Sec-Fetch-Site", "cross-site")}, 403},
 		"another port's form":                      {"POST /tasks/d/t/train", []option{host("localhost:8080"), header("Sec-Fetch-Site", "same-site")}, 403},
 		"an older browser's form":                  {"POST /tasks/d/t/train", []option{host("localhost:8080"), header("Origin", "http://evil.example")}, 403},
 		"a public name (DNS rebinding)":            {"GET /tasks", []option{host("evil.example:8080")}, 403},
-		"a public path":                            {"GET /openapi.yaml", []option{host("rebind.evil.example")}, 200},
+		"a public path by DNS rebinding":           {"GET /openapi.yaml", []option{host("rebind.evil.example")}, 200},
 		"a public name with a final dot":           {"GET /tasks", []option{host("evil.example.")}, 403},
 		"a public name that begins with localhost": {"GET /tasks", []option{host("localhost.evil.example")}, 403},
 		"a DELETE by DNS rebinding":                {"DELETE /tasks/d/t", []option{host("evil.example:8080"), header("Origin", "http://evil.example:8080")}, 403},
@@ -112,7 +112,8 @@ func TestTokensReplaceTheOriginCheck(t *testing.T) {
 	}
 }
 
-// A server without tokens accepts only IP addresses and host names outside the public DNS.
+// With CheckOrigin, a path that needs a token elsewhere is served only for IP addresses and for host names outside
+// the public DNS.
 func TestOnlyPrivateHostNamesAreServedWithoutTokens(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	for host, want := range map[string]int{
@@ -167,7 +168,7 @@ func TestProfilesNeedAnUnlimitedAdmin(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
+func TestAnswersHaveSecurityHeaders(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "predict:"+sha("secret")))
 	for _, path := range []string{"/docs", "/openapi.yaml", "/healthz", "/tasks", "/no/such/path", "/predict?dag_id=%00"} {
 		for _, options := range [][]option{nil, {bearer("secret")}} {

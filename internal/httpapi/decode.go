@@ -89,7 +89,7 @@ func readCommon(raw []byte, body any) bool {
 	return false
 }
 
-// bufferBody reads a large body into a buffer, which the caller releases after the answer. It
+// bufferBody reads a large or chunked body into a buffer, which the caller releases after the answer. It
 // returns nil for a small body, and for a route without a body.
 func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (*admission.Buffer, error) {
 	if rule.maxBody == 0 || admission.IsSmall(r) {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestExampleAnswersMatchTheServer sends the requests of example answers in openapi.yaml.
-// Answers that do not depend on a model equal the example in every value except ids. The other answers have
-// the fields and the JSON types of the example. Some reasons match the same pattern as the example.
+// The answers of assertExample and assertResponse equal the example in every value except ids. Those of
+// assertShape have the fields and the JSON types of the example. Some reasons match the same pattern as the example.
 func TestExampleAnswersMatchTheServer(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)

@@ -69,8 +69,9 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	return api.ListExperiments200JSONResponse(page), nil
 }
 
-// experimentSummary describes an experiment by the tasks and families of its rows. It counts
-// and lists none if rows are missing, or if a row has a task or family that is not a text: rows are any JSON objects.
+// experimentSummary describes an experiment (store.Run, a run of the command experiment) by the tasks and families
+// of its rows. It counts and lists none if rows are missing, or if a row has a task or family that is not
+// a text: rows are any JSON objects.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,
@@ -230,8 +231,8 @@ func checkText(text string, maxRunes int) string {
 	return ""
 }
 
-// document returns a copy of a JSON object (open is '{') or array (open is '['); nil if it is null or missing.
-// It copies because the buffer of the body is reused.
+// document returns a copy of a JSON object (open is '{') or array (open is '['); nil if it is null, missing
+// or, which is an error, of another type. It copies because the buffer of the body is reused.
 func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {
@@ -244,7 +245,7 @@ func (f *fieldReader) document(field string, text json.RawMessage, open byte) []
 	return bytes.Clone(text)
 }
 
-// objects rejects elements of an array that are not JSON objects.
+// objects rejects an array with an element that is not a JSON object.
 func (f *fieldReader) objects(field string, list []byte) {
 	var entries []json.RawMessage
 	if list == nil || json.Unmarshal(list, &entries) != nil {

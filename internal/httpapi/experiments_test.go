@@ -124,7 +124,7 @@ func TestDryRunValidatesAndStoresNothing(t *testing.T) {
 	assert.Len(t, page.Experiments, 1, "only the first one is stored")
 }
 
-func TestExperimentsStoreAnyJSON(t *testing.T) {
+func TestRowsOfAnExperimentAreStoredUnchanged(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	rows := []map[string]any{{"task": "a", "family": "f", "u_score": 1e-300, "bins_gb": []any{0.1, 1e300}, "note": "\u2028 ' \" \\"}}
 	body, err := json.Marshal(map[string]any{"rows": rows})

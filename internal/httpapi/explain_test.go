@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// requireChain fails unless the factors multiply to the granted bytes.
+// requireChain fails unless e explains granted bytes, and its base times its factors is that amount.
 func requireChain(t *testing.T, granted int64, e *api.Explanation) {
 	t.Helper()
 	require.Equal(t, granted, e.GrantedBytes)

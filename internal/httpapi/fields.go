@@ -22,8 +22,8 @@ func (f *fieldReader) add(field, format string, args ...any) {
 	f.errors = append(f.errors, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err returns the collected errors together with the errors of validate, so that the client gets
-// all of them at once. It returns nil if f collected no error, because the service validates too.
+// err returns the collected errors together with the errors of validate for other fields, so that the client
+// gets all of them at once. It returns nil if f collected no error, because the service validates too.
 func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	if len(f.errors) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func (f *fieldReader) id(field string, id *string) string {
 }
 
 // features reads the features of a body whose syntax was checked. It returns nil if the body
-// has none; for a report or a lift, the service then uses the features of the prediction for the same try.
+// has none; for a report or a lift, the service then uses the features that it knows of the try or its run.
 func (f *fieldReader) features(raw []byte) sizing.Features {
 	features, invalid := codec.ReadFeatures(raw)
 	if invalid != nil {

@@ -35,7 +35,8 @@ func requireClientError(t *testing.T, err error) {
 	require.NotEmpty(t, f.detail)
 }
 
-// FuzzObservation requires that every body is either a valid observation or a client error.
+// FuzzObservation requires that every body is a client error, or an observation whose peak and duration are within
+// their limits.
 func FuzzObservation(f *testing.F) {
 	for _, seed := range []string{
 		`{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max": "1Gi", "features": {"a": 1, "b": "2020-01-03", "c": null}}`,
@@ -62,7 +63,7 @@ func FuzzObservation(f *testing.F) {
 	})
 }
 
-// FuzzQueryFeatures requires that every query parameter is reserved or becomes a feature.
+// FuzzQueryFeatures requires that every parameter of a well-formed query is reserved or becomes a feature.
 func FuzzQueryFeatures(f *testing.F) {
 	for _, seed := range []string{"a=1&b=true&c=2020-01-03&d=%22x%22&e=", "a=1e999", "a=%zz", "a;b", "=&=", `a="`} {
 		f.Add(seed)
@@ -86,7 +87,7 @@ func has(features sizing.Features, name string) bool {
 	return ok
 }
 
-// FuzzBodies requires that each of the listed request types is decoded from every text, or the text is a client error.
+// FuzzBodies requires that decoding a text as one of the listed request types succeeds or is a client error.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory": "1Gi", "cpu_cores": 0.5}, "max_memory_bytes": 1e9, "features": {"a": true}}`,

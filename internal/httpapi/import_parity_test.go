@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// fieldSamples are values of each field of POST /observe; the first value is valid. The test
-// requires an entry for each field of openapi.yaml, so that imports read every field.
+// fieldSamples are values of each field of POST /observe; the first value is valid. TestImportReadsALineLikeTheServer
+// requires an entry for each field of api.Observation, so that imports read every field.
 var fieldSamples = map[string][]string{
 	"namespace":            {`"emea"`, `null`, `""`, `"a/b"`, `7`},
 	"dag_id":               {`"d"`, `null`, `""`, `"a/b"`, `7`},

@@ -49,7 +49,7 @@ func TestMetricsFollowPrometheusConventions(t *testing.T) {
 }
 
 // A value without a counter would cause a panic.
-func TestEveryEnumValueHasACounter(t *testing.T) {
+func TestEverySourceModeAndVerdictHasACounter(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
 	enum := func(name string) []any {

@@ -23,7 +23,7 @@ import (
 type requestInfo struct {
 	id           string
 	grants       auth.Grants
-	route        string     // key of the route table; empty before routing
+	route        string     // key of the route table, or pagesRoute; empty before routing
 	query        string     // raw query
 	predictionID string     // prediction id of the answer; empty if the answer has none or several
 	span         trace.Span // nil without tracing
@@ -41,8 +41,7 @@ func infoOf(ctx context.Context) *requestInfo {
 // them to logs and headers.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
-// begin sets the request id and the security headers, recovers from panics, and logs and
-// counts every request.
+// begin sets the request id and the security headers, and calls end after the other handlers.
 func (s *server) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -64,7 +63,8 @@ func (s *server) begin(next http.Handler) http.Handler {
 	})
 }
 
-// end answers after a panic, then counts and logs the request.
+// end answers after a panic unless the answer has begun, then counts and logs the request. It passes
+// http.ErrAbortHandler on and counts nothing.
 func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, info *requestInfo, started time.Time) {
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -139,8 +139,8 @@ func endSpan(info *requestInfo, status int) {
 	info.span.End()
 }
 
-// authenticate identifies the caller. It answers 401 to an unknown caller, and 403 to a request that a
-// browser sends for a page of another origin. Public paths and / need neither check.
+// authenticate identifies the caller. It answers 401 to an unknown caller, and 403 if
+// auth.Config.OriginProblem rejects the request. Public paths and / need neither check.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := infoOf(r.Context())

@@ -14,8 +14,8 @@ import (
 )
 
 // TestMissingAndNullValuesAreRejected removes each value of the example requests or replaces it by
-// null. The decoder reads both as the zero value, so an operation could accept them as a zero, an
-// empty text or an empty object that the client never sent.
+// null, and requires an error where openapi.yaml does not permit that. The decoder reads both as the zero value, so an
+// operation could accept them as a zero, an empty text or an empty object that the client never sent.
 func TestMissingAndNullValuesAreRejected(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	prediction, whatIf := e.prepareExamples()
@@ -78,7 +78,7 @@ func eachWithout(value any, path []string, f func(path []string)) {
 	}
 }
 
-// Clients in many languages send null for a value that they do not have.
+// Clients in many languages send null for a value that they do not have, so openapi.yaml permits it.
 func TestOptionalFieldsOfRequestsMayBeNull(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	visited := map[*openapi3.Schema]bool{}

@@ -126,7 +126,7 @@ func readObservation(ctx context.Context, body *api.Observation) (decodedReport,
 	return decodedReport{o, f.warnings}, infoOf(ctx).grants.CheckTask(o.Try.TaskKey)
 }
 
-// VoidObservation deletes a wrong report.
+// VoidObservation deletes a report.
 func (s *server) VoidObservation(ctx context.Context, r api.VoidObservationRequestObject) (api.VoidObservationResponseObject, error) {
 	b := r.Body
 	try := tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber)

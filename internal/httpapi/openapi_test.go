@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// TestInlineSchemasMatchNamedSchemas compares the inline nullable properties of openapi.yaml with
-// the named schemas of the same values. These properties are inline because client generators
+// TestInlineSchemasMatchNamedSchemas compares the inline nullable properties of requests with the named schemas
+// of the same values. These properties are inline because client generators
 // ignore `nullable` next to `allOf`.
 func TestInlineSchemasMatchNamedSchemas(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
@@ -47,7 +47,7 @@ func TestInlineSchemasMatchNamedSchemas(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(named)), slices.Collect(maps.Keys(compared)))
 }
 
-// constraints returns the part of a schema that decides which values other than null are valid.
+// constraints returns the constraints of a scalar schema, without nullable.
 func constraints(s *openapi3.Schema) openapi3.Schema {
 	return openapi3.Schema{
 		Type: s.Type, Format: s.Format, Enum: s.Enum, Pattern: s.Pattern,

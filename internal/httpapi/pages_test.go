@@ -64,7 +64,7 @@ func TestPagesHaveTheirOwnRouteInMetrics(t *testing.T) {
 	assert.Contains(t, rec.Body.String(), `loadaware_http_requests_total{route="GET /ui/",status="200"} 1`)
 }
 
-func TestRootAnswersLinksIfTheClientIsNoBrowser(t *testing.T) {
+func TestRootAnswersLinksIfThereAreNoPages(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
 		rec := requestRoot(e.handler, http.MethodGet, accept)

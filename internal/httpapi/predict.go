@@ -147,7 +147,7 @@ func liftAnswer(l *sizing.Lift) api.Lift {
 	return answer
 }
 
-// predictionAnswer converts an allocation; unknown parts are null.
+// predictionAnswer converts an allocation; unknown parts are null or left out.
 func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	p := api.Prediction{
 		PredictionID: a.PredictionID, Namespace: a.Task.Namespace, DagID: a.Task.DAG, TaskID: a.Task.Task,

@@ -162,7 +162,8 @@ func (f *failure) problem(prefix string) *api.Problem {
 	return p
 }
 
-// fail answers with an error. The router and the generated server call it for every error.
+// fail answers with an error, or only logs the error if the answer has begun. The router and the generated server
+// call it for every error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
 	info := infoOf(r.Context())

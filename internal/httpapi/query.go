@@ -38,8 +38,9 @@ func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) 
 	return features
 }
 
-// parseFeature infers the kind of a value. Empty text is a missing value. Text in quotes is read as
-// sizing.TextValue reads a string of POST /predict. Of other texts, true, false and JSON numbers are bools and numbers; the rest is read as if in quotes.
+// parseFeature infers the kind of a value. Empty text is a missing value. Text in quotes is read like a string
+// of POST /predict (sizing.TextValue). Without quotes, true and false are bools, JSON numbers are numbers, and any
+// other text is read as if in quotes.
 func parseFeature(text string) (sizing.Value, error) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {

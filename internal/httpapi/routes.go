@@ -142,7 +142,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 	})
 }
 
-// reject answers a request that was not admitted, and counts it if the server is overloaded.
+// reject answers a request that was not admitted, and counts it if err is ErrOverloaded.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, admission.ErrOverloaded) {
 		s.metrics.countRejected(infoOf(r.Context()).route)

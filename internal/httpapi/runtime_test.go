@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. For
-// the feature rows, load takes rows seconds and fit twice as long, ± 10 % per run.
+// reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. Load
+// takes as many seconds as its feature "rows" says, and fit twice as many, ± 10 % per run.
 func (e *testEnv) reportWorkflow(runs int) {
 	var items []string
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -26,7 +26,7 @@ func tryOf(run string, fields string) string {
 	return `{"dag_id": "pricing", "task_id": "size", "run_id": "` + run + `", ` + fields + `}`
 }
 
-func TestEveryReportChangesTheSavings(t *testing.T) {
+func TestReportsAndTheirRemovalChangeTheSavings(t *testing.T) {
 	cfg := tokens(t, "admin:"+sha("a"))
 	cfg.Prices = savings.Prices{GBHour: 0.5, CoreHour: 0.1, Currency: "EUR"}
 	e := newTestEnv(t, cfg)

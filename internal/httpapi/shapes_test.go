@@ -19,7 +19,7 @@ import (
 )
 
 // shapeTasks is the number of tasks with shapes: half of them are steady, and half are flaky. A run of a flaky
-// task takes three times as long with a probability of 30 %.
+// task takes three times as long as usual with a probability of 30 %.
 const shapeTasks = 40
 
 // imageOf returns the metadata of a steady or a flaky task, as JSON. The image predicts the shape of the task.

@@ -84,7 +84,7 @@ func (f *fieldReader) pageLimit(limit *int, fallback int) int {
 	return n
 }
 
-// invalidCursor is the error detail of a cursor that no page returned.
+// invalidCursor is the error detail of a malformed cursor.
 const invalidCursor = "is not the next_cursor of a page"
 
 // ListTasks returns one page of task summaries.

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMembers is the default for the largest number of members (tasks) of a profile in an answer.
+// profileMembers is the default for the largest number of members (tasks) of a usage profile in an answer.
 const profileMembers = 100
 
 // usageProfiles returns the usage profiles of a namespace that the caller may access. If namespace is nil, it
@@ -96,8 +96,8 @@ func usageProfileAnswer(p *usageprofile.Profile) api.UsageProfile {
 	return answer
 }
 
-// addTaskUsage adds the usage profile of a task and the outlier scores of its newest runs; nil adds
-// nothing.
+// addTaskUsage adds the usage profile of a task and the outlier scores of its newest runs. It adds nothing if the
+// task has no usage profile.
 func addTaskUsage(t *api.TaskProfile, usage *service.TaskUsage) {
 	if usage == nil || usage.Profile == nil {
 		return

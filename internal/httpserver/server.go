@@ -1,6 +1,6 @@
 // Package httpserver serves HTTP on two addresses, one for callers and one for operators.
 //
-// It opens the listeners, limits the number of connections, reloads TLS certificates, and finishes current
+// It opens the listeners, limits the number of connections of callers, reloads TLS certificates, and finishes current
 // requests during a shutdown. The only route that it knows is /readyz.
 package httpserver
 
@@ -29,7 +29,7 @@ type Config struct {
 	MaxConns      int  // maximum number of open connections to Addr; 1 or more
 	HasTokens     bool // tokens are configured; must be true if other machines can reach an address
 
-	TLSCert, TLSKey string // names of PEM files; plain HTTP if empty
+	TLSCert, TLSKey string // names of PEM files for Addr; plain HTTP if empty
 	TLSClientCA     string // name of a PEM file with the authorities that sign client certificates; if empty, callers need no certificate
 }
 
@@ -55,8 +55,8 @@ type Server struct {
 }
 
 // Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and
-// wraps a *ConfigError if cfg is invalid. Call Listen before any long start-up work, so that a second server on the
-// same address fails at once.
+// wraps a *ConfigError if cfg is invalid. It wraps neither if another process listens on cfg.AdminAddr. Call Listen
+// before any long start-up work, so that a second server on the same address fails at once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {
 		return nil, configErrorf("LOADAWARE_MAX_CONNECTIONS must be 1 or more, not %d", cfg.MaxConns)

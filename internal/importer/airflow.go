@@ -92,7 +92,7 @@ func (a *airflowImport) read(ctx context.Context) error {
 	return nil
 }
 
-// addPage imports the instances of some runs, DAG by DAG.
+// addPage imports the task instances of some runs, DAG by DAG.
 func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
 	byDAG := map[string]map[string]*airflow.Run{}
 	for n := range runs {
@@ -150,7 +150,7 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 }
 
 // addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them. It leaves
-// out a DAG with too many tasks for a forecast.
+// out a DAG without tasks, or with too many for a forecast.
 func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) {
 	upstream := map[string][]string{}
 	for id := range tasks {
@@ -168,7 +168,8 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 	}
 }
 
-// addInstance imports all tries of one instance. last is its last try.
+// addInstance imports the tries of one task instance; last is the last one. It skips an instance whose operator
+// launches no pod, and tries that cannot be reported.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.cfg.Operators) {
 		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)

@@ -33,7 +33,7 @@ func TestBodiesOfAnySizeAreReadWhole(t *testing.T) {
 			r := newRequest(iotest.HalfReader(bytes.NewReader(want)), declared)
 			b, err := bb.Read(t.Context(), r, BatchBody, time.Minute)
 			require.NoError(t, err, "%d bytes, declared as %d", size, declared)
-			assert.Equal(t, size > SmallBody || declared < 0, b != nil, "a small body needs no buffer")
+			assert.Equal(t, size > SmallBody || declared < 0, b != nil, "only a body that declares a small size needs no buffer")
 			got, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
 			assert.True(t, bytes.Equal(want, got), "%d bytes, declared as %d", size, declared)

@@ -20,9 +20,9 @@ var ErrOverloaded = errors.New("too many requests of this kind are in flight; se
 // Limits bound the requests in flight. A request beyond its limit waits at most maxWait, and is rejected
 // if no slot becomes free. Zero selects the default.
 type Limits struct {
-	Predict int // predictions, lifts and calls of /phase; default 64 per CPU, because they need only CPU
+	Predict int // single predictions, lifts and calls of /phase; default 64 per CPU, because they need only CPU
 	Observe int // single reports and removals of reports (/observe/void) while the gate of predictions is empty; default 128
-	Batch   int // batches, each up to 32 MiB, and other expensive requests such as explanations; default 8
+	Batch   int // batches of predictions or reports, each up to 32 MiB, and other expensive requests such as explanations; default 8
 }
 
 // WithDefaults replaces zero fields by their defaults.
@@ -32,15 +32,15 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// maxWait is the longest time that a request waits at a gate. It is short, so that a rejected caller gets
-// the answer within 50 ms, network included.
+// maxWait is the longest time that a request waits at a gate. It is short, so that a caller learns of a
+// rejection soon.
 const maxWait = 10 * time.Millisecond
 
 // Gate is a counting semaphore with a bounded queue and a short wait. A nil Gate admits
 // every request.
 //
-// The capacity of a Gate shrinks in proportion to the requests in flight in its priority gate:
-// a report can be sent later, but a task waits for its prediction before it starts.
+// The capacity of a Gate with a priority gate shrinks in proportion to the requests in flight
+// in that gate: a report can be sent later, but a task waits for its prediction before it starts.
 // x/sync/semaphore has neither a bounded queue nor a variable capacity.
 type Gate struct {
 	capacity int64
@@ -82,9 +82,8 @@ func (g *Gate) tryEnter() bool {
 	return false
 }
 
-// Enter takes a slot, or fails with ErrOverloaded. At most as many requests wait as there are
-// slots, because more could not enter within maxWait. While the server is overloaded no
-// request waits.
+// Enter takes a slot, or fails with ErrOverloaded. It waits for a slot until maxWait has
+// passed or ctx ends. It does not wait if overloaded is true, or if as many requests as the full capacity wait already.
 func (g *Gate) Enter(ctx context.Context, overloaded bool) error {
 	if g == nil || g.waiting.Load() == 0 && g.tryEnter() {
 		return nil

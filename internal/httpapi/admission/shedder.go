@@ -13,9 +13,9 @@ import (
 // detect an overload of the CPUs: a prediction needs only CPU, and waits in the scheduler's run queue before
 // it reaches a gate.
 //
-// The ratio falls by an eighth of itself when a quarter of the goroutines that ran since the last
-// adjustment waited longer than maxLatency for a CPU. Otherwise it grows by 1/16 (additive increase,
-// multiplicative decrease: Chiu and Jain 1989).
+// Admit adjusts the ratio while Overloaded is true, between minRatio and 1: it falls by an eighth of itself when at
+// least a quarter of the goroutines that ran since the last adjustment waited longer than maxLatency for a CPU.
+// Otherwise it grows by 1/16 (additive increase, multiplicative decrease: Chiu and Jain 1989).
 type LoadShedder struct {
 	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
 	goroutines func() int           // current number of goroutines

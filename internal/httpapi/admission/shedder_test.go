@@ -26,7 +26,7 @@ func admitted(l *LoadShedder, lowPriority bool) (n int) {
 	return n
 }
 
-func TestSlowMachineRejectsNoRequest(t *testing.T) {
+func TestUpToTheThresholdNoRequestIsRejected(t *testing.T) {
 	latency := time.Second
 	l, now := newTestShedder(100, &latency)
 	for range 50 {

@@ -20,7 +20,7 @@ var crossOrigin = http.NewCrossOriginProtection()
 // The page may send requests without reading the answers (CSRF). The argument hasSideEffect says
 // whether a GET of the route stores something. With DNS rebinding the page's own host name resolves to
 // this machine after the page is loaded, and the page can read the answers, too. The Host of such a
-// request is a public DNS name.
+// request is a public DNS name, so OriginProblem rejects such a Host from every client.
 func (c Config) OriginProblem(r *http.Request, hasSideEffect bool) string {
 	if !c.CheckOrigin {
 		return ""

@@ -22,7 +22,7 @@ type Proxy struct {
 // validUser matches names of users, which are stored in the audit trail.
 var validUser = regexp.MustCompile(`^[^\pC\pZ]{1,128}$`)
 
-// User returns the user of a request; "" if no trusted proxy names one. A header that occurs twice
+// User returns the user of a request; "" if no trusted proxy names a valid one. A header that occurs twice
 // names no user, because one of the values may come from the client.
 func (p Proxy) User(r *http.Request) string {
 	if p.Header == "" || !p.trusts(r.RemoteAddr) {

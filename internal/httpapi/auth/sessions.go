@@ -19,7 +19,7 @@ type Sessions struct {
 	key  []byte
 }
 
-// NewSessions returns Sessions for the tokens of c. Replicas with the same key accept each
+// NewSessions returns Sessions for the tokens of c. Replicas with the same key and tokens accept each
 // other's sessions.
 func NewSessions(c Config, key []byte) Sessions { return Sessions{c, key} }
 
@@ -42,7 +42,8 @@ func (s Sessions) Start(token string, now time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(append(value, s.sign("session", value)...))
 }
 
-// Grants returns the grants of a session; none if its value is not valid or has expired.
+// Grants returns the grants of a session; none if its value is not valid or has
+// expired, or if its token was removed.
 func (s Sessions) Grants(value string, now time.Time) Grants {
 	raw, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(raw) != sessionSize || !hmac.Equal(raw[signedSize:], s.sign("session", raw[:signedSize])) {
@@ -60,8 +61,8 @@ func (s Sessions) Grants(value string, now time.Time) Grants {
 	return matched
 }
 
-// CSRFToken returns the CSRF token of a session. Each form contains it, so that a page of another origin
-// cannot submit a form. The argument is the value of the session cookie; without a session it is a text that
+// CSRFToken returns the CSRF token of a session. The forms that change data or sign out contain it, so that a
+// page of another origin cannot submit them. The argument is the value of the session cookie; without a session it is a text that
 // names the user of a proxy, or "".
 func (s Sessions) CSRFToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("form", []byte(session)))

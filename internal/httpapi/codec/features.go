@@ -40,8 +40,7 @@ func readCommonFeatures(raw []byte) (sizing.Features, bool) {
 	return features, ok && s.atEnd()
 }
 
-// readAnyFeatures reads features in any form, token by token, because json.Unmarshal into a map takes
-// twice as long.
+// readAnyFeatures reads features in any form, token by token, because json.Unmarshal into a map is slower.
 func readAnyFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // the caller rejects duplicates
 	switch dec.PeekKind() {
