@@ -6,7 +6,7 @@
 //	<data>/postgres/     the cluster: back it up, never delete it
 //	<data>/postgres.log  the output of the server
 //	<data>/socket/       the folder of the socket, mode 0700 (a temporary folder if the path of
-//	                     the socket would be too long for the operating system)
+//	                     the socket would be too long for the operating system or has a comma)
 //
 // Shutdown and crashes:
 //

@@ -31,7 +31,7 @@ type identity struct {
 }
 
 // chooseIdentity returns the current user, without a check, if this process is not root. Otherwise it returns
-// the first identity that can use the data folder.
+// the first identity that passes check.
 func chooseIdentity(bin binaries, dataDir string) (identity, error) {
 	if os.Geteuid() != 0 {
 		return identity{name: "this user", uid: os.Geteuid(), gid: os.Getegid()}, nil

@@ -43,8 +43,8 @@ func TestAFallNeedsManyRowsOrAFewRowsAndTime(t *testing.T) {
 	assert.Equal(t, 31, accepted(2*hour))
 }
 
-// The lower level is a mode of the task if the higher level lasted longer, as at weekends. After a short
-// higher level, such as a backfill, the lower one is the normal level.
+// A return to the higher level counts if that level had lasted at least as long as the lower one, as at
+// weekends. After a short higher level, such as a backfill, the lower one is the normal level.
 func TestReturnsFromANormalLevelDoNotCount(t *testing.T) {
 	for _, c := range []struct{ high, low, returns int }{{300, 120, 1}, {60, 140, 0}} {
 		s, p := Shift{}, patience{rows: 30}
@@ -107,7 +107,7 @@ func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, ki
 	return changes, killed, used, granted
 }
 
-// A task that needs half of the predicted peak wastes half of every allocation while
+// A task that needs half of the predicted peak wastes more than half of its allocations while
 // residuals from before the change determine the margins.
 func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
@@ -137,7 +137,7 @@ func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
 	assert.Less(t, killed, 8)
 }
 
-// The allowance of this and the next test is allowedKillRate, not that of the CUSUM sums.
+// From here on, the allowance is the result of allowedKillRate, not that of the CUSUM sums (shiftAllowance).
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance

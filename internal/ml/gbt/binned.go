@@ -99,8 +99,8 @@ func (c *column) code(v float64) uint8 {
 }
 
 // cutsOf returns the cuts of ascending values for at most maxBins bins, never between equal
-// values. Bins have about equal counts in the middle and fewer rows towards both ends, where
-// few rows span a wide range and errors are the most expensive.
+// values. With more than maxBins distinct values, bins have about equal counts in the middle and fewer rows
+// towards both ends, where few rows span a wide range and errors are the most expensive.
 func cutsOf(values []float64, maxBins int) []float64 {
 	distinct := 0
 	for i, v := range values {

@@ -9,8 +9,8 @@
 // are squared error and quantile (Regressor) and softmax (Classifier). Cuts are raw values, so
 // prediction needs no binning. A missing value (NaN) follows the direction learned at its node.
 //
-// The package handles numbers only: no tasks, memory amounts, clock or I/O. The same rows,
-// Config and Seed give the same model, bit for bit.
+// The package handles numbers only: no tasks, memory amounts, clock or I/O. The same rows
+// and Config, which has the seed, give the same model, bit for bit.
 package gbt
 
 import (

@@ -74,7 +74,7 @@ func (f *forest) explain(x []float64, output int, players []int, phi []float64) 
 	return expected
 }
 
-// expected returns the mean value of tree t over the training rows, by their weights.
+// expected returns the weighted mean value of tree t over the rows on which it was grown.
 func (e *explainer) expected(t int) float64 {
 	root, end := e.roots[t], e.treeEnd(t)
 	sum := 0.0
@@ -86,7 +86,7 @@ func (e *explainer) expected(t int) float64 {
 	return sum / e.cover[root]
 }
 
-// covers returns Σ weight of the training rows that pass each node.
+// covers returns for each node Σ cover of the leaves in its subtree; see forest.cover.
 func (f *forest) covers() []float64 {
 	leaves, cover, next := f.leafCovers(), make([]float64, len(f.nodes)), 0
 	var below func(at int32) float64

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// withMissing returns n rows of p columns with a tenth of the values missing. The target
-// depends on the columns.
+// withMissing returns n weighted rows of p columns with a tenth of the values missing. The target is noise
+// plus a sum of the columns, in which column j has the coefficient j mod 3.
 func withMissing(n, p int, rng *rand.Rand) *table.Table {
 	t := &table.Table{Names: make([]string, p)}
 	for range n {
@@ -110,8 +110,8 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// The expected score is the mean score over the training rows: every row is in one leaf of
-// every tree, and covers are the weights of those rows.
+// Without subsampling, every training row is in one leaf of every tree, and the covers are the weights of
+// these rows. The expected score is therefore their weighted mean score.
 func TestTheExpectedPredictionIsTheWeightedMeanOverTraining(t *testing.T) {
 	data := withMissing(300, 4, rand.New(rand.NewPCG(5, 1)))
 	r, err := FitRegression(data, nil, Config{})

@@ -30,7 +30,7 @@ type forest struct {
 	nodes     []node
 
 	// Σ weight of the training rows in each leaf, for Explain: leaves from left to right,
-	// tree after tree.
+	// tree after tree. With Config.Subsample only the sampled rows count.
 	cover []float64
 
 	// cover32 replaces cover in a decoded forest, if all covers are exact as float32. Most covers are
@@ -60,7 +60,7 @@ func (f *forest) walk(t int, x []float64) float64 {
 	return f.nodes[at].cut
 }
 
-// score sums the trees of every output: len(out) = outputs.
+// score writes the intercept and the sum of the trees of every output to out: len(out) = outputs.
 func (f *forest) score(x, out []float64) {
 	copy(out, f.intercept)
 	k := 0

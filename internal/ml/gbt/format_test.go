@@ -67,7 +67,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 		"another version":       func(b []byte) []byte { b[4] = 9; return b },
 		"another kind":          func(b []byte) []byte { b[6] = kindRegressor; return b },
 		"no outputs":            func(b []byte) []byte { b[12] = 0; return b },
-		"half a round":          func(b []byte) []byte { b[16]++; return b },
+		"an incomplete round":   func(b []byte) []byte { b[16]++; return b },
 		"missing trees":         func(b []byte) []byte { b[19] = 0xf0; return b },
 		"an unknown column":     func(b []byte) []byte { b[firstTree+1] = 2; return b },
 		"an unknown tag":        func(b []byte) []byte { b[firstTree] = 3; return b },

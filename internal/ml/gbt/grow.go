@@ -89,8 +89,8 @@ func (g *grower) splittable(i int) bool {
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
 }
 
-// splitNode splits node i and searches its children. It builds only the histogram of the smaller
-// child, and subtracts it from the histogram of the parent for the larger child.
+// splitNode splits node i and searches the children that may be split again. It builds only the histogram of
+// the smaller child, and subtracts it from the histogram of the parent for the larger child.
 func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)

@@ -194,7 +194,7 @@ func (p *packedForest) predict(x []float64, y float64) float64 {
 	return y
 }
 
-// unpack returns the forest that p was packed from. f has the fields of that forest which p does not store.
+// unpack returns the forest that p was packed from. It takes from f the fields that p does not store.
 func (p *packedForest) unpack(f *forest) *forest {
 	full := &forest{cols: f.cols, intercept: f.intercept, roots: p.roots, cover: f.cover, cover32: f.cover32}
 	if p.cover16 != nil {

@@ -41,7 +41,7 @@ func (s softmax) intercept(l *labels, rows []int32) []float64 {
 }
 
 func (s softmax) gradients(l *labels, rows []int32, out [][]gradient) {
-	const minHessian = 1e-16 // avoids a division by zero for a probability of 1
+	const minHessian = 1e-16 // avoids a division by zero for probabilities of 0 and 1
 	p := make([]float64, s.k)
 	for _, r := range rows {
 		copy(p, l.score[int(r)*s.k:])

@@ -31,7 +31,7 @@ const (
 
 // Result is a partition.
 type Result struct {
-	Centroids [][]float64 // in lexicographic order; fewer than K if there are fewer distinct points
+	Centroids [][]float64 // in lexicographic order; fewer than K if there are fewer distinct points or a cluster ends without points
 	Labels    []int       // index of each point's centroid
 	Weights   []float64   // total weight of the points of each centroid
 	Inertia   float64     // weighted sum of the squared distances to the centroids

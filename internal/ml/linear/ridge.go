@@ -70,7 +70,7 @@ func Fit(t *table.Table, cfg Config) (*Ridge, error) {
 	return ridges[0], nil
 }
 
-// Predict returns ŷ for one row of p values; NaN is a missing value. It does not allocate.
+// Predict returns ŷ for one row of p values; NaN and ±Inf are missing values. It does not allocate.
 func (r *Ridge) Predict(x []float64) float64 {
 	y := r.level
 	for j, c := range r.coef {

@@ -107,9 +107,9 @@ func adjustedRand(a, b []int) float64 {
 	return (both - expected) / ((inRows+inColumns)/2 - expected)
 }
 
-// The machine must find phases with different levels at least as well as k-means on the windows
-// themselves. Windows of four steps are too short for phases that differ only in their dynamics,
-// so neither method finds them. For these the machine must only not be worse.
+// The machine must never be worse than k-means on the windows themselves, and must find phases with different
+// levels and their transitions. Windows of four steps are too short for phases that differ only in their
+// dynamics, so neither method finds them.
 func TestDiscoverFindsKnownPhases(t *testing.T) {
 	for _, c := range []struct {
 		name    string

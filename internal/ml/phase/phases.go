@@ -138,7 +138,7 @@ func (m *Model) IsUsable(channels int) bool {
 
 // Label returns the phase of each step, as an index of Phases. A visit (consecutive steps in one phase)
 // that is shorter than MinDwell gets the phase of the visit before it, and at the start of the series
-// that of the first longer visit. If every visit is shorter, none changes.
+// that of the first visit that is not shorter. If every visit is shorter, none changes.
 func (m *Model) Label(series Series) []int {
 	windows := m.Scaling.windows(series, m.Delay)
 	labels := make([]int, len(series))

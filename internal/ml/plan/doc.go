@@ -3,7 +3,7 @@
 //
 //	curves of earlier runs ─▶ envelopes by elapsed time and by level ─┐
 //	static grant ─────────────────────────────────────────────────────┴─▶ rules ─▶ limit(t, level)
-//	replay of every rule on every ended run, before its curve is learned ─▶ risk and cost per rule
+//	replay of every rule on each run after the first, before its curve is learned ─▶ risk and cost per rule
 //
 // A limit only grows. It should cover the memory that the run can reach before the next resize is in
 // force. The time until then is the horizon: the time between two reads of the usage plus the

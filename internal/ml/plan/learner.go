@@ -28,7 +28,7 @@ type Pool struct {
 
 // Adaptive conformal inference (Gibbs & Candès 2021) keeps the kill rate near a target on any
 // series: each killed run multiplies the price of a kill by about e^cautionStep and divides the accepted
-// risk by the same factor. Each run without a kill reverts a small part of this change.
+// risk by the same factor, within bounds. Each run without a kill reverts a small part of this change.
 const (
 	targetKills    = 0.012 // target kill rate
 	cautionStep    = 0.5   // change of the log factor after a kill
@@ -91,9 +91,9 @@ func ageClass(runs int) int {
 	return 3
 }
 
-// Learn adds an ended run: it replays every rule with the curves of the earlier runs, and then
-// adds the curve of the run. grant is the static grant in bytes that the run had, or would have had
-// without a plan.
+// Learn adds an ended run: it replays every rule with the curves of the earlier runs, if there are any and
+// grant is positive, and then adds the curve of the run. grant is the static grant in bytes that the run
+// had, or would have had without a plan. Learn ignores an empty curve.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return

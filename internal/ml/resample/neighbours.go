@@ -18,7 +18,7 @@ type neighbourhood struct {
 	found    [][]int   // cached neighbours by index in class; nil: not computed
 }
 
-// newNeighbourhood returns the neighbourhood of a class with k neighbours per row.
+// newNeighbourhood returns the neighbourhood of a class with k neighbours per row, or all others if there are fewer.
 func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float64, k int) *neighbourhood {
 	median := 1.0
 	if scaled := scaledDeviations(t, kinds, class, scales); len(scaled) > 0 {

@@ -3,10 +3,10 @@ package sequential
 import "math"
 
 // Pairs is a paired sequential test of two models on the same tries: the outcome with the one model (here the
-// champion) is observed, and the outcome with the other (here the challenger, such as an earlier version) is computed. Tries that are killed
-// with both models or with neither are ignored. The null hypothesis is that at most half of the
-// other tries are killed with the champion. The bet is that nine of ten are. The zero value is
-// ready to use.
+// champion) is observed, and the outcome with the other (here the challenger, such as an earlier version) is
+// computed. Tries that are killed with both models or with neither are ignored. The null hypothesis is that at
+// most half of the tries that are not ignored are killed with the champion. The bet is that nine of ten of
+// them are. The zero value is ready to use.
 //
 // Under the null hypothesis, LogStake ever exceeds a with probability at most exp(−a). Eight
 // tries that are killed only with the champion give a stake of 1.8^8 = 110.

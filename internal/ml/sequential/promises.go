@@ -1,6 +1,6 @@
 // Package sequential provides sequential tests that are valid at any stopping time. A check
-// after every outcome does not raise the false alarm rate. A late call of FindViolation detects each
-// violation that an earlier call would have detected.
+// after every outcome does not raise the false alarm rate. If an earlier call of FindViolation would
+// have detected a violation, a late call also detects one.
 //
 // Both tests bet against the null hypothesis with fair odds. Under the null hypothesis the
 // stake is a supermartingale, so the probability that it ever grows 1/α-fold is at most α
@@ -20,7 +20,7 @@ type Try struct {
 const Slack = 2
 
 // minPromise is the lower bound of a promise in FindViolation, so that a single kill multiplies a stake by
-// at most 56.
+// less than 57.
 const minPromise = 0.005
 
 // bets lists the exponents of the alternatives. If the null hypothesis bounds the kill

@@ -60,9 +60,9 @@ func violated(tries []sequential.Try, level float64) bool {
 	return from >= 0
 }
 
-// A single check at the end detects every violation that a check after each try would
-// detect, even if hundreds of survivals follow it.
-func TestALateCheckDetectsTheSameViolations(t *testing.T) {
+// A single check at the end rejects a stream if and only if a check after some try would, even if
+// hundreds of survivals follow.
+func TestALateCheckRejectsTheSameStreams(t *testing.T) {
 	found := 0
 	for s := range 300 {
 		rng := rand.New(rand.NewPCG(seed, uint64(s)))

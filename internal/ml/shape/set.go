@@ -42,7 +42,7 @@ type Set struct {
 // clusters the histograms of one half of the runs of each group by k-means, and computes the likelihood
 // of the other half under the shapes, weighted by the membership of the group according to the first
 // half. It chooses the smallest k whose mean over the groups is within one standard error of the best
-// (Breiman et al. 1984), and learns that number of shapes from both halves.
+// (Breiman et al. 1984), and learns at most that number of shapes from both halves.
 func Learn(norm Norm, groups [][]float64, seed uint64) (*Set, error) {
 	var first, second, all []*Counts
 	for _, runs := range groups {

@@ -9,7 +9,7 @@
 //	                                 row ─▶ P(a | a or b) of every pair ─▶ couple ─▶ P(bin)
 //
 // Time grows with the square of the rows, so the package suits thousands of rows, not
-// tens of thousands. Memory is bounded: see maxCached.
+// tens of thousands. The memory for kernel values is bounded (maxCached).
 //
 // The package handles numbers only: no tasks, no bytes of memory, no clock, no I/O. The same
 // rows, Config and seed give the same classifier, bit for bit.
@@ -24,7 +24,7 @@ import (
 var (
 	// ErrConfig reports a Config with values out of range.
 	ErrConfig = errors.New("svm: invalid config")
-	// ErrTarget reports targets that are not bins, or weights whose sum overflows.
+	// ErrTarget reports targets that are not bins, a number of bins out of range, or weights whose sum overflows.
 	ErrTarget = errors.New("svm: invalid targets")
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If all decision values are equal, a sigmoid can only learn the frequency of the signs. With
-// three positive signs, one negative sign and Platt's targets it is (3·4/5 + 1·1/3)/4 = 0.68333.
-func TestAnUninformativeSigmoidIsTheShareOfTheSigns(t *testing.T) {
+// If all decision values are equal, a sigmoid can only learn the mean of Platt's targets. With
+// three positive signs and one negative sign it is (3·4/5 + 1·1/3)/4 = 0.68333.
+func TestAnUninformativeSigmoidIsTheMeanTarget(t *testing.T) {
 	for _, f := range []float64{0, 1, -30, 1e6} {
 		s := fitSigmoid([]float64{f, f, f, f}, []float64{1, 1, -1, 1}, []float64{1, 1, 1, 1})
 		assert.InDelta(t, 0.683333, s.at(f), 1e-3, "f = %v", f)

@@ -62,7 +62,7 @@ func TestARingIsSeparatedFromItsMiddle(t *testing.T) {
 	assert.Greater(t, probabilities(c, 1e9-3, 0)[1], 0.95)
 }
 
-func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
+func TestAHeavierBinGetsMoreProbability(t *testing.T) {
 	rows := wave(300, 4, 3, 2)
 	heavy := *rows
 	for _, y := range rows.Y {

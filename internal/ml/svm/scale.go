@@ -10,8 +10,8 @@ const (
 	// constant is the deviation, relative to the mean, below which the variation of a
 	// column is only rounding error.
 	constant = 1e-9
-	// maxStandardised is the number of deviations at which a value is clipped. A value so far away
-	// has a kernel value of 0 anyway, and its square does not overflow.
+	// maxStandardised is the number of deviations at which a value is clipped. With the default γ
+	// a value so far away has a kernel value of 0 anyway, and its square does not overflow.
 	maxStandardised = 1e6
 )
 

@@ -10,8 +10,8 @@ import (
 // log(1 + (loss − least) / (median − least)), centred at mean 0. The losses of bad parameters
 // are often many times larger and would dominate the fit. Without warp, the searches
 // described at fit ended twice as far from the minimum. The order of the losses does not
-// change. A failed trial (+Inf) gets the worst finite loss. If all finite losses are equal, every
-// result is 0. If only least and median are equal, the divisor is max(|least|, |worst|).
+// change. A failed trial (+Inf) gets the worst finite loss. If all finite losses are equal, or none
+// is finite, every result is 0. If only least and median are equal, the divisor is max(|least|, |worst|).
 func warp(losses []float64) []float64 {
 	least, worst := math.Inf(1), math.Inf(-1)
 	for _, v := range losses {

@@ -40,7 +40,7 @@ type posterior struct {
 // newPosterior conditions the process on the losses y at the points x (Rasmussen & Williams
 // 2006, algorithm 2.1). A variance of 0 selects the maximum-likelihood estimate,
 // yᵀ·(R + noise·I)⁻¹·y / n (Jones, Schonlau & Welch 1998, equation 5). newPosterior returns
-// false if the correlation matrix cannot be factorised; more noise helps.
+// false if the correlation matrix cannot be factorised or is too poorly conditioned; more noise helps.
 func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
 	n := len(x)
 	r := mat.NewSymDense(n, nil)

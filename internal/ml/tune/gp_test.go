@@ -88,7 +88,7 @@ func TestAnUnsetVarianceIsTheMaximumLikelihoodEstimate(t *testing.T) {
 	}
 }
 
-func TestDuplicatePointsWithoutNoiseHaveNoPosterior(t *testing.T) {
+func TestDuplicatePointsWithAlmostNoNoiseHaveNoPosterior(t *testing.T) {
 	for _, noise := range []float64{0, 3e-16} {
 		_, ok := newPosterior(kernel{lengths: []float64{1}, noise: noise}, [][]float64{{0.5}, {0.5}}, []float64{1, 2})
 		assert.False(t, ok, "%v", noise)

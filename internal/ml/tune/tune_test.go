@@ -179,7 +179,7 @@ func TestTheBoundsOfAnIntegerDimensionAreAsLikelyAsTheRest(t *testing.T) {
 	}
 }
 
-func TestBayesEvaluatesEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
+func TestBayesPrefersNewPointsAndThenRepeatsTheBest(t *testing.T) {
 	space := tune.Space{{Name: "depth", Low: 1, High: 9, Integer: true}}
 	trials, err := tune.Bayes(space, 14, 3, func(x []float64) (float64, error) { return math.Abs(x[0] - 6), nil })
 	require.NoError(t, err)
