@@ -52,7 +52,7 @@ func (p *profileSets) add(set *UsageProfiles) {
 	p.sets = kept[max(0, len(kept)-maxProfileSets):]
 }
 
-// UsageProfiles returns the newest usage profiles of a namespace; NotFound if there are none.
+// UsageProfiles returns the newest usage profiles of a namespace; NotFound if there are none that can be decoded.
 func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsageProfiles, error) {
 	known := s.profileSets.find(namespace)
 	version := 0
@@ -113,7 +113,7 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask sets the profile of a task without runs in the set: that of most of its newest runs.
+// placeNewTask sets the profile of a task without runs in the set: the most frequent one of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {
