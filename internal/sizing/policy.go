@@ -58,8 +58,8 @@ type Policy struct {
 	Cap          Bytes      // largest grant; zero: derived from the request, the history, the floor and the minimum grant
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
-	LimitRatio   float64    // memory limit / request; 1 (the QoS class Guaranteed) if zero
-	NeverAbove   bool       // the grant of a first try is at most the static request
+	LimitRatio   float64    // memory limit / request; 1 if zero
+	NeverAbove   bool       // until an OOM kill of the run, the grant is at most the static request of the ask
 	CPUUnmanaged bool       // the CPU answer is the requested CPU
 	Grid         Grid       // Fine if empty
 	Edges        Bins       // bins for OnBins; empty: the result of the bin search
