@@ -15,7 +15,7 @@ import (
 type RunTimeAsk struct {
 	Task     sizing.TaskKey
 	Features sizing.Features // of one try; if empty, of the task's newest runs
-	Risk     float64         // the share of healthy runs that the suggested timeout may stop
+	Risk     float64         // the share of healthy runs (those that work normally) that the suggested timeout may stop
 	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
 	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a prediction
 }
@@ -42,7 +42,7 @@ type RunTimeAnswer struct {
 // RemainingTime is the remaining time of a running try in seconds.
 type RemainingTime struct{ Median, P95 float64 }
 
-// runTimeRows is the largest number of newest tries that RunTime reads.
+// runTimeRows is the largest number of newest tries from which the next runs are estimated.
 const runTimeRows = 200
 
 // RunTime answers an ask. It returns Invalid if Risk is out of its bounds, NotFound if no run time can be predicted, and

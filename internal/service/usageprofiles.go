@@ -81,10 +81,10 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without any run
+	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without either
 	Share   float64               // share of these runs that have Profile
 	Runs    int                   // number of its runs from which the profiles were found
-	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs, oldest first
+	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs with a peak, oldest first
 }
 
 // placedRuns is the largest number of newest runs whose profiles TaskUsage finds.

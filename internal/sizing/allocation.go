@@ -56,7 +56,7 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant (in shadow mode: Shadow), then the lifts after further OOM kills; of a Lift: the amounts that the model computed
+	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; of a Lift: the model's amounts
 	Risk         Risk
 	Source       Source
 	Mode         Mode
