@@ -81,8 +81,8 @@ func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *infl
 	return alloc, q, alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
 }
 
-// allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left. In the modes
-// shadow and off the answer is the static request, and the cap limits only the shadow.
+// allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left, and after the last lift into
+// VerdictExhausted. In the modes shadow and off the answer is the static request, and the cap limits only the shadow.
 func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
 	switch {

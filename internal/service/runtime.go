@@ -15,7 +15,7 @@ import (
 type RunTimeAsk struct {
 	Task     sizing.TaskKey
 	Features sizing.Features // of one try; if empty, of the task's newest runs
-	Risk     float64         // the share of healthy runs that the suggested timeout may stop
+	Risk     float64         // the share of healthy runs (those that work normally) that the suggested timeout may stop
 	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
 	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a prediction
 }
@@ -42,11 +42,11 @@ type RunTimeAnswer struct {
 // RemainingTime is the remaining time of a running try in seconds.
 type RemainingTime struct{ Median, P95 float64 }
 
-// runTimeRows is the number of newest tries from which the next runs are estimated.
+// runTimeRows is the largest number of newest tries from which the next runs are estimated.
 const runTimeRows = 200
 
-// RunTime answers an ask. It returns NotFound if the task has no run time yet, and Unavailable if its model is
-// not loaded yet.
+// RunTime answers an ask. It returns Invalid if Risk is out of its bounds, NotFound if no run time can be predicted, and
+// Unavailable if the model of the task is not loaded yet.
 func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer, error) {
 	if !(ask.Risk >= MinTimeoutRisk && ask.Risk <= MaxTimeoutRisk) { // or NaN
 		return nil, invalid([]sizing.FieldError{{Field: "risk", Detail: "must be 0.001 to 0.5"}})
@@ -79,7 +79,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 }
 
 // readRunTimes predicts the run time of one try or, without features, of tries like the newest
-// runs. It holds the lock of the task only for the predictions, because learning waits for the
+// successes. It holds the lock of the task only for the predictions, because learning waits for the
 // lock, and later predictions wait for learning. From facts, which describe the next run, the classifier of shapes predicts
 // the shape of its run time; nil predicts none.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
@@ -96,7 +96,7 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 
 // newestFacts returns what the classifier of shapes needs to know about the next run: the features of the ask, or
 // without them those of the newest run, and the metadata, the request and the placement of the newest run. It returns
-// nil if the shape of the task's run times is not predicted.
+// nil if the shape of the task's run times is not predicted, or if the task has no success and no OOM kill.
 func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
 	if !needsShape(task) {
 		return nil, nil
@@ -121,7 +121,7 @@ func needsShape(task *modelcache.Task) bool {
 	return classifier != nil && task.Model().UsesGivenShape()
 }
 
-// likeTries returns f as the only element or, if f is empty, the features of the newest successes.
+// likeTries returns the features of the recent successes if f is empty and there are any, or else f as the only element.
 func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
 	if len(f) == 0 {
 		tries = featuresOfSuccesses(recent)

@@ -29,7 +29,7 @@ import (
 
 // Config configures a Service. Its zero value is usable.
 type Config struct {
-	ReadTimeout      time.Duration    // the timeout of each read before an answer; 50 ms if zero
+	ReadTimeout      time.Duration    // the timeout of the reads that a prediction, a lift or a report can do without; 50 ms if zero
 	DecodeWait       time.Duration    // the time that a prediction waits until its model is decoded; 500 ms if zero
 	PollInterval     time.Duration    // the time between polls for missed notifications; 30 s if zero
 	UnschedulableFor time.Duration    // the time for which an unschedulable report lowers the ceiling; 1 h if zero
@@ -89,7 +89,7 @@ func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	return s
 }
 
-// Run runs the background loops until ctx ends and all of them have returned.
+// Run runs the background loops until ctx ends. It returns after all of them have returned.
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	for _, loop := range []func(context.Context){
@@ -117,7 +117,7 @@ type Readiness struct {
 	Stale time.Duration
 }
 
-// Readiness returns the current readiness. It never blocks.
+// Readiness returns the current readiness. It does not read the store.
 func (s *Service) Readiness() Readiness {
 	r := Readiness{Ready: s.models.IsLoaded() && s.cohorts.isLoaded.Load(), Observe: "ok", Models: s.models.Models(), Stale: s.models.Staleness()}
 	if !s.models.IsStoreUp() || s.rejection.isRecent(s.cfg.Now()) {

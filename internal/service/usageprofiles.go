@@ -52,7 +52,7 @@ func (p *profileSets) add(set *UsageProfiles) {
 	p.sets = kept[max(0, len(kept)-maxProfileSets):]
 }
 
-// UsageProfiles returns the newest usage profiles of a namespace; NotFound if there are none.
+// UsageProfiles returns the newest usage profiles of a namespace; NotFound if there are none that can be decoded.
 func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsageProfiles, error) {
 	known := s.profileSets.find(namespace)
 	version := 0
@@ -81,10 +81,10 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without any run
+	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without either
 	Share   float64               // share of these runs that have Profile
 	Runs    int                   // number of its runs from which the profiles were found
-	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs, oldest first
+	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs with a peak, oldest first
 }
 
 // placedRuns is the largest number of newest runs whose profiles TaskUsage finds.
@@ -113,7 +113,7 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask sets the profile of a task without runs in the set: that of most of its newest runs.
+// placeNewTask sets the profile of a task without runs in the set: the most frequent one of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {

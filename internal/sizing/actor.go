@@ -5,7 +5,7 @@ import "context"
 // actorKey is the context key of the actor's name.
 type actorKey struct{}
 
-// WithActor returns a context that carries the name of the actor: a token, the trainer or the watchdog. The
+// WithActor returns a context that carries the name of the actor, such as a token, the trainer or the watchdog. The
 // name is written to the audit trail; no authorization depends on it.
 func WithActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)

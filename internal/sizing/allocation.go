@@ -56,7 +56,7 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant (in shadow mode: Shadow), then the lift after each further OOM kill of the run
+	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; of a Lift: the model's amounts
 	Risk         Risk
 	Source       Source
 	Mode         Mode
@@ -113,7 +113,8 @@ type BinChoice struct {
 // Risk compares the risk of an answer with the target.
 type Risk struct {
 	// Promised is P(peak > Grant.Limit) of the answered grant, after guard, floor and cap. It is nil if the source is
-	// FromRequested, if an input is too far outside the known range, or if an outline of the model gave the amount.
+	// FromRequested, if an input of a run without a kill is too far outside the known range, if an outline of the model
+	// gave the amount, and in the receipt of a Lift.
 	Promised *float64
 	Target   float64 // the risk target of the policy
 }

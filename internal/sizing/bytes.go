@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bytes is an amount of memory. Zero means "unknown", never "none".
+// Bytes is an amount of memory. Zero means that a used, requested or granted amount is unknown, or that a limit is not set.
 type Bytes int64
 
 // Binary units, as Kubernetes writes them.
@@ -40,7 +40,7 @@ func (b Bytes) RoundUp(unit Bytes) Bytes {
 	return b
 }
 
-// String formats b exactly, as a Kubernetes quantity in the largest binary unit
+// String formats b exactly, as a Kubernetes quantity in the largest binary unit up to Ti
 // that divides it: 10737418240 is "10Gi", 1000 is "1000".
 func (b Bytes) String() string {
 	if b != 0 {

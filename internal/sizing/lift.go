@@ -8,7 +8,7 @@ type Verdict string
 // The verdicts. The run should be tried again only after VerdictLift.
 const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
-	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at the cap
+	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at the cap, or less than one percent below it
 	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
 	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak

@@ -43,7 +43,7 @@ func TestOnlySuspiciousReportsGetAWarning(t *testing.T) {
 		"a kill at its limit":        {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 4*sizing.GiB - sizing.MiB, Allocated: sizing.Resources{Memory: 4 * sizing.GiB}}, ""},
 		"a sample of a killed try":   {sizing.Observation{Outcome: sizing.OOMKilled, MemorySampled: sizing.GiB, Allocated: sizing.Resources{Memory: 4 * sizing.GiB}}, ""},
 		"a percentage of CPU":        {sizing.Observation{Outcome: sizing.Success, CPUMax: 150, Requested: sizing.Resources{CPU: 2}}, "cpu_max_cores"},
-		"a small request, free node": {sizing.Observation{Outcome: sizing.Success, CPUMax: 7, Requested: sizing.Resources{CPU: 0.1}}, ""},
+		"many cores, small request":  {sizing.Observation{Outcome: sizing.Success, CPUMax: 7, Requested: sizing.Resources{CPU: 0.1}}, ""},
 	} {
 		warnings := c.report.Warnings(time.Now())
 		if c.field == "" {

@@ -95,7 +95,7 @@ func fitsValues(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !isMetadataText(v, MaxMetadataValue) })
 }
 
-// isMetadataText reports whether s has at most limit characters and no control characters.
+// isMetadataText reports whether s is valid UTF-8 with at most limit characters and without control characters.
 func isMetadataText(s string, limit int) bool {
 	if isPrintable(s) {
 		return len(s) <= limit

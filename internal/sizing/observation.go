@@ -154,10 +154,10 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 // RecordResult is the result of storing one observation.
 type RecordResult struct {
 	Seq       int64        // order of arrival of the try's row; 0 if nothing is stored
-	Duplicate bool         // the try was already stored with the same values
-	Amended   bool         // the report added unknown fields of a stored try
+	Duplicate bool         // the try was already stored, and the report adds nothing to it
+	Amended   bool         // the report added unknown fields of a stored try, or confirmed a provisional kill
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
-	Measured  bool         // the report gave a stored success its missing peak; implies Amended
+	Measured  bool         // the report added a measured peak to a stored success; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored
 	Err       error        // why the report was rejected; nil otherwise
 }

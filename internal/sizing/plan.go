@@ -145,7 +145,7 @@ const leastLiftFactor = 1.5
 
 // IsBelowStatic reports whether an OOM kill at an allocation is below the static grant of a try that
 // followed a plan. Such a kill is no evidence against the promise of the static grant. Grants and
-// allocations that differ by less than one percent are the same, because a limit may be rounded.
+// allocations that differ by less than one percent count as equal, because a limit may be rounded.
 func IsBelowStatic(killed, static Bytes) bool {
 	return killed > 0 && float64(killed)*minLift < float64(static)
 }

@@ -55,11 +55,11 @@ func (m PhasesMode) IsValid() bool {
 type Policy struct {
 	Mode         Mode       // Enforce if empty
 	Floor        Bytes      // smallest grant; zero: none
-	Cap          Bytes      // largest grant; zero: derived from the request, the history, the floor and the minimum grant
+	Cap          Bytes      // largest grant; zero: the caller's cap, or else derived from the request, history, floor and minimum grant
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
-	LimitRatio   float64    // memory limit / request; 1 (the QoS class Guaranteed) if zero
-	NeverAbove   bool       // the grant of a first try is at most the static request
+	LimitRatio   float64    // memory limit / request; 1 if zero
+	NeverAbove   bool       // until an OOM kill of the run, the grant is at most the static request of the ask
 	CPUUnmanaged bool       // the CPU answer is the requested CPU
 	Grid         Grid       // Fine if empty
 	Edges        Bins       // bins for OnBins; empty: the result of the bin search
@@ -126,7 +126,7 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // CapFor returns the largest amount that may be granted: the smaller of the policy's cap and the caller's, or the only
-// one that is set. Without either it is four times known, the largest known request or peak. Zero is unknown.
+// one that is set. Without either it is four times known, the largest known request or peak, and zero if known is zero.
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

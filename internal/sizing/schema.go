@@ -94,14 +94,14 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether f stores v without loss, so that v needs no other field. A category field keeps only the
-// text of a bool, a date or an amount; these need a field of another kind.
+// CanStore reports whether v needs no field of another kind than f. A category field keeps only the text of a bool, a date
+// or an amount, so these need one. The category of a number in a text is a separate question (see Extend).
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }
 
-// Extend appends the fields and categories that f has and the schema lacks. It reports whether it
-// appended any; then it also increments Version.
+// Extend appends the fields and categories that f has and the schema lacks, up to the limits. A number in a text also
+// gets a category. Extend reports whether it appended any; then it also increments Version.
 func (s *Schema) Extend(f Features) bool {
 	changed := false
 	for _, name := range f.Names() {
@@ -220,8 +220,8 @@ func moreSpecific(a, b Value) Value {
 // specificity orders the kinds from the least to the most specific.
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
-// Warnings lists the features of f that are not stored completely because the schema has reached a
-// limit. Package taskmodel warns about values of the wrong kind.
+// Warnings lists the features of f that are not stored, or stored as Unseen, because the schema has reached MaxFields
+// or MaxCategories. Package taskmodel warns about values of the wrong kind.
 func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 	for _, name := range f.Names() {
 		v := f[name]

@@ -30,8 +30,8 @@ const LargestServer Bytes = 32 << 40
 // earliest predates every Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Warnings lists the fields of a valid report that are suspicious even without a history to compare them with, and
-// describes their effect. now is the current time of the service.
+// Warnings lists the fields of a valid report that are suspicious even without a history to compare them with. now is
+// the current time of the service.
 func (o *Observation) Warnings(now time.Time) []FieldError {
 	var all []FieldError
 	add := func(field, detail string) {

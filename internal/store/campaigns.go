@@ -10,24 +10,25 @@ import (
 
 // Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
 // a person is audited under its DAG, with an empty task id. Conflict, NotFound and Invalid are kinds of errors
-// (sizing.Kind).
+// (sizing.Kind). The methods with an id return NotFound if there is no such campaign, except CampaignRuns, which then
+// returns no runs.
 type Campaigns interface {
 	// CreateCampaign stores a campaign and returns it with its id. It ignores the fields ID, CreatedAt,
 	// CreatedBy, Paused and Stopped of c. It returns Conflict if the DAG already has a campaign with that
 	// name.
 	CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error)
-	// Campaign returns a campaign, or NotFound if there is none.
+	// Campaign returns a campaign.
 	Campaign(ctx context.Context, id int64) (campaign.Campaign, error)
 	// CampaignStatus returns a campaign with its progress. The argument failures limits its list of
-	// failed runs. It returns NotFound if there is no such campaign.
+	// failed runs.
 	CampaignStatus(ctx context.Context, id int64, failures int) (campaign.Status, error)
 	// Campaigns lists at most limit campaigns in any of the scopes, newest first, with ids below
 	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
 	// very many reports may be a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
-	// RegisterRuns adds runs in the state campaign.Registered, and ignores runs whose scenario, conf and
-	// execution date (in whole seconds) are registered already. It returns the number of added runs
-	// (registered) and of ignored runs (already), or NotFound if there is no such campaign.
+	// RegisterRuns adds runs in the state campaign.Registered. It ignores runs whose scenario, conf and
+	// execution date (in whole seconds) are registered already or equal those of an earlier run in runs. It
+	// returns the number of added runs (registered) and of ignored runs (already).
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states with a number above after,
 	// ordered by number. An empty list of states selects all states.
@@ -37,15 +38,15 @@ type Campaigns interface {
 	CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error)
 	// ClaimRuns leases at most limit runs to one worker, for one of its branches: a trigger, which starts a
 	// step of a run, or a check, which reports the result of the step (campaign.Branch). Runs whose lease
-	// has expired come first. For a trigger, limit bounds the active runs of the branch over all workers: a
+	// has expired take precedence. For a trigger, limit bounds the active runs of the branch over all workers: a
 	// run is active from its claim until a check reports its result. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
 	// expired.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
-	// the run is not in state r.From or not in r.Attempt, and Invalid if a worker must not make this
-	// move.
+	// the run is not in state r.From or not in r.Attempt, Invalid if a worker must not make this move, and
+	// NotFound if there is no such run.
 	ReportRun(ctx context.Context, id int64, r RunReport) (campaign.Run, error)
 	// ResetRun moves a run back by the rules of campaign.CheckReset. It starts a new attempt if
 	// campaign.RestartsRun says so. It returns NotFound if there is no such run.

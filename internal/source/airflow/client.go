@@ -32,13 +32,14 @@ import (
 )
 
 var (
-	// ErrUnavailable means that Airflow did not respond, or responded with an error after which a retry may succeed.
+	// ErrUnavailable means that Airflow did not respond, or responded with an error after which a retry may succeed, or
+	// that a list changed while it was read.
 	ErrUnavailable = errors.New("airflow is unavailable")
 	// ErrDenied means that Airflow rejected the credentials, or that they lack permission.
 	ErrDenied = errors.New("airflow denied access")
 	// ErrNotFound means that Airflow does not have the resource.
 	ErrNotFound = errors.New("not found in airflow")
-	// ErrInvalidResponse means that a response does not follow the stable REST API.
+	// ErrInvalidResponse means that a response does not follow the stable REST API, is too large, or has another error status.
 	ErrInvalidResponse = errors.New("invalid response from airflow")
 )
 

@@ -159,7 +159,7 @@ func parseUpstream(cell string) ([]string, error) {
 	return ids, nil
 }
 
-// formatValues formats the values of a metadata entry so that parseValues returns the same values.
+// formatValues formats the values of a metadata entry for parseValues. Without values the cell is empty.
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""

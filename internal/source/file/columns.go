@@ -174,7 +174,7 @@ func (c *column) apiName() string {
 	return c.name
 }
 
-// columnForField returns the column that corresponds to a field of POST /observe.
+// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is none.
 func columnForField(field string) string {
 	if name, ok := strings.CutPrefix(field, "features."); ok {
 		return featurePrefix + name

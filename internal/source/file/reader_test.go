@@ -289,7 +289,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		first := observations(t, bytes.NewReader(text))
 		// Each observation is valid and survives both formats. CSV is compared from the
-		// second reading on, because a category may look like a number.
+		// second reading on, because a text may look like a number.
 		var lines, once, twice bytes.Buffer
 		for i := range first {
 			require.Empty(t, first[i].Validate())

@@ -52,7 +52,7 @@ func TestLabelsOfUnmappedAndMappedTask(t *testing.T) {
 	assert.Equal(t, "0", prometheus.Labels(try)["label_map_index"])
 }
 
-// FuzzSafeLabel checks that Kubernetes accepts the label of every id with a letter or digit, and that an id
+// FuzzSafeLabel checks that Kubernetes accepts the label of every id with an ASCII letter or digit, and that an id
 // restored from a label has this label.
 func FuzzSafeLabel(f *testing.F) {
 	f.Add("scheduled__2026-01-03T02:00:00+00:00")
@@ -60,7 +60,7 @@ func FuzzSafeLabel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id string) {
 		label := prometheus.SafeLabel(id)
 		require.LessOrEqual(t, len(label), 63)
-		// Without a letter or digit in the id, the label begins with '-'. Kubernetes rejects it, as it rejects Airflow's label.
+		// Without an ASCII letter or digit in the id, the label begins with '-'. Kubernetes rejects it, as it rejects Airflow's label.
 		if label != "" && label[0] != '-' {
 			require.Regexp(t, `^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`, label)
 		}

@@ -78,7 +78,7 @@ func (l *Log) setField(part, prefix string) error {
 		l.Try.RunID = value
 	case "map_index":
 		l.Try.MapIndex, err = strconv.Atoi(value)
-	case "try_number", "attempt": // the name that Airflow gives to its log files
+	case "try_number", "attempt": // attempt is the name in the paths of Airflow's log files
 		l.Try.Number, err = strconv.Atoi(value)
 	case "outcome":
 		if l.Outcome, ok = sizing.ParseOutcome(value); !ok {

@@ -218,8 +218,8 @@ func (c *comparison) addContradiction(field string, stored, reported any) {
 }
 
 // fillFeatures compares the encoded features of a stored and a repeated report one by one, and returns the
-// stored ones with those that r fills. NaN means unknown, and so does an index beyond the end of a row that was
-// written under an older schema.
+// stored ones with those that r fills. If any are stored, it ignores features that r got from a receipt. NaN means
+// unknown, and so does an index beyond the end of a row that was written under an older schema.
 func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	if r.features == nil || r.fromReceipt && stored != nil {
 		return stored
