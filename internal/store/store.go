@@ -118,10 +118,10 @@ type Observations interface {
 	// oldest first, at most limit.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills with at least ceiling allocated since the last success of the task.
+	// KillsAtCap counts the OOM kills with at least limit allocated since the last success of the task.
 	// It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
 	// reproduced runs.
-	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
+	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error)
 }
 
 // HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the
