@@ -18,7 +18,7 @@ type Retention interface {
 	// RemoveObservations removes the observations that ended before a time and that History does
 	// not read within limits. History (except Pairs) and Task return the same as before, unless a
 	// report is voided later. It removes nothing from a task without an active model or with at
-	// most limits.Total observations, and no row newer than the active model's LastSeq. A removed
+	// most limits.Total observations, and no row that arrived after row LastSeq of the active model. A removed
 	// try that is reported again counts as a new try. It returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
 	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on

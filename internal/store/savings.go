@@ -72,7 +72,7 @@ type SavingsSum struct {
 	Unmeasured  int // not measured: successes without a duration or a peak; Used omits them
 
 	Hours     *float64 // durations of the accounted successes
-	Requested *float64 // what Granted would be with the static requests of the tasks
+	Requested *float64 // what Granted would be with the static requests, of the tasks with a known request
 	Granted   *float64 // allocation × duration of the accounted successes
 	Used      *float64 // peak × duration of the measured successes
 	UsedHours *float64 // durations of the successes in Used

@@ -118,10 +118,10 @@ type Observations interface {
 	// oldest first, at most limit.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills with at least ceiling allocated since the last success of the task.
+	// KillsAtCap counts the OOM kills with at least limit allocated since the last success of the task.
 	// It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
 	// reproduced runs.
-	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
+	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error)
 }
 
 // HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the
@@ -223,12 +223,14 @@ type Receipts interface {
 	// ReceiptOfTry returns the newest receipt of a try, or NotFound if there is none.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the
-	// newest limit receipts of the task, without reproduced runs. The caller sets Low and High.
+	// newest limit receipts of the task, without reproduced runs and without kills below the static grant of
+	// a plan. The caller sets Low and High.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
-	// Promises lists the promised risks of ended first tries with their outcomes, in the
+	// Promises lists the promised risks of first tries that succeeded or were OOM-killed, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active
 	// model. It reads the newest limit receipts of first tries, and omits withdrawn versions,
-	// receipts from before the last manual activation or RollBack, and reproduced runs.
+	// receipts from before the last manual activation or RollBack, reproduced runs, and kills below the
+	// static grant of a plan.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
 	// at most limit. It omits ad-hoc predictions, which have no run id, and reproduced runs.
@@ -261,10 +263,11 @@ type Tasks interface {
 	Policy(context.Context, sizing.TaskKey) (sizing.Policy, error)
 	// SetPolicy replaces the policy of a task. It creates the task if it is unknown.
 	SetPolicy(context.Context, sizing.TaskKey, sizing.Policy) error
-	// DeleteTask deletes the task and all of its data. It returns NotFound if it is unknown.
+	// DeleteTask deletes the task and its data, except its audit trail and lookups. It returns NotFound if the
+	// task is unknown.
 	DeleteTask(context.Context, sizing.TaskKey) error
-	// Rename moves all data of a task to another name. It returns NotFound if from is unknown,
-	// Conflict if to exists.
+	// Rename moves the data of a task to another name, except its audit trail and lookups. It returns NotFound
+	// if from is unknown, Conflict if to exists.
 	Rename(ctx context.Context, from, to sizing.TaskKey) error
 }
 

@@ -26,7 +26,7 @@ const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
 	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the last remembered number, like the residual scale of few identical rows (taskmodel)
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number, a frequent ratio of scales (taskmodel, predictGroup)
 )
 
 const (
@@ -44,7 +44,8 @@ type compactWriter struct {
 	bits    []uint64 // the bits of the floats to which later numbers of the receipt may refer, oldest first
 	isLossy bool
 
-	// Parts of the previous receipt. Most receipts of a task have the same parts, so their texts are reused.
+	// Parts of the newest earlier receipt that has them. Most receipts of a task have the same parts, so their texts
+	// are reused.
 	names     []string // of its features, sorted
 	signature string   // the names and kinds of its features
 	template  string   // its reason without numbers
@@ -174,7 +175,7 @@ func (w *compactWriter) features(f sizing.Features) {
 }
 
 // sortFeatures sets names to the sorted names of f, and values to the values in this order. It sorts only
-// if the names differ from those of the previous receipt.
+// if w.names differs.
 func (w *compactWriter) sortFeatures(f sizing.Features) {
 	if len(f) != len(w.names) || !w.readValues(f) {
 		w.names = f.Names()
@@ -203,7 +204,7 @@ func (w *compactWriter) joinedText(previous *string) string {
 	return *previous
 }
 
-// fieldEnd follows the name and the kind of each feature. Names have no control characters.
+// fieldEnd follows the name and the kind of each feature. Valid names have no control characters.
 const fieldEnd = "\n"
 
 // storedKind returns the kind that features writes. A bool or a number in a text is stored as the text, like

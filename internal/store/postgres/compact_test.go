@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// typicalReceipt returns a receipt as the service writes it.
+// typicalReceipt returns receipt i, with random numbers, which the compact form can hold.
 func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "extract_prices"}
 	promised := r.Float64()
@@ -45,7 +45,7 @@ func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	return receipt
 }
 
-// columnFields returns the fields of a receipt that are stored in columns.
+// columnFields returns a receipt with only the fields that decodeCompact expects from columns.
 func columnFields(receipt *sizing.Receipt) sizing.Receipt {
 	return sizing.Receipt{
 		Ask: sizing.Ask{Try: receipt.Ask.Try},
@@ -79,7 +79,7 @@ func withoutParams(receipt *sizing.Receipt) *sizing.Receipt {
 	return &copied
 }
 
-// The vocabulary grows as in the store: a text becomes a word after its second receipt.
+// The vocabulary grows as in the store: a text becomes a word after it was written twice.
 func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	w := compactWriter{words: newVocabulary(1, nil)}
@@ -229,8 +229,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	require.Empty(t, reader.rest)
 }
 
-// A number with up to maxDecimals decimals, whose digits without the point are below maxDecimal, is stored as these
-// digits, not as its bits.
+// A short decimal has up to maxDecimals decimals, and its digits without the point are below maxDecimal.
 func TestShortDecimalsAreRecognised(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	for range 100_000 {

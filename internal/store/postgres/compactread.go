@@ -11,12 +11,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// errUnknownWord means that the given vocabulary is older than the receipt.
+// errUnknownWord means that the given vocabulary lacks a word of the receipt; see malformed.
 var errUnknownWord = errors.New("the compact form refers to an unknown word")
 
 var errMalformed = errors.New("the compact form is malformed")
 
-// compactReader decodes one receipt. After the first error it returns zero values.
+// compactReader decodes one receipt. After the first error, which err keeps, its results are meaningless.
 type compactReader struct {
 	rest  []byte
 	words []string

@@ -21,7 +21,7 @@ type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
-	seen      map[string]bool // texts that were written literally; true after the second time
+	seen      map[string]bool // storable texts that were written literally, since its last clearing; true after the second time
 	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 
@@ -48,8 +48,8 @@ func (v *vocabulary) add(words []string) {
 	}
 }
 
-// position returns the position of a text, if the text is a word. Otherwise it remembers the text: a text that
-// is written a second time becomes wanted.
+// position returns the position of a text, if the text is a word. Otherwise it remembers the text if the text can
+// become a word: one that is written a second time becomes wanted.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true

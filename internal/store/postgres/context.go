@@ -68,7 +68,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 	}
 	var key try
 	var hasNoMetadata bool
-	var hasReplaced *bool // a new set of metadata replaced an older one; nil without metadata
+	var hasReplaced *bool // a new set of metadata replaced an older one
 	_, err = pgx.ForEachRow(inserted, []any{&key.task, &key.seq, &hasNoMetadata, &hasReplaced}, func() error {
 		row := byTry[key]
 		if row.result.Duplicate {
@@ -151,7 +151,7 @@ type contextTask struct {
 	metadata map[int16]sizing.Metadata
 }
 
-// ContextRows reads successes and kills of all tasks of a namespace, oldest first.
+// ContextRows reads the newest successes and kills of a namespace, at most perTask of a task, oldest first.
 func (s *Store) ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error) {
 	return s.contextRows(ctx, namespace, perTask, limit, "", "")
 }

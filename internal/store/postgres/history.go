@@ -32,7 +32,7 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 //
 // If the try ended more than a day before the task's first receipt, only step 1 and the eight days are
 // searched. Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
-// without a promise, which ends the search.
+// whose promise is missing or not comparable (comparedPromise). It ends the search.
 const promisedAtLaunch = `nullif(coalesce(
 			(SELECT ` + comparedPromise + ` FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
 			(SELECT coalesce(promised, 'NaN') FROM receipt_compact AS receipt WHERE receipt.prediction_id = ` + observedID + ` AND ` + ofCompactTry + `),
@@ -52,8 +52,8 @@ const promisedAtLaunch = `nullif(coalesce(
 					UNION ALL
 					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + oldestOfCompactTry + `)) AS receipt` + oldestOfTry + `)) END), 'NaN')`
 
-// grantedToKilled is the largest limit in bytes that the receipts around the end of an OOM-killed try
-// (outcomes 2 and 3) granted; 0 for other outcomes and without a receipt.
+// grantedToKilled is the largest limit in bytes in those receipts of an OOM-killed try (outcomes 2 and 3) that
+// aroundEnd selects; 0 for other outcomes and without such a receipt.
 const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(greatest(
 			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `),
 			(SELECT max(task_limit) FROM (SELECT task_limit FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + orderOfCompactTry + ` OFFSET 0) AS granted)), 0) ELSE 0 END`
@@ -127,7 +127,7 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.H
 }
 
 // withDefaults replaces zero fields by the defaults. If Recent and High leave no rows for the
-// sample, it gives all three the proportions of DefaultHistoryLimits.
+// sample, it sets them to the same fractions of Total as in DefaultHistoryLimits, but to at least 1.
 func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
 	limits.Total = cmp.Or(limits.Total, store.DefaultHistoryLimits.Total)
 	limits.Recent = cmp.Or(limits.Recent, store.DefaultHistoryLimits.Recent)

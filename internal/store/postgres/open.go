@@ -48,8 +48,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// pingTimeout bounds a ping of the pool, the SET of a new session and, unless the DSN sets
-// connect_timeout, a connect.
+// pingTimeout bounds a ping by the pool or by Changes, the SET of a new session, a check of the standby and,
+// unless the DSN sets connect_timeout, a connect.
 const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.
@@ -96,7 +96,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// initSession disables JIT, because compiling takes longer than any statement here, and sets the
+// initSession disables JIT, because compiling usually takes longer than the statement, and sets the
 // isolation of statements outside explicit transactions. PgBouncer rejects both as startup
 // parameters, so initSession sends SET.
 func initSession(ctx context.Context, conn *pgx.Conn) error {
@@ -128,13 +128,13 @@ var (
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
-// inTx runs do in a transaction and commits it. It runs do again in a new transaction if the first one
-// failed because of a serialization failure or a deadlock.
+// inTx runs do in a transaction and commits it. After a serialization failure or a deadlock it runs do again in a
+// new transaction, at most maxAttempts times in all.
 func (s *Store) inTx(ctx context.Context, operation string, options pgx.TxOptions, do func(pgx.Tx) error) error {
 	return s.withRetry(ctx, operation, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })
 }
 
-// withRetry runs a transaction. It repeats the transaction after a serialization failure or a deadlock.
+// withRetry runs a transaction, and repeats it like inTx.
 func (s *Store) withRetry(ctx context.Context, operation string, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()

@@ -38,8 +38,8 @@ const pruneExecutedSQL = `
 	DELETE FROM executed_plan
 	WHERE task = $1 AND id <= (SELECT id FROM executed_plan WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans stores the detailed series and the executed plans of tries without stored ones. It does not
-// make the tasks due, because trainings of models read neither.
+// insertPlans stores the detailed series of successes and the executed plans of tries without stored ones. It does
+// not make the tasks due, because trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks

@@ -25,7 +25,7 @@ type storedReceipt struct {
 	receipt sizing.Receipt // the fields that the statement reads from columns
 	guard   []float64      // only in table receipt, like body
 	body    []byte
-	name    int32 // only in table receipt_compact, like content; 0 in table receipt
+	name    int32 // id of the task in receipt_name; only in table receipt_compact, like content; 0 in table receipt
 	content []byte
 }
 

@@ -13,10 +13,9 @@ import (
 )
 
 // insertReceiptsSQL writes table receipt, which holds sizing.Receipt as JSON. Renaming a field of
-// sizing.Receipt therefore needs a migration. The table has the receipts of earlier releases, and
-// the receipts that the compact form (compact.go) cannot hold. Values that are searched or summed
-// have their own columns, which take precedence over the JSON: after a rename of the task only
-// the columns are up to date.
+// sizing.Receipt therefore needs a migration. The table has the receipts from before the compact form
+// (compact.go) was in use, those that it cannot hold, and those that expandName converted. Values that are
+// searched or summed have their own columns. After a rename of the task only the columns have the new name.
 //
 // The column told holds Guard.Version.
 const insertReceiptsSQL = `

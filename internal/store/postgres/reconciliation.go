@@ -52,9 +52,9 @@ const unsampledSQL = `
 	WHERE at >= $1 AND at < $2 AND memory_sampled IS NULL AND outcome <> 7 AND ` + lookupDue + `
 	ORDER BY at, seq LIMIT $4`
 
-// Unsampled lists observations in the window without a sampled peak, except scheduling failures, whose lookup is
-// due. Without a reported end,
-// EndedAt is the start of the try, or else the time at which its report arrived.
+// Unsampled lists the observations in the window that have no sampled peak and whose lookup is due, except
+// scheduling failures; at most w.Limit. Without a reported end, EndedAt is the start of the try, or the arrival of
+// the report if the start is unknown or implausible.
 func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observation, error) {
 	rows, err := s.pool.Query(ctx, unsampledSQL, w.From, w.To, w.Now, w.Limit)
 	if err != nil {
@@ -120,8 +120,8 @@ const notReported = `NOT EXISTS (
 				WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
 					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)`
 
-// UnreportedReceipts lists the newest receipts of unreported tries whose lookup is due: the receipts in the window,
-// oldest first, at most w.Limit. It reads both tables and takes the newer receipt of a try that it finds in both.
+// UnreportedReceipts lists the newest receipt of each unreported try whose lookup is due, if it is in the window;
+// oldest first, at most w.Limit. Of a try with receipts in both tables it takes the newer one.
 func (s *Store) UnreportedReceipts(ctx context.Context, w store.Window) ([]sizing.Receipt, error) {
 	var all []sizing.Receipt
 	byTry := map[sizing.TryKey]int{}

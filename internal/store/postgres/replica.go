@@ -101,8 +101,8 @@ func (r *ReplicatedStore) logChange(err error) {
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
 // Check decides whether the standby serves reads until the next check. It returns an error if the standby
-// does not. If this process changes something during the check, Check returns nil, and reads stay on the
-// primary until the next check.
+// does not. If the standby answers, but this process made one of the changes in replicawrites.go during the
+// check, Check returns nil, and reads stay on the primary until the next check.
 func (r *ReplicatedStore) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -146,8 +146,8 @@ func (r *ReplicatedStore) invalidate() {
 	r.writes++
 }
 
-// from runs a read on the standby if the standby is fresh. Otherwise, or if that fails, it runs the read on
-// the primary.
+// from runs a read on the standby if the standby is fresh. Otherwise, or if that fails before ctx ends, it runs
+// the read on the primary.
 func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	isFresh := r.isFresh

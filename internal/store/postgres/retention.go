@@ -105,8 +105,8 @@ const removeObservationsSQL = `
 // keepSavingsSQL makes the trigger of the savings ledger leave the deleted rows in the sums.
 const keepSavingsSQL = `SET LOCAL loadaware.retention = 'on'`
 
-// RemoveObservations removes rows that History no longer reads. The tally still counts them, so
-// that the weights of the remaining rows do not change.
+// RemoveObservations removes rows from before a time that History no longer reads; surplus says which of them
+// stay. The tally still counts them, so that the weights of the remaining rows do not change.
 func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits, before time.Time, removed func(rows int) error) error {
 	limits = withDefaults(limits)
 	var bounds surplus
@@ -143,7 +143,8 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	})
 }
 
-// inBatches calls remove until remove returns less than a full batch. It calls removed after each batch.
+// inBatches calls remove until remove returns less than a full batch or an error. It calls removed after each batch
+// that is not empty, and stops at its error.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()

@@ -100,7 +100,7 @@ const deleteReceiptsSQL = `
 	DELETE FROM receipt
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// DeleteTask deletes the task and all of its data.
+// DeleteTask deletes the task and its data, except its audit trail and lookups.
 func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	err := s.inTx(ctx, "delete a task", readWrite, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteTaskSQL, task.Namespace, task.DAG, task.Task)
@@ -139,7 +139,7 @@ const renameReceiptsSQL = `
 	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// Rename moves all data of a task to another name.
+// Rename gives a task another name. Its audit trail and lookups keep the old name.
 func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	names := []any{from.Namespace, from.DAG, from.Task, to.Namespace, to.DAG, to.Task}
 	err := s.inTx(ctx, "rename a task", readWrite, func(tx pgx.Tx) error {

@@ -120,7 +120,7 @@ func sortTries(rows []sizing.HistoryRow) {
 	})
 }
 
-// TriesOfRun reads the tries of one (run, map index), oldest first.
+// TriesOfRun reads the newest tries of one (run, map index), at most store.MaxTriesOfRun, oldest first.
 func (s *Store) TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error) {
 	return s.readTries(ctx, "read the tries of a run", task, triesOfRunSQL, runID, mapIndex, store.MaxTriesOfRun)
 }

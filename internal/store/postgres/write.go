@@ -16,9 +16,9 @@ import (
 // transaction, inserts all of them, so that no lock is held during a network round trip, for which other
 // writers of the task would wait. A second transaction then compares the reports whose tries were already
 // stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
-// plan or a context (metadata, mean usage, placement), one transaction writes all reports. write returns
-// errStale if a task was renamed or deleted. After another error the reports may be written, if the connection
-// broke during the commit.
+// plan or a context (metadata, mean usage, placement), one transaction writes all reports. If a task was
+// renamed or deleted, write returns errStale, or sets it in the results of the compared reports. After another
+// error the reports may be written, if the connection broke during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
@@ -218,7 +218,8 @@ type tallyDelta struct {
 }
 
 // countAmended makes the tasks of amended reports due, and corrects the counts if a report replaced a
-// provisional kill (a kill known only from a lift request). Like insertSQL, it neither counts kills of reproduced runs nor makes their tasks due at once.
+// provisional kill (a kill known only from a lift request). As in insertSQL, kills of reproduced runs neither
+// count nor make their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {

@@ -39,7 +39,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		require.Len(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), 1)
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), "another worker has claimed the check")
 	})
-	t.Run("a run whose lease has expired is claimed again", func(t *testing.T) {
+	t.Run("a run whose lease has expired is claimed again, or released by ReleaseRuns", func(t *testing.T) {
 		c := newCampaign(t, st, "lost", campaign.Budget{})
 		register(t, st, c.ID, 2)
 		first, err := st.ClaimRuns(t.Context(), c.ID, campaign.TriggerDeploy, 1, time.Millisecond)
@@ -68,7 +68,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 1), 1)
 	})
-	t.Run("a pause and a used-up budget stop only triggers", func(t *testing.T) {
+	t.Run("a pause stops triggers, and a used-up budget stops triggers but no checks", func(t *testing.T) {
 		c := newCampaign(t, st, "bounded", campaign.Budget{Runs: 1})
 		register(t, st, c.ID, 3)
 		for range 3 {

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// waitTimeout bounds every wait. It is far longer than any debounce of the tests, and than any lease whose end a
-// test awaits.
+// waitTimeout bounds the waits for due tasks. It is far longer than the debounce of the tests and than a lease
+// whose end a test awaits.
 const waitTimeout, pollInterval = 30 * time.Second, 10 * time.Millisecond
 
 // requireNoneDue checks that no task can be claimed.

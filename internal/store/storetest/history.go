@@ -247,9 +247,9 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Empty(t, kills)
 	})
 
-	t.Run("KillsAtCap counts the kills at the ceiling since the last success", func(t *testing.T) {
-		atCap := func(ceiling sizing.Bytes) int {
-			n, err := st.KillsAtCap(t.Context(), key, ceiling)
+	t.Run("KillsAtCap counts the kills at a limit or above it since the last success", func(t *testing.T) {
+		atCap := func(limit sizing.Bytes) int {
+			n, err := st.KillsAtCap(t.Context(), key, limit)
 			require.NoError(t, err)
 			return n
 		}

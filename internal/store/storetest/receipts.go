@@ -204,8 +204,8 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// testPromisedAtLaunch tests which of several receipts of a try gives its promise. Some receipts are
-// written before the launch, some after the end, and some are named by the report.
+// testPromisedAtLaunch tests which of several receipts of a try gives its promise. Some receipts have a time
+// before the end of the try, some after it, and some are named by the report.
 func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	type promise struct {
