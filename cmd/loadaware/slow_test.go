@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slowTimeout is how long a test waits for the server to time out. Only a server without a
-// time limit reaches it.
+// slowTimeout is how long a test waits for the server to close a connection or to answer.
 const slowTimeout = 30 * time.Second
 
 // trickle opens a connection, sends the start, then a byte of the rest every 100 ms, until the server
@@ -90,7 +89,7 @@ func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 	}
 }
 
-func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
+func TestTooLargeRequestIsRejected(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	huge := strings.Repeat("x", 80<<10)

@@ -27,7 +27,7 @@ func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpap
 }
 
 // newReconciler returns the background worker that looks up tries without a complete report. Without
-// Prometheus it looks up no reported tries, and gives up each unreported try after LOADAWARE_PROMETHEUS_WITHIN.
+// Prometheus it has no source: reported tries stay as they are, and unreported tries expire in the end.
 func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))

@@ -115,8 +115,8 @@ func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (
 	return server, err
 }
 
-// addressInUse returns the error for s.Addr in use. If another loadaware server uses the data folder, the error
-// has the address that the other server recorded there.
+// addressInUse returns the error for s.Addr in use. If another process uses the data folder, the error is a
+// *pglocal.InUseError, which has the address of that process if it is a server.
 func (s *Server) addressInUse(ctx context.Context, log *slog.Logger) error {
 	if s.DatabaseURL == "" && s.HasDatabase() {
 		_, stop, err := FindDatabase(ctx, s.Config, "", log)

@@ -25,7 +25,7 @@ type startup struct {
 	log       *slog.Logger
 }
 
-// run prints the addresses at once, and example requests after the demo is trained.
+// run prints the addresses at once, and example requests after the import of the demo, even if it failed.
 func (s *startup) run(ctx context.Context) {
 	url := s.listeners.URL()
 	fmt.Fprintf(s.Out, "loadaware serves at %s\n", url)

@@ -55,15 +55,15 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}, log))
 }
 
-// shapesEvery is the interval at which the trainer learns the shapes of run times.
+// shapesEvery is the age from which on the trainer learns the shapes of run times again.
 const shapesEvery = time.Hour
 
 // plansEvery is the interval at which the trainer looks for tasks with new detailed series or new outcomes of plans, and
 // learns their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 
-// profilesEvery is the age from which on stored usage profiles may be found again. The trainer checks four times in this
-// time whether they need to be.
+// profilesEvery is the age from which on the trainer may replace stored usage profiles. It looks for profiles of this
+// age four times as often.
 const profilesEvery = time.Hour
 
 // supervisorEnv is the environment variable with the process id of the server.

@@ -17,8 +17,8 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// success is a successful row. peak is in GB, hours is the run time (1 if zero), and day is the day of
-// the start.
+// success is a successful row. x is the numeric feature, peak is in GB, hours is the run time (1 if zero),
+// and day is the day of the start.
 type success struct {
 	x, peak float64
 	hours   float64
@@ -196,7 +196,7 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 	assert.Less(t, len(h), 20, "the hull has few points")
 }
 
-func TestAllBaselinesShareFallbackLiftsAndCap(t *testing.T) {
+func TestBaselineFallbackLiftsAndCap(t *testing.T) {
 	r := newBaseline(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")

@@ -53,7 +53,7 @@ func TestWastageIsDividedByCauseAndAge(t *testing.T) {
 	assert.Equal(t, got.Causes, got.Tasks[0].Causes)
 }
 
-func TestCausesAndAgesAddUpForEveryPolicy(t *testing.T) {
+func TestCausesAndAgesAddUpForDefaultPolicies(t *testing.T) {
 	report, err := Run(t.Context(), demoTrace(t), Config{})
 	require.NoError(t, err)
 	for _, res := range report.Results {

@@ -71,7 +71,7 @@ func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.Tas
 	return nil
 }
 
-// distances returns one row for each of checkRuns that a task has reached with enough later runs.
+// distances returns one row for each of checkRuns, except rows without a task.
 func (c *checkpoints) distances() ([]DistanceRow, error) {
 	var tasks []sizing.TaskKey
 	for task := range c.tasks {

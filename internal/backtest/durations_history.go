@@ -29,8 +29,8 @@ const (
 )
 
 // historyReplay rates the first runs of tasks separately from later runs. While a task has at most
-// cohort.MaxOwnRuns earlier runs, the other tasks of its namespace predict the run, and after that its own
-// model does. If one of the two has no prediction, the other one predicts.
+// cohort.MaxOwnRuns earlier runs, the run-time model of its namespace predicts the run (cohort.RunTimes), and
+// after that its own model does. If one of the two has no prediction, the other one predicts.
 type historyReplay struct {
 	similarBy []string                          // names of metadata
 	learners  map[string]*cohort.RunTimeLearner // by namespace

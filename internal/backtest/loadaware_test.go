@@ -20,7 +20,7 @@ func demoTrace(t *testing.T) *Trace {
 	return trace
 }
 
-func TestEveryPolicyFinishesEveryRow(t *testing.T) {
+func TestDefaultPoliciesFinishEveryRow(t *testing.T) {
 	trace := demoTrace(t)
 	for _, delayed := range []bool{false, true} {
 		report, err := Run(context.Background(), trace, Config{Delayed: delayed})

@@ -17,10 +17,10 @@ const (
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
 // Requirements for Scientific Workflows". If x, the first numeric feature, predicts the peak, it
 // fits a line through the upper part of the points, and otherwise it uses the largest peak. Both
-// get a safety margin. The first allocation never exceeds the request.
+// get a safety margin. The first allocation does not exceed the request of the row, if it has one.
 type ponder struct {
 	points          []point
-	line            line          // for Pearson's r, and as the first guess of fit
+	line            line          // for Pearson's r, and as the first guess of a fit to ponderCold points
 	fitted          asymmetricFit // the newest fit
 	stale           bool          // points were added after the newest fit
 	lowest, highest float64       // peaks
@@ -69,8 +69,8 @@ func (r *ponder) unbounded(x float64) float64 {
 }
 
 // fit minimises Σ w·(y − line)² by iterative reweighting until the line no longer changes, at most 100
-// times; w is 1 above the line and ponderOver below it. The iteration starts from the previous fit, so one
-// more point rarely needs more than two passes.
+// times; w is 1 above the line and ponderOver below it. The iteration starts from the previous fit (zero before
+// the first one), so one more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {
 		return

@@ -18,7 +18,7 @@ type phasedPolicy struct {
 // phasedTask is the state of one task.
 type phasedTask struct {
 	series []phase.Series // by run, oldest first
-	model  *phase.Model   // nil: too few runs
+	model  *phase.Model   // nil before the first fit
 	fitted int            // number of runs at the last fit
 }
 

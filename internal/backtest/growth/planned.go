@@ -83,7 +83,8 @@ func coreSamples(r *Run) []plan.CoreSample {
 	return samples
 }
 
-// replayCPU plans the CPU requests of a run, adds them to the report and learns the run.
+// replayCPU plans the CPU requests of a run, adds them to the report and learns the run. It ignores a run without a
+// static CPU request or whose CPU use is not known at every sample.
 func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {
