@@ -17,9 +17,9 @@ const (
 )
 
 // setGCPace sets the collector's percentage and allocates the ballast until release. The
-// ballast counts as live memory, but its pages are never touched, so it is not resident.
-// It consists of chunks, because Go clears a slice that reuses freed memory. The variable GOGC overrides the percentage,
-// and with GOMEMLIMIT there is no ballast.
+// ballast counts as live memory, but its pages are not touched, so it is not resident.
+// It consists of chunks, so that Go clears (and touches) only those that reuse freed memory. The variable GOGC overrides
+// the percentage, and with GOMEMLIMIT there is no ballast.
 func setGCPace() (release func()) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

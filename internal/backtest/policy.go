@@ -13,8 +13,8 @@ type Policy interface {
 	// Limit then means that the policy gives up.
 	Predict(Question) Answer
 	// Learn receives the outcome of a try: kills at once, successes immediately or when
-	// the try ends, as Config.Delayed selects. A try that ends after the start of the last row is then never
-	// learned. An error ends the replay.
+	// the try ends, as Config.Delayed selects. With Delayed, a success that ends after the start of the last row
+	// is never learned. An error ends the replay.
 	Learn(Outcome) error
 }
 
