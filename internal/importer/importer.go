@@ -43,7 +43,7 @@ type Console struct {
 // Importer imports rows batch by batch and counts their results.
 type Importer struct {
 	Layout file.Layout // of CSV files
-	Strict bool        // send nothing if a row cannot be read, and stop after a batch with a rejected row
+	Strict bool        // send nothing if a row or a file cannot be read, and stop after a batch with a rejected row
 	Target Target      // nil for a dry run
 
 	con         Console

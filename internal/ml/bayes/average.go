@@ -59,7 +59,7 @@ type Average struct {
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
 
-	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
+	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, the last learned one last
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
 }
 
@@ -80,8 +80,8 @@ type Point struct {
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
-// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one for the last
-// point model with a predicted scale.
+// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one
+// for the last point model with a predicted scale.
 const (
 	MaxStructures = 24
 	maxComponents = MaxStructures + maxModes + 2

@@ -7,7 +7,8 @@ import (
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
 // (Page 1954). Each of its two sums adds how far standardised residuals exceed an allowance, and
-// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
+// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero;
+// a downward change must also last (see patience).
 type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // rows since Up was last zero, and since Down was
