@@ -73,7 +73,8 @@ func spool(in io.Reader) (*os.File, error) {
 }
 
 // files imports one file after the other and prints the counts. It continues after an error of one file
-// (fileError). After any other error it stops and prints the names of the unread files.
+// (fileError). After any other error it stops and prints the names of the unread files. Without an error it
+// calls sendStructures.
 func (i *Importer) files(ctx context.Context, names []string) error {
 	var last error
 	for n, name := range names {
@@ -157,7 +158,8 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch. It sends none before the unit check is decided.
+// rows sends the readable rows of a file batch by batch. It sends none before the unit check is decided
+// or the file ends.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := newUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)

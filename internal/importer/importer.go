@@ -43,13 +43,13 @@ type Console struct {
 // Importer imports rows batch by batch and counts their results.
 type Importer struct {
 	Layout file.Layout // of CSV files
-	Strict bool        // send nothing if a row cannot be read, and stop after a batch with a rejected row
+	Strict bool        // send nothing if a row or a file cannot be read, and stop after a batch with a rejected row
 	Target Target      // nil for a dry run
 
 	con         Console
 	batchSize   int
 	counts      counts
-	tasks       map[sizing.TaskKey]bool // of all sent rows
+	tasks       map[sizing.TaskKey]bool // for Train
 	upstream    dependencies            // of the accepted rows; of all readable rows in a dry run
 	rejections  []string                // of the current file; printed after its progress bar
 	unprinted   int                     // number of rejections beyond maxPrintedRejections
@@ -103,7 +103,7 @@ func (i *Importer) Result() error {
 	return nil
 }
 
-// strictError returns the error of a strict import, or nil while nothing was rejected.
+// strictError returns the error of a strict import, or nil while no row was rejected and no file failed.
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
@@ -114,7 +114,8 @@ func (i *Importer) strictError() error {
 	return nil
 }
 
-// Train trains every imported task on the server. It does nothing in a dry run.
+// Train trains the imported tasks if Target is a server. For a store it only prints who trains them, and in a
+// dry run it does nothing.
 func (i *Importer) Train(ctx context.Context) error {
 	if i.Target == nil {
 		return nil

@@ -156,8 +156,8 @@ func formatTry(k sizing.TryKey) string {
 	return fmt.Sprintf("%s%s run %s try %d", k.TaskKey, mapped, k.RunID, k.Number)
 }
 
-// finish sends the rest of the queue and prints the counts. readErr is the error that
-// ended reading, if any.
+// finish sends the rest of the queue, unless reading ended because ctx is done, and prints the counts. readErr is
+// the error that ended reading, if any.
 func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) error {
 	err := readErr
 	if err == nil {
@@ -174,7 +174,7 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	return err
 }
 
-// skipCounts counts what an import skipped or could not join, by reason.
+// skipCounts counts, by reason, what an import skipped, could not join or sent incomplete.
 type skipCounts map[string]*skipCount
 
 type skipCount struct {

@@ -15,12 +15,12 @@ const (
 )
 
 // unitCheck finds out, before the first row of a CSV is sent, whether its peaks have another unit: no
-// peak reaches 1 MiB. Rows in a wrong unit could not be corrected later, because the same rows in the
-// right unit contradict the stored ones.
+// peak of its first maxHeldRows rows reaches 1 MiB. Rows in a wrong unit could not be corrected
+// later, because the same rows in the right unit contradict the stored ones.
 type unitCheck struct {
 	decided bool
-	rows    int // number of rows so far
-	peaks   int // number of rows with a peak, all below 1 MiB; 0 once the unit is plausible
+	rows    int // number of rows until the decision
+	peaks   int // number of rows with a peak, all below 1 MiB; 0 once the file is accepted
 }
 
 // newUnitCheck returns the check of a file. It is decided at once if the layout names the unit, and for
@@ -64,7 +64,7 @@ type unitRows struct {
 	fits map[string]int // by unit: number of such successes whose peak in that unit is at most the allocation or request
 }
 
-// minUnitFactor is the smallest ratio of allocation to peak that suggests another unit.
+// minUnitFactor is the ratio of the allocation (or request) to the peak above which another unit is likely.
 const minUnitFactor = 900
 
 // likelyUnits are the suggested values of --unit, the largest first.

@@ -62,7 +62,8 @@ func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
 	})
 }
 
-// add adds the usage of a try. The values of an earlier source stay, except a success: any failure replaces it.
+// add adds the usage of a try. The values of an earlier source stay, and a later one fills in missing values. Only a
+// success is replaced by a later outcome.
 func (u *usage) add(o sizing.Observation, namespace string) {
 	o.Try.Namespace = namespace
 	if existing := u.byTry[o.Try]; existing != nil {
@@ -127,7 +128,7 @@ func merge(o, observed *sizing.Observation) {
 }
 
 // fillMissing sets the unknown fields of o from more, except the prediction, the detailed series, the executed plan and
-// the outcome.
+// the outcome. It sets the start and the end only if o has neither of them and no duration.
 func fillMissing(o, more *sizing.Observation) {
 	o.MemoryMax = cmp.Or(o.MemoryMax, more.MemoryMax)
 	o.MemorySampled = cmp.Or(o.MemorySampled, more.MemorySampled)

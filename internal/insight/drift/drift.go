@@ -1,7 +1,7 @@
 // Package drift finds the change points of a series, such as the peaks of a task after a release.
 //
 // It splits the series at the most significant change point of Pettitt's test (1979), and then splits
-// each part again (binary segmentation). The test compares ranks, so a few extreme values have no
+// each part again (binary segmentation). The test compares ranks, so a few extreme values have little
 // effect.
 package drift
 
@@ -84,7 +84,7 @@ func find(values []float64, from, depth int, changes *[]Change) {
 	find(values[at:], from+at, depth-1, changes)
 }
 
-// isRelevant reports whether the factor is at least minFactor, up or down.
+// isRelevant reports whether the factor is at least minFactor, up or down; false if Before is 0.
 func (c *Change) isRelevant() bool {
 	return c.Before > 0 && c.magnitude() >= math.Log(minFactor)
 }

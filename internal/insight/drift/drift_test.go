@@ -44,8 +44,8 @@ func TestFindMeasuresItsChangesWithoutTheDroppedOnes(t *testing.T) {
 	assert.Equal(t, []any{141, 1.4, 2.0}, []any{found[1].At, found[1].Before, found[1].After})
 }
 
-// A series without a change has a false change with a probability of at most maxP, 0.1 %: 1,000 series have about
-// one, and hardly ever more than four.
+// A series without a change has a false change with a probability of at most maxP, 0.1 %: 1,000 series have on average
+// at most one, and hardly ever more than four.
 func TestFindReturnsFewChangesOfSteadySeries(t *testing.T) {
 	found := 0
 	for seed := range uint64(1000) {

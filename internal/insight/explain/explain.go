@@ -51,7 +51,7 @@ type Run struct {
 	At        time.Time
 	Outcome   sizing.Outcome
 	Peak      sizing.Bytes // for an OOM kill a lower bound of the peak
-	Distance  float64      // 0: identical inputs
+	Distance  float64      // 0: identical inputs, or no feature explains the peaks
 }
 
 // KilledTry explains why a try was OOM-killed, and with which amount it would not have been killed.

@@ -112,7 +112,7 @@ func change(factor float64) string {
 }
 
 // percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below with at
-// most two significant digits.
+// most two significant digits, or as "<0.0001".
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p >= 10:
@@ -182,7 +182,8 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
-// describeKill sets Text, WouldHold and Rung. killedAgain is the number of later kills of the run.
+// describeKill sets Text, WouldHold and Rung, and sets Needed to 0 if it is not above At. killedAgain is the number
+// of later kills of the run.
 func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	text := fmt.Sprintf("The try was OOM-killed at %s.", k.At.Approx())
 	above := 0

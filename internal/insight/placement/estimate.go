@@ -185,8 +185,8 @@ func (e *Effects) fitTypical(tasks []*taskEffect, v variances) {
 	}
 }
 
-// fitLoad fits the slope of the load of a typical task: the mean of the slopes of all tasks, weighted by
-// their precision, and shrunk towards 0.
+// fitLoad fits the slope of the load of a typical task: the mean of the slopes of the tasks whose load varies,
+// weighted by their precision, and shrunk towards 0.
 func (e *Effects) fitLoad(tasks []*taskEffect) {
 	sum, weight := 0.0, 1/typicalLoadVariance
 	for _, t := range tasks {
@@ -243,7 +243,7 @@ func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 	return variances{max(minSensitivityVar, sensitivitySum/tasksSeen), max(minOwnVar, ownSum/cellsSeen)}
 }
 
-// solve solves the symmetric positive definite system a·x = b by Gaussian elimination. A variable whose
+// solve solves the symmetric positive semidefinite system a·x = b by Gaussian elimination. A variable whose
 // pivot is 0 is 0. solve changes its arguments and returns x in b.
 func solve(a [][]float64, b []float64) []float64 {
 	n := len(b)

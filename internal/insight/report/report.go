@@ -223,8 +223,8 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	return OK
 }
 
-// NoGrantYet is the obstacle that every try ran with its static request, because the history was
-// imported, or because the task does not apply its answers.
+// NoGrantYet is the obstacle of a task without savings, kills and other obstacles: its tries ran with their static
+// requests, because the history was imported, or because the task does not apply its answers.
 const NoGrantYet = "no grant yet"
 
 // obstaclesOf lists the obstacles to a better size; "" if there are none.

@@ -31,7 +31,7 @@ type Job struct {
 	cancel context.CancelFunc
 
 	mu           sync.Mutex
-	lastStatusAt time.Time // time of the last Status call
+	lastStatusAt time.Time // time of the start or of the last Status call
 	progress     float64   // share of the work that is done
 	report       *Report
 	err          error
@@ -104,7 +104,7 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 }
 
 // add adds a job, cancels abandoned jobs, and drops jobs that ended more than resultTTL ago. It returns Exhausted if
-// maxJobs other jobs wait or run.
+// maxJobs other jobs, without the abandoned ones, wait or run.
 func (s *Jobs) add(j *Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +163,8 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	return report, err
 }
 
-// isAbandoned reports whether no caller has polled the job for abandonedAfter. The caller holds j.mu. Then a new job, or
-// the progress of the job itself, cancels it.
+// isAbandoned reports whether no caller has polled the job for abandonedAfter; Jobs.add and advance cancel such a job.
+// The caller holds j.mu.
 func (j *Job) isAbandoned() bool { return time.Since(j.lastStatusAt) > abandonedAfter }
 
 // advance records the progress, and cancels an abandoned job.

@@ -9,8 +9,8 @@
 //
 // Every structure has a conjugate prior, so its predictive distribution is a Student's t. Only the
 // modes have several: one for each mode, and one for a new mode. The evidence of a structure is the
-// product of the predictive densities of the rows (prequential likelihood, Dawid 1984). The package
-// handles numbers only and is deterministic.
+// product of the predictive densities of the rows (prequential likelihood, Dawid 1984); that of the point
+// models is discounted (discountModels). The package handles numbers only and is deterministic.
 package bayes
 
 import "math"
@@ -59,7 +59,7 @@ type Average struct {
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
 
-	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
+	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, the last learned one last
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
 }
 
@@ -80,8 +80,8 @@ type Point struct {
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
-// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one for the last
-// point model with a predicted scale.
+// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one
+// for the last point model with a predicted scale.
 const (
 	MaxStructures = 24
 	maxComponents = MaxStructures + maxModes + 2
@@ -154,7 +154,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // inputsMatter reports whether a line or a point model has predicted the rows better than the constant.
-// Then Predict leaves the modes out, unless the task has no features: they often explain the past rows best, but
+// Then Predict leaves the modes out, unless the task has no features: modes often explain the past rows best, but
 // predict the next row worse than a line or a point model.
 func (a *Average) inputsMatter() bool {
 	for i := range a.Lines {
@@ -238,7 +238,8 @@ const (
 // constants is the number of components before the lines in a mixture.
 const constants = 2
 
-// updateEvidence adds the log density at y to the evidence of every structure.
+// updateEvidence discounts the evidence of the point models, and adds the log density at y to the evidence of each
+// structure in mix.
 func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	a.discountModels()
 	unscaled := mix.N

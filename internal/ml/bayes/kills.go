@@ -29,7 +29,7 @@ func (a *Average) WithKills() *Average {
 	return a
 }
 
-// LearnKill adds a killed run, or raises the bound of a known one; Resolve removes it. From killRows rows
+// LearnKill adds a killed run, or raises the bound of an earlier kill of the run; Resolve removes it. From killRows rows
 // on LearnKill has no effect. Killed runs with equal inputs and levels count once, with the highest bound,
 // because this bound implies the others.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
@@ -60,7 +60,7 @@ func equal(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
 }
 
-// Resolve removes a run whose peak is measured, or whose kill was withdrawn.
+// Resolve removes a run whose peak is measured, or whose report was voided.
 func (a *Average) Resolve(run uint64, prior *Prior) {
 	if at := a.killIndex(run); at >= 0 {
 		a.Kills = slices.Delete(a.Kills, at, at+1)

@@ -109,8 +109,8 @@ func survival(z, freedom float64) float64 {
 // 16 times as much as the others, killing them costs less than granting this amount to every row.
 const maxRisk = 0.3
 
-// Grant returns the log amount with the least expected cost among those whose risk is at most maxRisk, and
-// its risk. The expected cost of an amount is
+// Grant searches for the log amount with the least expected cost among those whose risk is at most maxRisk, and
+// returns it with its risk. The expected cost of an amount is
 //
 //	amount + (retryFactor · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //

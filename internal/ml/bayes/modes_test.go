@@ -54,7 +54,7 @@ func TestRowsOfTwoKindsAreGrantedTheLargerKind(t *testing.T) {
 	}
 }
 
-func TestOneKindHasTheSameGrantWithAndWithoutModes(t *testing.T) {
+func TestModesHardlyChangeTheGrantOfOneKind(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	var y []float64
 	for range 40 {

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrTraining reports a table or bins that no family can learn from.
+// ErrTraining reports a table, bins or settings from which a family cannot learn.
 var ErrTraining = errors.New("classify: invalid training data")
 
 // LevelFamily fits classifiers from levels, which contain more information than bins. A

@@ -60,7 +60,11 @@ func TestClustersAreFoundInNoise(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, float64(noise)/520, 0.8, "share of the noise that is recognised")
 	assert.Less(t, wrong, 8, "of 1560 points around a centre")
+}
 
+func TestHopkinsDistinguishesClustersFromUniformPoints(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 22))
+	points, _ := blobs(r, 26, 60, 520, 5)
 	assert.Greater(t, density.Hopkins(points, 300, 1), 0.6)
 	cloud := make([][]float64, 500)
 	for i := range cloud {

@@ -65,8 +65,8 @@ func (x *Experts) allowedKillRate(target float64) float64 {
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
-// updateAllowance adapts the allowed kill rate to whether the answer to a row would have
-// been killed.
+// updateAllowance adapts the allowed kill rate, after the cold start, to whether the answer to a row would
+// have been killed.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
 		x.AdaptiveTarget.Step = x.step()

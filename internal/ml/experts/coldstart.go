@@ -19,8 +19,8 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 	return amount, t.Survival((math.Log(amount) - p.Level[model]) / scale)
 }
 
-// mixtureAmount returns the amount with the least expected cost under the predictive
-// distribution of the mixture, and its promise before the correction by the pool.
+// mixtureAmount returns the amount with the least expected cost under the predictive distribution of the
+// mixture, at most coldStartReach times MaxPeak and at least p.MinAmount, and its promise before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if other tasks of this age were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
@@ -32,14 +32,13 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 	return amount, p.ColdStart.ExceedanceProb(math.Log(amount))
 }
 
-// coldStartReach bounds the extrapolation in a cold start, as a multiple of the largest
-// observed peak.
+// coldStartReach bounds the extrapolation of the mixture, as a multiple of MaxPeak.
 const coldStartReach = 1000
 
 // coldStartPrice returns the price of a kill in units of the row's own cost. The price is
-// Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost, in
-// addition to the memory that a kill wastes. This gives expensive rows narrow margins and cheap rows wide
-// ones. The price is inversely proportional to the target.
+// Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost (only the row's
+// cost if the pool has no rows), in addition to the memory that a kill wastes. This gives expensive rows narrow
+// margins and cheap rows wide ones. The price is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -48,12 +47,13 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	return price
 }
 
-// The answer is a weighted mean of the cold-start rule and the selected experts, as logarithms. Three
-// candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the cold-start rule, the
-// experts, and the blend, the geometric mean of both. The transition thus depends on the costs and not only on the
-// age of the task. Both rules err for different reasons, so that the blend often costs less than either.
+// Unless a margin of Repeats answers, the answer is a weighted mean of the cold-start rule and the selected experts,
+// as logarithms. Three candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the
+// cold-start rule, the experts, and the blend, the geometric mean of both. The transition thus depends on the
+// costs and not only on the age of the task. Both rules err for different reasons, so that the blend often costs less
+// than either.
 
-// updateHedge charges the three candidates for a row before the rules learn it.
+// updateHedge charges the cold-start rule and the blend, relative to the experts, for a row before the rules learn it.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
@@ -68,7 +68,7 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	x.BlendExcessLoss, x.BlendKills = x.charge(&r, math.Sqrt(cold*experts), x.BlendExcessLoss, x.BlendKills)
 }
 
-// hedgeRow is a row for which the candidates are charged.
+// hedgeRow is a row for which updateHedge charges the candidates.
 type hedgeRow struct {
 	peak    float64
 	price   float64 // price of a kill, in the unit of the peak

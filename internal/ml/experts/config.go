@@ -7,7 +7,7 @@
 // model, distribution and price is an expert.
 //
 //	row ─▶ Point (predictions) ─▶ 8 models × 5 distributions × 11 prices = 440 experts
-//	                                          │ every expert is charged for every row:
+//	                                          │ a row charges every expert (see Learn):
 //	observed peak ────────────────────────────┤ a killed try counts in full, and so do retries
 //	                                          ▼
 //	Picks: the experts whose kill rate is within the risk target, weighted by how close
@@ -36,7 +36,7 @@ type Config struct {
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
 	BlendRows        float64 // number of rows at which the geometric mean of both rules has the same prior odds as the cold-start rule
-	Reach            float64 // amounts are at most (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
+	Reach            float64 // maxAmount is (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows

@@ -34,7 +34,7 @@ var (
 const Count = pairCount * len(prices)
 
 // Experts holds the state of the safety margins of one task. The exported fields are stored,
-// and Rebuild derives the others from them. The names in the tags are those of earlier releases.
+// and Rebuild derives the windows, indexes and tables from them. The names in the tags are those of earlier releases.
 // Concurrent answers are safe while no row is learned, if each has its own Scratch.
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
@@ -111,7 +111,7 @@ func New(c Config) *Experts {
 	return x
 }
 
-// Rebuild derives the unexported state from the exported fields after decoding.
+// Rebuild sets the constants and derives the windows, indexes and tables from the exported fields after decoding.
 func (x *Experts) Rebuild(c Config) {
 	x.config = c
 	x.rebuildWindows(min(len(x.Rows), c.WindowRows))
@@ -122,7 +122,7 @@ func (x *Experts) Rebuild(c Config) {
 	x.updateTables()
 }
 
-// updateTables recomputes the quantiles of all distributions after a change of the windows.
+// updateTables recomputes the quantiles of all windows after a change.
 func (x *Experts) updateTables() {
 	for pair := range x.tables {
 		sorted := x.sorted(pair)

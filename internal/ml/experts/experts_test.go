@@ -163,8 +163,8 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// One model predicts the peak within 5 %, the others within a factor of 3. The answers must
-// come from the accurate model, whatever its index.
+// The errors of one model are about 5 %, and those of the others about a factor of 3 (one standard deviation).
+// The answers must come from the accurate model, whatever its index.
 func TestTheCheapestModelAnswers(t *testing.T) {
 	for _, good := range []int{Median, Same, Stack} {
 		x, pool, rng := New(smallConfig()), new(Pool), rand.New(rand.NewPCG(8, 8))

@@ -8,7 +8,7 @@ type Blend struct {
 }
 
 // Blend returns the weights of the models and of the cold-start rule in the answer to a row
-// at a target kill rate. The weight of a model is the sum over its selected experts.
+// at a target kill rate, as if no margin of Repeats answered. The weight of a model is the sum over its selected experts.
 func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	share := x.coldStartShare(p)
 	switch {

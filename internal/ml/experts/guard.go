@@ -86,8 +86,8 @@ func (g *Guard) Retry(run uint64, try int) {
 	}
 }
 
-// End records that a try of a run ended without success and without OOM. Another retry of a
-// killed run may follow.
+// End records that a try of a run ended without success and without OOM. It removes a run whose first try was
+// open. Another retry of a killed run may follow.
 func (g *Guard) End(run uint64, try int) {
 	switch {
 	case !g.recordEnd(run, try):

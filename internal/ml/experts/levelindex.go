@@ -15,7 +15,7 @@ type levelIndex struct {
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first
 	byResidual []uint16 // positions in the residual store, ordered by residual; among equal residuals the newest row first
 
-	version uint64 // changes with each change of the index; no other index has the same version
+	version uint64 // changes with each change of the index; no other index has the same version, except 0
 }
 
 // maxStoredRows is the number of rows that a uint16 position can address.

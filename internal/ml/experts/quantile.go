@@ -44,7 +44,7 @@ func exceedanceProb(sorted *ascending, v float64, t tail) float64 {
 	if n == 0 {
 		return 1
 	}
-	if !(v >= t.from) { // most queries are above all residuals
+	if !(v >= t.from) { // rare: most queries are above all residuals
 		above := countAbove(sorted, v)
 		if above == n {
 			return 1

@@ -7,7 +7,8 @@ import (
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
 // (Page 1954). Each of its two sums adds how far standardised residuals exceed an allowance, and
-// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
+// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero;
+// a downward change must also last (see patience).
 type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // rows since Up was last zero, and since Down was
@@ -15,7 +16,7 @@ type Shift struct {
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	Returns       int   `cbor:",omitzero"`      // returns to a level that had lasted at least as long as the lower one, up to maxReturns
+	Returns       int   `cbor:",omitzero"`      // consecutive returns to a level that had lasted at least as long as the lower one, up to maxReturns
 	Rows          int   `cbor:",omitzero"`      // rows since the last change
 	HighRows      int   `cbor:",omitzero"`      // rows between the last downward change and the change before it
 }
@@ -98,7 +99,7 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 }
 
 // detectShift adds the newest out-of-sample residual, of a row that ended at a time in Unix seconds, to
-// the change detection and returns how many rows ago the task changed, or 0.
+// the change detection and returns how many rows ago the task changed, or 0. It discards the rows before a change.
 func (x *Experts) detectShift(residual float64, at int64) int {
 	sorted := x.sorted(LineTrees*distributionCount + allRows)
 	n := sorted.len()
@@ -145,9 +146,8 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
 }
 
-// discardBefore removes all but the newest rows from the residual store, and discounts the costs and kills
-// so far.
-// The few remaining residuals give wide margins until there are more. After a fall, the low
+// discardBefore removes all rows but the given number of newest ones from the residual store, and discounts
+// the costs and kills so far. The few remaining residuals give wide margins until there are more. After a fall, the low
 // outliers move to the residual store, because they belong to the new level. No row of the old
 // level stays, because a single one makes a margin as wide as the fall.
 func (x *Experts) discardBefore(rows int) {
