@@ -100,7 +100,7 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 		defer func() { <-c.decodeSlots }()
 		err := c.Refresh(ctx, key)
 		if err != nil {
-			c.log.Warn("failed to load a model; predictions return the static request", "task", key.String(), "err", err)
+			c.log.Warn("failed to load a model; predictions return the static request, or an amount from the outline of an evicted model", "task", key.String(), "err", err)
 		}
 		return err
 	})
