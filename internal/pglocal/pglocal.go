@@ -44,7 +44,7 @@ const startTimeout = 2 * time.Minute
 // connections: after about 0.7 s for a new cluster, 50 ms for an existing cluster. The context
 // bounds only the start; the server runs until Stop.
 //
-// The error wraps an *InUseError if another process uses the folder, and ErrNotInstalled if there is no
+// The error wraps an *InUseError if a running process uses the folder, and ErrNotInstalled if there is no
 // PostgreSQL of a supported version. If the server ends before it is ready, the error contains the end of its
 // log. Start also fails if it cannot create or write the folder, if the cluster has a version that is not
 // installed, if no user can run the server there, if initdb fails, and if ctx or startTimeout ends. A failed

@@ -15,7 +15,7 @@ const (
 )
 
 // makeSocketDir creates the folder of the socket, which only the server's user and root can enter.
-// The folder is in the data folder, or in the folder for temporary files if that path is unusable.
+// The folder is in the data folder; if that path is unusable, in the folder for temporary files or in /tmp.
 func makeSocketDir(dataDir string, id identity) (string, error) {
 	dir := filepath.Join(dataDir, "socket")
 	if isUnusable(dir) {
@@ -28,7 +28,8 @@ func makeSocketDir(dataDir string, id identity) (string, error) {
 	return dir, id.chown(dir)
 }
 
-// makeTempSocketDir creates the folder of the socket in the folder for temporary files.
+// makeTempSocketDir creates the folder of the socket in the folder for temporary files, or in /tmp if the path of
+// that folder is unusable, too.
 func makeTempSocketDir(id identity) (string, error) {
 	parent := os.TempDir()
 	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) { // MkdirTemp appends up to ten digits

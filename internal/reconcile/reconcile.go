@@ -6,8 +6,8 @@
 //	receipt: answer ──expected duration, Delay──▶ looked up ──▶ reported    (the reporter failed)
 //	                                                  └──Within──▶ expired: the outcome stays unknown
 //
-// It depends on packages sizing and store and on functions of type Source, but not on Prometheus, HTTP or
-// SQL. One replica at a time looks tries up for all replicas.
+// It depends on packages sizing and store and on functions of the types Source and Observe, but not on Prometheus,
+// HTTP or SQL. One replica at a time looks tries up for all replicas.
 package reconcile
 
 import (

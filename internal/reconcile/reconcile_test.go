@@ -74,7 +74,7 @@ func (e *env) observe(o sizing.Observation) {
 	require.NoError(e.t, recorded[0].Err)
 }
 
-// saveReceipt stores a receipt of 8 GiB with a predicted duration of 10 minutes.
+// saveReceipt stores a receipt of 8 GiB. The predicted 95 % quantile of the duration is 10 minutes.
 func (e *env) saveReceipt(try sizing.TryKey, at time.Time) {
 	e.t.Helper()
 	require.NoError(e.t, e.store.SaveReceipts(e.t.Context(), []sizing.Receipt{{

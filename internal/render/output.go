@@ -19,7 +19,7 @@ import (
 // ReportFormats returns the output formats of savings and reports.
 func ReportFormats() []string { return []string{"table", "json", "yaml", "csv", "markdown", "html"} }
 
-// notKnown is the cell of an unknown value. A CSV cell is empty instead.
+// notKnown is the cell of an unknown value. A CSV cell is empty instead, and compact replaces the text by a dash.
 const notKnown = "not known"
 
 // reportTable has the rows of a report as text for people, and as CSV for programs.
@@ -31,7 +31,7 @@ type reportTable struct {
 	footer      []string
 	caption     string
 
-	csvHeader []string // the names of the JSON fields
+	csvHeader []string // the names of the JSON fields; a field of the object static has the prefix static_
 	csvRows   [][]string
 }
 

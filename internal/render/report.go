@@ -59,7 +59,8 @@ func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
 	return s.write(w, format, coloured)
 }
 
-// compact joins the columns requested, granted and used, and shortens the others to fit a terminal.
+// compact fits the table to a terminal: it joins the columns requested, granted and used, and shortens the headers
+// and the cells of unknown values.
 func (s *reportTable) compact() {
 	s.header = []string{"severity", "task", "group", "tries", "requested →\ngranted →\nused, GB", "saved\nGB·h", "killed\nGB·h", "risk\n%", "source", "why not"}
 	s.caption += "\n– = " + notKnown + "."

@@ -8,7 +8,8 @@
 // It also creates the weekly partitions of receipts ahead of time.
 //
 // It depends on packages sizing and store and on the clock, not on SQL or HTTP. One replica at a time removes
-// rows for all replicas. After each batch it pauses for as long as the batch took, at most 75 s.
+// rows for all replicas. After each batch, and after the observations of each task, it pauses for as long as this
+// work took, at most 75 s.
 package retention
 
 import (
@@ -105,7 +106,7 @@ func (w *Worker) Run(ctx context.Context) {
 }
 
 // The lease that elects one replica. It is longer than a batch and the pause after it usually take, and is
-// renewed after every batch.
+// renewed after every pause.
 const (
 	leaseName = "retention"
 	lease     = 5 * time.Minute

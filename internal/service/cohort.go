@@ -18,7 +18,7 @@ type cohorts struct {
 	byNamespace sync.Map    // string → loadedCohort
 	loading     sync.Mutex  // held while cohorts are read from the store
 	changing    sync.Mutex  // held while an entry of byNamespace is replaced
-	isLoaded    atomic.Bool // whether all cohorts were read once
+	isLoaded    atomic.Bool // whether all cohorts were read once, or cohorts are turned off
 }
 
 // loadedCohort is a stored cohort with the runs that this replica added.
@@ -139,8 +139,8 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested, Placement: ask.Placement}
 }
 
-// sizeByCohort replaces the static request of a task without history by the answer of the cohort,
-// unless a run of the task was killed at that amount or above it.
+// sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one.
+// It keeps the request for a lift, and if a run of the task was killed at the answered amount or above it.
 func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
 		return
@@ -167,7 +167,7 @@ func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 }
 
 // explainCohort splits the answer of the cohort into the effects of the facts, the margin and the
-// bounds. ok is false if the request sized the task.
+// bounds. ok is false if the cohort has no answer, or if the request set the amount of its answer.
 func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, granted sizing.Bytes) (e taskmodel.Explanation, ok bool) {
 	question := cohortQuestion(ask, q)
 	answer, ok := c.cohort.Size(question)
@@ -189,8 +189,9 @@ func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, grante
 	return taskmodel.ExplainCohort(explained.BaseName, explained.Base, steps, explained.Level, granted), true
 }
 
-// describeCohort completes the answer for a task without history. It adds the number of tasks and runs from
-// which the answer comes, and predicts the CPU and the GPU memory by the usage profiles of the task.
+// describeCohort completes the answer for a task without history, except a lift. To an answer of the cohort it adds the
+// number of tasks and runs from which the answer comes, and the CPU by the probable usage profiles of the task. It
+// predicts the GPU memory by these profiles.
 func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
 	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
 		return

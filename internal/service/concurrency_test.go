@@ -107,8 +107,8 @@ func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
 	assert.Equal(t, 31, r.learnedRows("load"))
 }
 
-// A load flushes the receipts of the rows that it reads. The receipts of a try that is predicted and reported
-// between the flush and the read are still queued, and yet the model must learn the promise of its last prediction.
+// A load flushes the receipts of the rows that it reads. The receipt of a try that is predicted and reported
+// between the flush and the read is still queued, and yet the model must learn the promise in it.
 func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)

@@ -26,12 +26,12 @@ type Counts struct {
 	ModelMemory     modelcache.MemoryStats
 	StoreOK         bool             // whether the last health check of the store succeeded
 	Backlog         *store.Backlog   // of all replicas; nil before the first poll
-	Unreported      *UnreportedTries // nil before the first poll, or without old tries
+	Unreported      *UnreportedTries // newest count above 0 tries; nil if no poll has found such tries
 }
 
-// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries
-// whose prediction and report both reached this replica. If a load balancer selects replicas at random,
-// these tries are a random sample of all first tries.
+// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries that
+// succeeded or were OOM-killed and whose prediction and report both reached this replica. If a load balancer selects
+// replicas at random, these tries are a random sample of all such first tries.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks

@@ -63,7 +63,7 @@ func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 type DAGForecast struct {
 	*forecast.Result
 	P95       float64   // 95 % quantile of the end in seconds from the start of the run, corrected by past runs if there are enough (forecast.Calibration)
-	PastRuns  int       // number of past runs, of which P95 needs enough for a correction
+	PastRuns  int       // number of past runs that were compared with forecasts for the correction; 0 if Unknown is not empty
 	Unknown   []string  // tasks without a known run time, which count as 0 s
 	UpdatedAt time.Time // when the dependencies of the DAG were stored
 }
@@ -195,7 +195,7 @@ type pastOfDAG struct {
 type pastRun struct {
 	id         string
 	start, end time.Time
-	quantiles  []func(float64) float64 // quantile function of the run time of each task, in the order of the tasks
+	quantiles  []func(float64) float64 // quantile function of the run time of each task, up to the first task without a success
 	instances  []int                   // number of mapped instances of each task, in the same order
 }
 

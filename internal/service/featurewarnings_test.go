@@ -41,7 +41,7 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	absent := r.predict(demand(func(f sizing.Features) { delete(f, "product_count") }))
 	assert.Empty(t, absent.Warnings, "the reason names a feature that was not sent")
 
-	for range 3 { // the later answers come from the memo
+	for range 3 { // the later answers come from the memo of recent answers
 		odd := r.predict(demand(func(f sizing.Features) {
 			f["product_count"] = sizing.TextValue("abc")
 			f["execution_date"] = sizing.TextValue("12.04.2020")

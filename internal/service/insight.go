@@ -72,7 +72,7 @@ func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int
 }
 
 // Realised compares the promised risks of a task's first tries with their outcomes. It reads the newest limit
-// receipts of the task.
+// receipts of the task, without those of reproduced runs.
 func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	return s.store.Realised(ctx, task, limit)
 }

@@ -107,7 +107,8 @@ type PhaseAnswer struct {
 // plan may be learned.
 const idlePoll = 300
 
-// Phase returns what a running try needs now and next. Without a plan the try needs its static grant.
+// Phase returns what a running try needs now and next. Without a plan the try needs its static grant, or the limit in
+// force if that is larger.
 func (s *Service) Phase(ctx context.Context, ask *PhaseAsk) (*PhaseAnswer, error) {
 	if bad := ask.validate(); len(bad) > 0 {
 		return nil, invalid(bad)

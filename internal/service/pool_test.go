@@ -13,7 +13,7 @@ import (
 )
 
 // reportErraticRuns reports n runs, starting with number from. Their peaks depend on no feature
-// and span a factor of 1,000.
+// and differ by a factor of up to 1,000.
 func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.t.Helper()
 	obs := make([]sizing.Observation, n)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestEveryAnswerHasAReceiptBeforeAndAfterShutdown(t *testing.T) {
+func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	first := r.predict(ask("load", "r"))

@@ -98,8 +98,9 @@ func folder() string {
 	return os.TempDir()
 }
 
-// removeOld removes the folders of earlier runs whose paths begin with prefix. It keeps folders in use, and
-// folders that changed in the last minute: a process that has just created one may not have locked it yet.
+// removeOld removes the folders of earlier runs whose paths begin with prefix. It keeps folders of other users,
+// folders in use, and folders that changed in the last minute: a process that has just created one may not have
+// locked it yet.
 func removeOld(ctx context.Context, prefix string) {
 	dirs, _ := filepath.Glob(prefix + "*") // fails only on a malformed pattern
 	for _, dir := range dirs {

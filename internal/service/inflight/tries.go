@@ -136,7 +136,8 @@ func (t *Tries) Find(try *sizing.TryKey) (Answer, bool) {
 	return t.answers.get(try)
 }
 
-// Features returns the features of a try, or else of a killed try of its run, or nil if unknown.
+// Features returns the features of an in-flight try. For another try it returns those of a killed try of the same run.
+// Unknown features are nil.
 func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	if a, ok := t.Find(try); ok {
 		return a.Features()

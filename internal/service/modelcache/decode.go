@@ -20,9 +20,9 @@ const (
 	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
 )
 
-// encodedModel stands for a stored model of which this replica knows only the version.
+// encodedModel stands for the model of a task while the model is not decoded.
 type encodedModel struct {
-	version atomic.Int64
+	version atomic.Int64 // active version; 0 if none is known
 
 	mu       sync.Mutex
 	done     chan struct{} // closed when the current decoding ends; nil if none runs
@@ -100,7 +100,7 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 		defer func() { <-c.decodeSlots }()
 		err := c.Refresh(ctx, key)
 		if err != nil {
-			c.log.Warn("failed to load a model; predictions return the static request", "task", key.String(), "err", err)
+			c.log.Warn("failed to load a model; predictions return the static request, or an amount from the outline of an evicted model", "task", key.String(), "err", err)
 		}
 		return err
 	})

@@ -23,7 +23,7 @@ type learnQueue struct {
 }
 
 // LearnNow learns a row before it returns, so that the next prediction takes the row into
-// account. While another row of the task is being learned, it queues the row instead.
+// account. While other rows of the task are being learned or are queued, it queues the row instead.
 func (c *Cache) LearnNow(t *Task, row *taskmodel.TrainingRow) {
 	q := &t.queue
 	q.mu.Lock()

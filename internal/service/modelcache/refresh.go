@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxTail bounds the rows that a model learns after it is loaded. It learns the newest ones, and the
-	// next training learns the others. The residual store of a model has no more rows.
+	// next training learns the others. The residual store of a model has at most as many rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
 	retrainAfter = time.Minute
@@ -38,8 +38,8 @@ func (c *Cache) Subscribe(ctx context.Context) {
 	}
 }
 
-// resync compares the cache with the stored versions and policies, and refreshes tasks that
-// differ. For encoded tasks it only records the version.
+// resync compares the cache with the stored versions and policies, and refreshes tasks that differ, and decoded
+// tasks without a published model. Of a stored task whose model is not decoded it only sets the version and the policy.
 func (c *Cache) resync(ctx context.Context) {
 	begun := time.Now()
 	start, err := c.store.ChangedSince(ctx, 0) // read before the lists, so that the next poll lists later changes

@@ -256,8 +256,8 @@ func (o *Outbox) endWrite(isStored bool) {
 	o.free.Put(b)
 }
 
-// save writes receipts. If the store rejects them, save halves the batch until it has
-// isolated the invalid receipt, and discards only that receipt.
+// save writes receipts. If the store rejects them, save halves the batch until it has isolated each invalid receipt,
+// and discards only the invalid ones.
 func (o *Outbox) save(ctx context.Context, receipts []sizing.Receipt) error {
 	err := o.store.SaveReceipts(ctx, receipts)
 	if err == nil || sizing.KindOf(err) == sizing.Unavailable {
