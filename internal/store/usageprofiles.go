@@ -28,7 +28,7 @@ type Usage interface {
 	// UsageProfiles returns the profiles of a namespace, or NotFound if there are none. Content is nil
 	// if their version equals known.
 	UsageProfiles(ctx context.Context, namespace string, known int) (UsageProfiles, error)
-	// RecentContext reads the newest limit successes and OOM kills of a task with their context,
+	// RecentContext reads the newest successes and OOM kills of a task with their context, at most limit of them,
 	// oldest first. It returns no rows if the task is unknown.
 	RecentContext(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.ContextRow, error)
 }

@@ -21,15 +21,16 @@
 //	void           delete the report of a try
 //	task           read the details of the task
 //	wait 2h        advance the clock by a duration without spaces and decimal points
-//	restart        start a new process on the same database
+//	restart        replace the service by a new one on the same database, like a new process
 //
 // For all verbs about a try, run= map= try= identify the try (observe creates a new run if run= is
-// missing), requested= is the static request, cap= is the caller's cap, and every other key is a feature.
+// missing), requested= is the static request, and cap= is the caller's cap. A key that is neither one of these nor
+// listed for observe or lift is a feature; void ignores it.
 // xN repeats the step N times. A key with a range lo..hi then takes N evenly spaced values from lo to hi
 // in a fixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
 // An expectation is a word of the answer or a comparison. The words are the source and the mode of a
-// prediction, the verdict of a lift and retry, the group of a task, the kind of an error, and new,
+// prediction, the verdict of a lift, retry if it allows one, the group of a task, the kind of an error, and new,
 // duplicate, amended, published, unpublished, set, voided, later (wait), ready (restart). The
 // comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory; promised<=0.02 checks another number
 // of the answer. The other numbers are request, cpu, rungs (of the ladder), promised, shadow and version of

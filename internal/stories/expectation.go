@@ -70,7 +70,7 @@ func parseExpectation(text string) (expectation, error) {
 	return e, nil
 }
 
-// check describes how an answer violates an expectation; "" if it satisfies it.
+// check describes how the answer violates an expectation, or returns "".
 func (a answer) check(e expectation) string {
 	if e.word != "" {
 		if !slices.Contains(a.words, e.word) {
@@ -89,7 +89,7 @@ func (a answer) check(e expectation) string {
 	return ""
 }
 
-// String formats an answer in the syntax of expectations.
+// String formats an answer for the messages of check: its words, its numbers and, in parentheses, its reason.
 func (a answer) String() string {
 	parts := slices.Clone(a.words)
 	for _, name := range slices.Sorted(maps.Keys(a.numbers)) {

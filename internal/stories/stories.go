@@ -37,7 +37,7 @@ func runStory(t *testing.T, file, text string) {
 			require.NoErrorf(t, err, "%s:%d: %s", file, s.line, s.text)
 			if violations := s.check(got); len(violations) > 0 {
 				t.Errorf("%s:%d: %s\n\t%s", file, s.line, s.text, strings.Join(violations, "\n\t"))
-				break // the other repetitions would fail in the same way
+				break // the other repetitions would probably fail in the same way
 			}
 		}
 	}

@@ -64,7 +64,7 @@ type boundedGrant struct {
 	limit  sizing.Bytes
 	model  sizing.Bytes // amount by the models and the guard before any bound, in whole MiB
 	rule   rule
-	streak string // describes the streak of kills; only set if rule is byStreak
+	streak string // describes the streak of kills; set if the streak raised the limit
 	killEvidence
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// categoryLevel is one known value of a category.
+// categoryLevel is one value of a category, with statistics of its rows.
 type categoryLevel struct {
 	Sum    float64 // sum of the log peaks of its rows
 	Rows   float64 // number of its rows
@@ -90,8 +90,9 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. The
-// line (the ridge regression) then also gets the level statistic (the smoothed mean log peak of each value) of each category whose statistic the trees get.
+// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. If the
+// trees get the level statistic of a category (the smoothed mean log peak of each value), the line (the ridge
+// regression) then gets it, too.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

@@ -181,8 +181,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	m.shareSlopes()
 }
 
-// learnColdStartKill adds a killed try. The kill influences the predictions for other runs until
-// resolveColdStartKill removes it or the cold start ends.
+// learnColdStartKill adds a killed try, so that the kill influences the predictions for other runs in the cold start
+// (see bayes.Average.LearnKill). It ignores a try with imputed features.
 func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
 		return
@@ -214,7 +214,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	return levels, !p.Imputed
 }
 
-// resolveColdStartKill removes the kill of a run whose peak is measured, or with a voided report.
+// resolveColdStartKill removes the kill of a run whose peak is measured, or whose report was voided.
 func (m *Model) resolveColdStartKill(run uint64) {
 	prior := m.coldStartPrior()
 	m.ColdStart.Resolve(run, &prior)

@@ -38,7 +38,8 @@ type CPUModel struct {
 }
 
 // learn records the use of a try in cores. levels are the rules' predictions before the try, in log
-// cores; NaN means that a rule has too few rows. The losses count only rows that every rule predicted.
+// cores; NaN means that a rule has too few rows. The losses count only rows that every rule predicted, from the
+// time when lineCores has minCPURows residuals.
 func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {

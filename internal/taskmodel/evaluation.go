@@ -47,7 +47,7 @@ const (
 	minHoldout          = 10
 	maxHoldout          = 200
 	evaluationGrowth    = 2.0  // growth in rows between two evaluations
-	evaluationTolerance = 1.25 // the challenger fails if its waste is more than this multiple of another's; lenient, because the holdout is small and missing from the fit
+	evaluationTolerance = 1.25 // the challenger may fail if its waste is more than this multiple of another's, see judge; lenient, because the holdout is small and missing from the fit
 	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 

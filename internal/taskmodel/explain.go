@@ -34,7 +34,7 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 // ExplainReceipt splits a recorded answer with its receipt alone. The base is the peak that the
 // model of the answering expert expected or, if no expert answered, the amount before guard and
 // bounds; the effects of the features are unknown. ok is false if the receipt records no amount, for
-// example for a static request.
+// example for a static request, or records it in the form of another release.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
 	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {

@@ -301,7 +301,7 @@ func formatValue(v sizing.Value) string {
 	return "missing"
 }
 
-// missingNames lists the rarely missing features that a row lacks.
+// missingNames lists the rarely missing features that a row lacks: the first three, and the number of the others.
 func (m *Model) missingNames(cells []sizing.Value) string {
 	const maxNamed = 3
 	var names []string

@@ -52,7 +52,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// findOutside records the inputs outside their range in found, and reports whether the prediction for
+// findOutside records in found the relevant inputs outside their range, and reports whether the prediction for
 // cells needs extrapolate.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
@@ -164,8 +164,8 @@ func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Val
 	return dst
 }
 
-// Extrapolated returns the peak that the trend predicts for f; zero if all inputs of the trend are within
-// their range, or if no trend applies.
+// Extrapolated returns the peak that the trend predicts for f, with the margin of the extrapolation; zero if all inputs
+// of the trend are within their range, or if no trend applies.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0
@@ -218,8 +218,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	}
 }
 
-// describeInput writes an input, its value and its range. If a pair (an input that is the difference of two features) has only negative differences, it
-// writes their magnitudes.
+// describeInput writes an input, its value and its range. If a pair (an input that is the difference of two features)
+// has only negative differences, it writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

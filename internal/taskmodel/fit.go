@@ -21,8 +21,8 @@ type Outcome struct {
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
 // to fit, or if the challenger loses its evaluation against a valid champion; Outcome.Reason says which. Then the stored
-// champion stays in use. A champion that learned a voided report is not valid. Fit modifies champion itself, so the
-// caller must not use it afterwards.
+// champion stays in use. A champion that learned a voided report, or peaks that were raised with outdated factors
+// (sampling.go), is not valid. Fit modifies champion itself, so the caller must not use it afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
@@ -32,7 +32,8 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 }
 
 // Update is Fit without the final fit on all rows: it fits at the scheduled row counts only, unless there are
-// no fitted models yet. Its model depends on the history, and not on the times of earlier calls.
+// no fitted models yet. If only Update fits and no backlog is long, its model depends on the history, and not on the
+// times of earlier calls; see isFitDue.
 func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, false)
 }

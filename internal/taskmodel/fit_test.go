@@ -23,7 +23,7 @@ func TestFitWithoutRowsNamesTheCause(t *testing.T) {
 }
 
 // Fitting a champion with new rows gives the same residuals as learning these rows one by one: a
-// training changes the models, but not the past residuals.
+// training changes the models, but not the past residuals, unless the task's peaks fell (moveResiduals).
 func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 	k, rng := trainedTask(t, growing, 31, 120)
 	blob := blobOf(t, k.model)

@@ -27,10 +27,10 @@ func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	_ = workers.Acquire(context.Background(), 1) // only a cancelled context is an error
 }
 
-// FitCache makes the trainings of replays cheaper. A fit uses an idle worker, if there is one. Models
-// with equal rows, such as the models of one task in replays with different settings, share one fit. The
-// key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit. Models
-// with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
+// FitCache makes the trainings of replays cheaper. A fit uses an idle worker, if there is one. Models with equal
+// rows, such as the models of one task in replays with different settings, share one fit of the trees and of the
+// classifiers. The key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit.
+// Models with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
 // concurrent use. The service uses none.
 type FitCache struct {
 	workers  *semaphore.Weighted // the caller of a training holds one unit

@@ -46,8 +46,8 @@ func (m *models) addToGroups(r *row, outlier bool) {
 	m.addToRecurring(r, m.Clock, outlier)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. A low outlier
-// never lowers g.largestPeak: many outliers in sequence must not lower the grants of later runs.
+// add adds a row to the group of a key. seen is models.Clock at this row. A low outlier never lowers g.largestPeak,
+// even if many follow one another.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))

@@ -76,13 +76,14 @@ func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
 
-// Warnings lists the features of a report that the model does not use as sent: a value of another
-// kind, or a feature that is not stored or not encoded. It uses the kinds of the last training.
+// Warnings lists the features of a report that the model does not use as sent: a value of another kind, a feature that
+// is not stored, or one that is not encoded because there are too many. It uses the kinds of the last training.
 func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 	return append(m.Schema.Warnings(f), m.unusedFeatures(f)...)
 }
 
-// unusedFeatures lists the features of f that are not encoded, or whose value is of another kind.
+// unusedFeatures lists the features of f that are not encoded because there are too many, or whose value is of another
+// kind.
 func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError) {
 	if m.Models == nil {
 		return nil
@@ -114,8 +115,8 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	return true
 }
 
-// AskWarnings lists the features of a question that the model does not use as sent: a value of another
-// kind, a feature that is not encoded, or a name that no learned run has. Callers need these warnings
+// AskWarnings lists the features of a question that the model does not use as sent: a value of another kind, a feature
+// that is not encoded because there are too many, or a name that no learned run has. Callers need these warnings
 // only if Answer.HasMissing is true: a misspelled name leaves another feature missing.
 func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.unusedFeatures(f)

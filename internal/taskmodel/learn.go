@@ -109,7 +109,8 @@ func (m *Model) countTry(t *TrainingRow) {
 }
 
 // comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was
-// killed. The risk is divided by the model's current correction, which may differ from that of the answer. A try with an outcome other than a kill or a success does not count.
+// killed. The risk is divided by the model's current correction, which may differ from that of the answer. A try with
+// an outcome other than a kill or a success does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -184,8 +185,8 @@ var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 // isEarly reports whether Learn still refits the models: the task has few measured rows.
 func (m *Model) isEarly() bool { return m.Experts.LearnedRows < earlyFitRows[len(earlyFitRows)-1] }
 
-// refitEarly stores one of the first rows, and refits the models when a fit is due. It deletes the stored
-// rows when no further such fit follows.
+// refitEarly stores one of the first rows, and refits the models when a fit is due. At the first row after the last of
+// these fits, it deletes the stored rows.
 func (m *Model) refitEarly(r row) {
 	if m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] {
 		m.EarlyRows = nil

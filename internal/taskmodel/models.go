@@ -29,7 +29,7 @@ type models struct {
 	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows or no columns for trees
 	Resid    *gbt.Regressor    // of the line's residuals; nil if Trees is
 	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
-	Groups   *groups           // by groupKey
+	Groups   *groups           // rows with identical features, by groupKey
 	Recent   experts.Window    // newest log peaks
 	Stack    *linear.Corrector // corrects LineTrees by other models and the recent errors
 	Base     float64           // mean of log |out-of-sample residual|, used if Spread is nil

@@ -18,7 +18,7 @@ const (
 
 // numberPairs returns the pairs of numbers whose difference varies little compared with the numbers, such
 // as the first and the last id of a partition. Each pair has the number with the smaller mean first. The linear models
-// need many runs to find the effect of such a small difference, and the trees never find it.
+// need many runs to find the effect of such a small difference, and the trees hardly find it.
 func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 	rows = rows[max(0, len(rows)-maxScreenRows):]
 	var numbers []int

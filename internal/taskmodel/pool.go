@@ -11,7 +11,7 @@ import (
 // Answers use the margins of the DAG's pool; learning uses the task's own margins. Models that
 // learned the same rows are therefore equal, independently of the reports of other tasks.
 
-// ownMargins are the task's own values of the fields of experts.Experts that SetPool overwrites.
+// ownMargins are the task's own values of the fields of experts.Experts that depend on the pool.
 type ownMargins struct {
 	factor, meanRowCost, priorDeviation, requestRisk float64
 	picks                                            []experts.Pick
