@@ -54,7 +54,7 @@ const (
 	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so it learns the oldest
 )
 
-// quarantinedReport is a report that waits until another one confirms it.
+// quarantinedReport is a report in quarantine.
 type quarantinedReport struct {
 	TrainingRow
 	Expected float64 `cbor:",omitzero"` // expected peak in bytes; zero in models of releases that quarantined only large peaks

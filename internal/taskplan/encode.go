@@ -82,7 +82,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the bytes that a damaged state or pool may have after decompression.
+// maxDecoded bounds the decompressed bytes of a state or pool, because damaged bytes may decompress to any size.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.

@@ -74,7 +74,7 @@ type JobEnd struct {
 	Took   time.Duration
 }
 
-// Trainer trains due tasks. Its methods are safe for concurrent use; one goroutine at a
+// Trainer trains due tasks. Its methods except FindProfiles are safe for concurrent use; one goroutine at a
 // time trains a task.
 type Trainer struct {
 	cfg      Config
