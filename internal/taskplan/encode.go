@@ -20,7 +20,7 @@ const Format = 2
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
-// format and are damaged.
+// format, but cannot be decompressed or are no valid CBOR.
 var (
 	ErrFormat  = errors.New("the state of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
