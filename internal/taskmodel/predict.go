@@ -48,7 +48,8 @@ type buffers struct {
 }
 
 // predict fills p with the models' predictions for a row. It imputes missing features that are rarely
-// missing, drops implausible inputs and extrapolates outside the range of the inputs.
+// missing, drops implausible inputs and, if no other feature is known, unseen values of closed categories. It
+// extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
@@ -67,7 +68,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 // followed them, all runs would be killed when the peaks rise again.
 const followedShare = 0.1
 
-// predictInRange is predict for a row whose inputs are within the range.
+// predictInRange predicts a row. Of the steps of predict it only imputes missing features.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonorRows(cells, p, b)

@@ -8,8 +8,9 @@ import (
 
 // A report waits in quarantine if it is far above or far below everything that is known about the
 // task: most such reports are in the wrong unit or from the wrong container. A quarantined report
-// changes no predicted peak. It changes a grant only if it is a further kill of a run; see escalates. A
-// second similar report confirms it, so real growth and rare modes cost one more report.
+// changes no predicted peak. Its outcome counts like that of any try (see countTry). Otherwise it changes a grant only
+// if it is a further kill of a run; see escalates. A second similar report confirms it, so real growth and rare modes
+// cost one more report.
 //
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
@@ -54,7 +55,7 @@ const (
 	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so it learns the oldest
 )
 
-// quarantinedReport is a report that waits until another one confirms it.
+// quarantinedReport is a report in quarantine.
 type quarantinedReport struct {
 	TrainingRow
 	Expected float64 `cbor:",omitzero"` // expected peak in bytes; zero in models of releases that quarantined only large peaks
@@ -112,7 +113,7 @@ func (m *Model) quarantineOld(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
-// addToQuarantine adds t to the quarantine, and evicts the oldest report if the quarantine is full.
+// addToQuarantine adds t to the quarantine. If the quarantine is full, it calls evictOldest before.
 func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	if len(m.Quarantine) == maxQuarantined {
 		m.evictOldest()

@@ -68,7 +68,7 @@ func distinct(v sizing.Value) sizing.Value {
 }
 
 // fitRecurring finds the recurring features. It takes the groups from prev if these features are still the same, and
-// groups the rows otherwise.
+// groups the measured rows otherwise.
 func (m *models) fitRecurring(prev *models, rows []row) {
 	m.RecurringColumns = findRecurring(m.Enc.Columns, rows)
 	switch {
@@ -121,6 +121,6 @@ func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.
 	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
 }
 
-// enoughRepeats is the number of rows with the same features from which their largest peak says more than the largest
-// peak of all rows with the same recurring features.
+// enoughRepeats is the number of rows with the same features from which their largest peak says more than that of the
+// rows with the same recurring features.
 const enoughRepeats = 3

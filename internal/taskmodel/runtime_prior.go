@@ -38,7 +38,7 @@ type ratioAnswer struct {
 	given  shape.Given
 	prior  *[shape.Bins + 1]float64 // cumulative distribution at the edges of the bins; nil: the default prior
 	weight float64                  // weight of the prior, in runs
-	member string                   // name of the most probable shape; "" if there are no shapes
+	member string                   // name of the most probable shape; "" if there are no shapes, or "none of them" is most probable
 
 	median, p95, p99 float64 // log ratios at these quantiles
 	outlier          float64 // P(ratio > OutlierRatio · median)

@@ -99,8 +99,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 }
 
 // keepColumns reduces the output of encode to the given columns of the line and of the trees, which are
-// ascending indices. It drops a feature without any of these columns, unless a pair contains it, and then
-// shifts the indices of later columns.
+// ascending indices. It drops a pair without any of these columns, and a feature without any of them that is in no pair.
+// Then it shifts the indices of later columns.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)

@@ -32,7 +32,7 @@ type Question struct {
 // lift or the killed and the succeeded allocations of the task are a reason for another amount.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, or if the ladder of a lift has no amount above Question.Above
+	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
 	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
 	CPU      sizing.Cores      // request; zero: unknown

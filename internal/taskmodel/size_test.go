@@ -107,7 +107,7 @@ func randomFeatures(rng *rand.Rand) sizing.Features {
 	return f
 }
 
-// randomQuestion draws a question with random features, request, bounds, risk target, lifts, guard factor and bins.
+// randomQuestion draws a question about a first try or a lift.
 func randomQuestion(rng *rand.Rand) taskmodel.Question {
 	amount := func() sizing.Bytes {
 		if rng.IntN(3) == 0 {

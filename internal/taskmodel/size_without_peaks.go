@@ -10,9 +10,10 @@ import (
 
 // sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the
 // request is zero or not above all killed allocations, it gets the largest allocation that succeeded; if
-// this is not above them either, it gets twice the largest killed allocation. A lift gets twice the killed
-// allocation, or the request if that is more. The bounds of q apply to each of these amounts. Without a request
-// and without an allocation that succeeded or was killed, the limit is zero.
+// this is not above them either, it gets twice the largest killed allocation. A lift gets twice the largest
+// amount that is known to be too little, or the request if that is more. The floor and the cap of q apply to each of
+// these amounts, the minimum grant only to lifts and to twice the largest killed allocation. Without a request and
+// without an allocation that succeeded or was killed, the limit is zero.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -58,9 +59,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// sizeAboveKills answers for a task without a success above its largest killed allocation: twice this
-// allocation, within the bounds of q. There are no data for the risk, so it promises one half, or killedRisk if
-// the limit is not above the killed allocation.
+// sizeAboveKills answers for a first try if neither the request nor an allocation that succeeded is above the largest
+// killed allocation: twice this allocation, within the bounds of q. There are no data for the risk, so it promises one
+// half, or killedRisk if the limit is not above the killed allocation.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)

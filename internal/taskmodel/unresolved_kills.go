@@ -18,7 +18,7 @@ type unresolvedKills struct {
 	StreakBound float64 `cbor:",omitzero"` // largest killed allocation since the last success, in bytes
 }
 
-// censoredRun is a run whose tries were all killed.
+// censoredRun is a run that was killed and has not succeeded yet.
 type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
 	Run    uint64   // sizing.RunHash

@@ -47,9 +47,8 @@ func outlierWeight(peak, raised, lowest float64) float64 {
 
 // reduceDrift reduces the smoothed errors Drift and Trend to the errors of the newly fitted models, so
 // that models.Stack, which corrects predictions by them, does not correct an error that the fit has already
-// corrected. It reduces only negative
-// errors, which are from predictions that were too high. Positive errors continue to raise grants for a
-// while.
+// corrected. It reduces only negative errors, which are from predictions that were too high. Positive errors
+// continue to raise grants for a while.
 func (m *models) reduceDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return

@@ -20,7 +20,7 @@ const Format = 2
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
-// format and are damaged.
+// format, but cannot be decompressed or are no valid CBOR.
 var (
 	ErrFormat  = errors.New("the state of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
@@ -82,7 +82,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the bytes that a damaged state or pool may have after decompression.
+// maxDecoded bounds the decompressed bytes of a state or pool, because damaged bytes may decompress to any size.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.

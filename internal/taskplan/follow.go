@@ -78,7 +78,7 @@ func (p *Planner) Follow(q *Progress) Need {
 	return need
 }
 
-// The caller asks more seldom for a try whose limit is at least its static grant and that uses little of
+// The caller asks more seldom for a try whose limit is at least its static grant and that uses less than safeShare of
 // the limit.
 const (
 	safePoll  = 60  // seconds until the caller should ask again

@@ -95,7 +95,7 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the ratio of the limit of a retry to the killed limit, as in package plan.
+// lift is the ratio of the limit of a retry to the killed limit; in package plan it is the least ratio.
 const lift = 1.5
 
 // staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.

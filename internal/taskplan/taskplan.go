@@ -70,7 +70,7 @@ type Limit struct {
 	Limit   sizing.Bytes
 }
 
-// maxReplays bounds State.Replays. The pages show the usage of these runs beside their limits.
+// maxReplays bounds State.Replays. The dashboard shows the usage of these runs beside their limits.
 const maxReplays = 16
 
 // Learn replays the plan of a run and then learns the run. The tasks of a namespace share the pool.

@@ -8,7 +8,7 @@
 //	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
 //
 // The package uses only what an operator sees: a binary, its addresses, its tables. All servers
-// listen on loopback by default, and Close ends every process. Only tests and scripts import it.
+// listen on loopback by default, and Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.
 package testcluster
 
 import (
@@ -160,7 +160,7 @@ func FreePort() (string, error) {
 	const first, count = 15_000, 16_000
 	var failure error
 	for range 1000 {
-		n := uint32(os.Getpid())*64 + portsTried.Add(1) // concurrent processes start at different ports
+		n := uint32(os.Getpid())*64 + portsTried.Add(1) // concurrent processes seldom start at the same port
 		port := strconv.Itoa(int(first + n%count))
 		var l net.Listener
 		if l, failure = net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); failure == nil {

@@ -38,7 +38,7 @@ type Postgres struct {
 	proc     *process
 }
 
-// NewPostgres creates the data of a server in dataDir, or uses existing data. It does not start the server.
+// NewPostgres creates the data of a server in dataDir, or uses existing data. The server does not run afterwards.
 func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: dataDir})
 	if err != nil {

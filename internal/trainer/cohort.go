@@ -76,7 +76,7 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	return err
 }
 
-// storedProfiles returns the usage profiles of a namespace; nil if there are none.
+// storedProfiles returns the usage profiles of a namespace; nil if there are none or they cannot be decoded.
 func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usageprofile.Set, error) {
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
 	if sizing.KindOf(err) == sizing.NotFound {

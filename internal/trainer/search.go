@@ -44,7 +44,8 @@ func (t *Trainer) runSearches(ctx context.Context) {
 
 // SearchOnce searches for better tree parameters of one heavy task: the task whose last search is the
 // oldest. It returns false if there is no heavy task with a model. It publishes a model with parameters
-// that beat the champion. The search runs at the lowest priority, concurrently with trainings.
+// that beat the champion. The search runs at the lowest priority, concurrently with trainings; the training with the
+// parameters found runs at the normal priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -126,7 +127,7 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs f at the lowest priority of the operating system and waits for it. The thread
+// runAtLowestPriority runs f, on Linux at the lowest priority, and waits for it. The thread
 // of f stays locked and ends with f, because a thread cannot raise its priority again. A panic of f
 // becomes an error, because it must not end the process that trains all tasks.
 func runAtLowestPriority(f func() error) error {

@@ -18,7 +18,7 @@ import (
 const maxShapeTasks = 2000
 
 // shapesDelay is the time from the start of a replica until it first learns shapes, usage profiles and
-// plans.
+// plans, unless their interval is shorter.
 const shapesDelay = time.Minute
 
 // runShapes calls LearnShapes four times per Config.ShapesEvery until ctx ends.

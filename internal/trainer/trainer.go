@@ -47,7 +47,7 @@ type Config struct {
 	ProfilesEvery time.Duration // time after which usage profiles may be found again; never if zero
 	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
 
-	Ended func(JobEnd) // called after each training and search, unless the caller canceled it or the task is unknown; may be nil
+	Ended func(JobEnd) // called after each training and search, unless its context ended or the task is unknown; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -74,7 +74,7 @@ type JobEnd struct {
 	Took   time.Duration
 }
 
-// Trainer trains due tasks. Its methods are safe for concurrent use; one goroutine at a
+// Trainer trains due tasks. Its methods except FindProfiles are safe for concurrent use; one goroutine at a
 // time trains a task.
 type Trainer struct {
 	cfg      Config
@@ -189,9 +189,9 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 }
 
 // TrainNow trains one task whether it is due or not, and fits on all rows. If it
-// publishes no model, because there is too little data, the challenger lost its evaluation, a version is pinned or
-// the watchdog rolled back, TrainNow returns a Report with the reason and no error. It returns NotFound if the task
-// is unknown.
+// publishes no model, because there is too little data, the challenger lost its evaluation, a version is pinned,
+// the watchdog rolled back or other replicas published first, TrainNow returns a Report with the reason and no error.
+// It returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 	if err == nil {
@@ -201,8 +201,7 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 }
 
 // timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended
-// if the caller canceled the call or the task is unknown, which is neither a success nor a
-// failure.
+// if ctx has ended or the task is unknown, which is neither a success nor a failure.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
 	report, err := do()

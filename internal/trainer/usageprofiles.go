@@ -36,9 +36,9 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 	}
 }
 
-// FindProfiles finds the usage profiles (groups of runs that use resources alike) of every namespace that
-// has none, or whose profiles are older than Config.ProfilesEvery and no longer fit its runs. It works at
-// the lowest priority, and does nothing while another replica does so.
+// FindProfiles finds the usage profiles (groups of runs that use resources alike) of every namespace with enough new
+// reports (see checkedReports) that has none, or whose profiles are older than Config.ProfilesEvery and no longer fit
+// its runs. It works at the lowest priority, and does nothing while another replica does so.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 //
 // The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
 // The first question asks whether there were too many kills among the newest receipts at
-// any time. A model that learns from its kills recovers before the watchdog runs, but the
+// any time. A model that learns from its kills may recover before the watchdog runs, but the
 // published version remains bad. The first question alone would also roll back if the task
 // has changed. The suspects are the versions from the one that gave the first answer of the
 // violation to the active one. For the second question, an earlier version answers the same tries. It answers
@@ -49,7 +49,8 @@ var (
 )
 
 // checkPromises compares the promises of the active version and of earlier versions with the outcomes. It
-// returns the version to which it rolled back, or 0 if it did not roll back.
+// returns the version to which it rolled back, or 0 if it did not roll back. If the rollback fails, it returns the
+// version and the error.
 func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {

@@ -345,7 +345,7 @@ func TestQuicklyRecoveringModelIsNotRolledBack(t *testing.T) {
 	assert.LessOrEqual(t, killed, 6)
 }
 
-// All runs are killed for a while, and no earlier version would have done better.
+// The runs need three times as much from some point on, and no earlier version would have done better.
 func TestTaskChangeCausesNoRollback(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for minutes under the race detector, and tests no concurrency")

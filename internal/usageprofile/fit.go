@@ -26,8 +26,8 @@ const (
 	validitySample   = 1000  // largest number of points of a silhouette or a Hopkins statistic
 	hopkinsProbes    = 100   // number of probes of the Hopkins statistic
 	seed             = 1     // of all random choices
-	smallestProfile  = 10    // smallest number of runs of a profile
-	smallestShare    = 0.005 // share of the runs at which the search for the smallest size of a profile starts
+	smallestProfile  = 10    // smallest number of runs of a cluster; trim may leave fewer
+	smallestShare    = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
 	largestShare     = 0.25  // share of the runs at which this search ends
 	farOutside       = 3     // interquartile ranges above the upper quartile (Tukey 1977)
 	profileOfOutlier = 0     // id of the outlier group
@@ -80,7 +80,7 @@ func bounded(runs []Run) []Run {
 
 // Quality says how well the profiles describe the runs.
 type Quality struct {
-	MinSize       int     // smallest number of runs of a profile; 0 if there is one profile only
+	MinSize       int     // smallest number of runs of a cluster before trim; 0 if all runs except outliers are one profile
 	Coverage      float64 // share of the runs with a profile
 	Silhouette    float64 // mean of the runs with a profile, −1 to 1; 1 is best
 	DaviesBouldin float64 // Davies–Bouldin index; 0 is best
@@ -100,8 +100,8 @@ func (q *Quality) score() float64 {
 
 // choose compares clusterings by HDBSCAN with different smallest sizes of a cluster: from a two-hundredth
 // of the runs, but at least smallestProfile, up to a quarter of the runs. The smallest size doubles from
-// one clustering to the next. If no clustering shows substantial structure, all runs except those far
-// outside are one profile.
+// one clustering to the next. If no clustering has two to maxProfiles clusters, minCoverage and
+// minSilhouette, all runs except those far outside are one profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = single(tree)
