@@ -55,7 +55,7 @@ const (
 	lockPause   = time.Second
 )
 
-// lockKey is the advisory lock for applying steps.
+// lockKey is the advisory lock of Up.
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is
@@ -175,8 +175,9 @@ func numbers() []int {
 	return list
 }
 
-// Down reverts the newest n steps, and deletes the data in the tables that they created. If fewer
-// than n steps are applied, it reverts all of them.
+// Down reverts the newest n steps, and deletes the data that the schema before them cannot store. If fewer
+// than n steps are applied, it reverts all of them. It does not change a database whose step this program
+// does not know, and returns no error.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
@@ -210,9 +211,9 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 // Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and calls do. A statement waits for a lock at most for the time wait.
-// The end of ctx cancels the current statement. versionAfterFailure returns the version of the database
-// after a step to the given version failed.
+// run opens the database and calls do. A statement waits for a lock at most for the time wait, unless
+// do or a step sets another limit. The end of ctx cancels the current statement. versionAfterFailure
+// returns the version of the database after a step to the given version failed.
 func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -253,7 +254,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 	return advise(err)
 }
 
-// advise adds advice to an error of golang-migrate. It returns nil if no step was missing.
+// advise adds advice to an error. It returns nil for nil, and if no step was missing.
 func advise(err error) error {
 	var dirty migrate.ErrDirty
 	switch {
@@ -271,7 +272,7 @@ func advise(err error) error {
 	return fmt.Errorf("the migration failed and was rolled back; fix the cause and start again: %w", err)
 }
 
-// rewind returns the statement that removes the mark of an unfinished step.
+// rewind returns the statement that makes the step before version the current one, without a dirty mark.
 func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"

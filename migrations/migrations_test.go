@@ -99,7 +99,7 @@ func schemaOf(t *testing.T, dsn string) []string {
 	return found
 }
 
-// stepBefore returns a database without rows, to which all steps but the newest were applied.
+// stepBefore returns a database to which all steps but the newest were applied.
 func stepBefore(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)

@@ -73,7 +73,7 @@ func partNames() []string {
 	return names
 }
 
-// run replays every trace completely and without each part, and writes the table.
+// run replays every trace with the complete learner and without each part, and writes the table.
 func run(ctx context.Context, w io.Writer, o options) error {
 	if len(o.files) == 0 {
 		return fmt.Errorf("no trace given; name the files to replay")

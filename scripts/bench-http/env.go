@@ -23,8 +23,8 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, and servers of the built
-// binary with authentication.
+// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, servers of the built
+// binary with authentication, and echo servers.
 type benchEnv struct {
 	dir       string
 	bin       string

@@ -71,7 +71,7 @@ func main() {
 
 func (b *bench) printf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// run measures the selected rows.
+// run measures the selected rows, or writes profiles if b.profile is set.
 func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	serverCPU, loadCPU := cores()
 	uptime, _ := exec.CommandContext(ctx, "uptime").Output() // for the header of the output only
@@ -113,7 +113,7 @@ type row struct {
 	measure       func(context.Context) error
 }
 
-// table returns all rows.
+// table returns the rows; row 16 only if the URL of another model server is given.
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// openLoop sends requests at a fixed rate, whether or not earlier requests were answered. It
+// openLoop sends requests at a fixed rate while fewer than openLoopWorkers requests wait for an answer. It
 // measures the latency from the scheduled time of a request, so that a stall of the server counts
 // for all requests that the stall delays.
 type openLoop struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A stall of 300 ms must count for every request that the stall delays, not only for one.
-func TestStallCountsForAllDelayedRequests(t *testing.T) {
+// A stall of 300 ms must count for the requests that it delays, not only for one.
+func TestStallCountsForDelayedRequests(t *testing.T) {
 	var mu sync.Mutex
 	requests := 0
 	url, _ := serveInProcess(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -16,7 +16,7 @@ import (
 )
 
 // callers generates closed-loop load, one connection per caller. A caller pauses only after a failure
-// and after a rejection. Every fourth call of a caller is a report, and the others request
+// and after a rejection (status 429 or 503). Every fourth call of a caller is a report, and the others request
 // predictions. The mix therefore does not depend on the number of callers.
 type callers struct {
 	addr     string

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts the answers to operations. An operation sends the same report several times. Its effects are
+// effects counts the answers to operations. An operation sends the same report 1 to 8 times. Its effects are
 // the answers that the report was new; there must be exactly one.
 type effects struct {
 	operations, calls   int

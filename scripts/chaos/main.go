@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// trial injects one kind of fault and checks that the service reaches a goal in spite of it.
+// trial injects faults, or sends duplicates or too many calls, and checks that the service reaches a goal.
 type trial struct {
 	name string
 	goal string

@@ -65,7 +65,7 @@ func callError(call string, status int, text []byte, err error) error {
 	return nil
 }
 
-// answer contains the fields of a prediction or a lift that these trials use.
+// answer contains the fields of a prediction or a lift that the trials of models use.
 type answer struct {
 	PredictionID string `json:"prediction_id"`
 	Source       string `json:"source"`

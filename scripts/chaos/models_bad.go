@@ -93,8 +93,8 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, and that at most 12 of the
-// next 64 runs are killed.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that the version then answers
+// no more, and that at most 12 of the next 64 runs are killed.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false

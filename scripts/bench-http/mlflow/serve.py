@@ -1,7 +1,7 @@
 """Store a model like one of loadaware for the scoring server of MLflow.
 
-Loadaware exports no trees, so this script fits 300 boosted trees of depth 5 with scikit-learn, on seeded
-data like that of payload.go. The model answers one number; loadaware answers an allocation with ladder
+Loadaware exports no trees, so this script fits 300 boosted trees of depth 5 or less with scikit-learn, on
+seeded data like that of payload.go. The model answers one number; loadaware answers an allocation with ladder
 and risk.
 
     python serve.py DIR        # writes DIR/model and DIR/payload.json
