@@ -139,7 +139,7 @@ func RestartsRun(from, to State) bool { return from >= RunFailed && to <= Deploy
 type Branch string
 
 // The branches. A trigger starts a deployment, a DAG run or a profiling for each of its runs. A check
-// reports whether it has ended.
+// reports whether what the trigger started has ended.
 const (
 	TriggerDeploy  Branch = "trigger_deploy"
 	CheckDeploy    Branch = "check_deploy"

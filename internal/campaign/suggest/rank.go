@@ -26,8 +26,8 @@ type ScoredCandidate struct {
 // experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: the chosen candidate reduces the
 // summed prediction variance over all candidates most. All candidates have the same weight in this sum, because
 // weights by past peaks gave higher (worse) u scores on retail (docs/benchmarks.md). A choice reduces the gain of
-// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding: with
-// them, inputs are as frequent among the known and chosen runs as among all runs.
+// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding:
+// they bring the frequencies of inputs among the known and chosen runs close to those among all runs.
 //
 // If there are more than maxCandidates candidates or maxKnown known runs, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
