@@ -39,7 +39,7 @@ func (w *workers) Stop() {
 }
 
 // yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It
-// waits for workers that compute: a training or a chunk of rows takes up to a second.
+// waits for workers that compute, until a training or a chunk of rows ends.
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)
 	defer poll.Stop()

@@ -75,7 +75,7 @@ func (m *Model) level(f *Facts) float64 {
 // Answer is the size of a first run.
 type Answer struct {
 	Limit    sizing.Bytes
-	Level    sizing.Bytes // predicted peak without a margin
+	Level    sizing.Bytes // predicted peak without a margin, not as a logarithm
 	Reason   string
 	Promised float64 // P(peak > Limit)
 

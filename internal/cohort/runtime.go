@@ -35,7 +35,7 @@ type OwnRuns struct {
 // RunTime is the predicted distribution of one run time: seconds = exp(level + error).
 type RunTime struct {
 	errors *errorDistribution
-	shapes *errorMixture // replaces errors; nil: the shape is not known
+	shapes *errorMixture // set by WithShape; replaces errors unless nil
 	level  float64
 	median float64 // log seconds
 }

@@ -15,7 +15,7 @@ import (
 // cookieName is the name of the session cookie.
 const cookieName = "loadaware_session"
 
-// pageRequest is a request with the grants of its caller.
+// pageRequest is a request with the grants of its caller, which are roles in scopes (auth.Grants), not amounts.
 type pageRequest struct {
 	*http.Request
 	query   url.Values

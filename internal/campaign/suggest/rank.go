@@ -80,12 +80,12 @@ type design struct {
 	weights []float64 // of the rows in the sum of the variances: 1 for a candidate, 0 for a known run
 }
 
-// column encodes one number or one value of a category.
+// column encodes one number, date or bool, or one value of a category.
 type column struct {
 	name        string  // name of the feature
 	category    string  // value of an indicator
 	indicator   bool    // whether the column is an indicator
-	mean, scale float64 // of a number
+	mean, scale float64 // of a column that is no indicator
 }
 
 // maxCategories bounds the indicators of one feature. Rarer values have no indicator.
