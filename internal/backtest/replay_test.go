@@ -153,9 +153,9 @@ func TestTracesAreSortedByStart(t *testing.T) {
 }
 
 func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
-	line := `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"duration_seconds":5,"features":{"b":7,"a":"x"}}` + "\n"
+	line := `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"duration_seconds":5,"features":{"c":8,"b":7,"a":"x"}}` + "\n"
 	trace := readTrace(t, line)
-	assert.Equal(t, 7., trace.rows[0].x)
+	assert.Equal(t, 7., trace.rows[0].x, "b is the first numeric feature by name")
 }
 
 func TestSelectionRestrictsATrace(t *testing.T) {

@@ -109,7 +109,8 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 }
 
 // question converts a Question of the replay to a Question for the model of the task, with the floor,
-// cap, risk target, lifts and bins of the task's settings.
+// cap, risk target, lifts and bins of the task's settings. With NeverAbove the cap of a first try is at most the
+// static request.
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,

@@ -123,7 +123,7 @@ func (t *Trace) featureNames() []string {
 	return all.Names()
 }
 
-// numeric reports whether all known values of a feature are numbers.
+// numeric reports whether a feature has known values, and all of them are numbers.
 func (t *Trace) numeric(name string) bool {
 	known := false
 	for i := range t.rows {

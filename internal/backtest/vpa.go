@@ -6,8 +6,8 @@ import (
 )
 
 // These are the parameters of the memory estimator of the Kubernetes vertical pod
-// autoscaler: the p90 of an exponential histogram with a half-life of one day, a safety
-// margin of 15 % and a minimum recommendation. Amounts are in bytes.
+// autoscaler: the p90 of a histogram with exponentially growing buckets, whose weights have a half-life of one
+// day, a safety margin of 15 % and a minimum recommendation. Amounts are in bytes.
 const (
 	vpaFirstBucket = 10e6
 	vpaGrowth      = 1.05

@@ -10,10 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A training of loadaware's own policy runs concurrently with the replay until the next prediction or
-// outcome of its task, which is the first that needs the model. The other tasks of the DAG only need the
-// contribution of the task to the pool, which depends on the learned rows. Therefore the figures
-// are the same for any number of workers.
+// A training of loadaware's own policy runs concurrently with the replay. Only the next prediction or outcome of its
+// task needs the trained model, and waits for the training. The other tasks of the DAG only need the contribution
+// of the task to the pool, which depends on the learned rows. Therefore the figures are the same for any number of workers.
 
 // workers bounds how many goroutines of the replays that share it compute at the same time. With nil
 // workers, a training runs within the replay.
@@ -40,7 +39,7 @@ func (w *workers) Stop() {
 }
 
 // yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It
-// waits for workers that compute: a training or a chunk of rows takes up to a second.
+// waits for workers that compute, until a training or a chunk of rows ends.
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)
 	defer poll.Stop()
@@ -69,7 +68,7 @@ const yieldInterval = 50 * time.Millisecond
 // training is the training of one task.
 type training struct {
 	ended      chan struct{}    // closed when the training has ended
-	challenger *taskmodel.Model // nil: the challenger lost its evaluation
+	challenger *taskmodel.Model // nil: the champion stays in use; see taskmodel.Fit
 	err        error
 }
 

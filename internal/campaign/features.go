@@ -16,8 +16,8 @@ const maxFeatures = 100
 // executionDate is the feature of the execution date.
 const executionDate = "execution_date"
 
-// Features returns the features of an archived run: the numbers, booleans and short texts of its
-// conf, and its execution date, unless the conf has one.
+// Features returns the features of an archived run: the numbers, booleans and short texts of its conf, and its
+// execution date, unless the conf has one: at most maxFeatures, and of the conf the first by name.
 func (a *ArchivedRun) Features() sizing.Features {
 	var conf map[string]any
 	_ = json.Unmarshal(a.Conf, &conf) // conf stays nil if there is none; Validate rejects invalid JSON

@@ -14,7 +14,7 @@
 //	37 succeeded ───▶ 50 ──▶ 51 ──┬──▶ 57 profiled
 //	                              └──▶ 55 failed
 //
-// A failed run waits until a person resets it to 0, 17 or 37.
+// A failed run waits until a person resets it to one of the states 0, 17 and 37 that is before its own.
 package campaign
 
 import (
@@ -115,7 +115,7 @@ func numbers(states []State) []int {
 var resetTargets = []State{Registered, Deployed, RunSucceeded}
 
 // CheckReset returns an error if a person must not reset a run from one state to another. A reset
-// must go back to one of the resetTargets, from which a trigger continues. An active run cannot be
+// leads to one of the resetTargets, from which a trigger continues, and not forward. An active run cannot be
 // reset.
 func CheckReset(from, to State) error {
 	switch {
@@ -139,7 +139,7 @@ func RestartsRun(from, to State) bool { return from >= RunFailed && to <= Deploy
 type Branch string
 
 // The branches. A trigger starts a deployment, a DAG run or a profiling for each of its runs. A check
-// reports whether it has ended.
+// reports whether what the trigger started has ended.
 const (
 	TriggerDeploy  Branch = "trigger_deploy"
 	CheckDeploy    Branch = "check_deploy"
@@ -175,7 +175,7 @@ func RuleOf(b Branch) (Rule, error) {
 }
 
 // IsTrigger reports whether the branch is a trigger. A pause stops triggers and not checks, so that started
-// work is always finished.
+// work can finish.
 func (r Rule) IsTrigger() bool { return r.From != r.Claimed }
 
 // Spends reports whether the branch is a trigger before the DAG run (TriggerDeploy or TriggerRun). The

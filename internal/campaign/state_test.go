@@ -44,7 +44,7 @@ func TestEveryStateLeadsToProfiled(t *testing.T) {
 	assert.Len(t, campaign.States(), 13)
 }
 
-func TestOnlyInactiveRunsAreResetToAnEarlierState(t *testing.T) {
+func TestOnlyInactiveRunsAreResetToTheSameOrAnEarlierState(t *testing.T) {
 	for step, want := range map[[2]campaign.State]bool{
 		{campaign.DeployFailed, campaign.Registered}: true, {campaign.RunFailed, campaign.Registered}: true,
 		{campaign.RunFailed, campaign.Deployed}: true, {campaign.ProfileFailed, campaign.RunSucceeded}: true,

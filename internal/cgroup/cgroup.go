@@ -19,7 +19,7 @@ import (
 // ErrNone means that the memory files of the process's group cannot be read.
 var ErrNone = errors.New("no readable memory cgroup")
 
-// Reading is one sample of a group. Values without a file are zero.
+// Reading is one sample of a group. Watermark, CPU and OOMKills are zero if they cannot be read.
 type Reading struct {
 	Memory       int64         // bytes charged now, including page cache
 	InactiveFile int64         // bytes of page cache that the kernel reclaims first

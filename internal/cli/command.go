@@ -41,7 +41,7 @@ func Options(c *config.Config) map[string]Option {
 // secretHint is part of the help of options with secrets.
 const secretHint = "; prefer the environment, because the list of processes shows flags"
 
-// Option is a flag that several commands share.
+// Option is a flag that sets a field of the configuration.
 type Option struct {
 	field     *string // of the configuration
 	Env, help string  // Env is the environment variable

@@ -69,7 +69,7 @@ func ErrorMessage(err error) string {
 	return err.Error()
 }
 
-// ExitCode returns the exit code that ExitCodes documents.
+// ExitCode returns the exit code of an error. It does not handle interruptions; package interrupt has their codes.
 func ExitCode(err error) int {
 	var usage *config.Error
 	var server *httpserver.ConfigError

@@ -1,7 +1,7 @@
 // Package client sends requests to a running loadaware server.
 //
-// It converts between the types of sizing and the JSON of the API, and retries while a
-// server is unavailable. Its errors name flags of the commands, such as --url.
+// It converts between the types of sizing and the JSON of the API. Record, SetStructure and Train retry while
+// the server is unavailable. The errors name flags of the commands, such as --url.
 package client
 
 import (
@@ -35,7 +35,7 @@ type Client struct {
 	Retrying func(err error, pause time.Duration)
 }
 
-// New returns a Client that waits two minutes for each response and retries for 30 seconds.
+// New returns a Client that waits up to two minutes for each response. The pauses of its retries add up to 30 seconds.
 func New(server, token string) *Client {
 	return &Client{
 		URL: strings.TrimSuffix(server, "/"), Token: token,
@@ -43,7 +43,7 @@ func New(server, token string) *Client {
 	}
 }
 
-// IsAvailable reports whether a server answers GET /healthz within two seconds.
+// IsAvailable reports whether GET /healthz succeeds within two seconds.
 func (c *Client) IsAvailable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

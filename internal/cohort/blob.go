@@ -49,8 +49,8 @@ func (b *blob) setRecent(t *recentTasks) {
 	}
 }
 
-// recent returns the tasks that the training of the model knew; nil if there are too many, or if an
-// earlier release, which did not store them, encoded the model.
+// recent returns the tasks that the training of the model knew; nil if there are too many, or none, as in a model
+// that an earlier release encoded.
 func (b *blob) recent() *recentTasks {
 	if len(b.Learned) == 0 || len(b.Learned) > MaxRows || len(b.Killed) > MaxRows {
 		return nil
@@ -115,7 +115,7 @@ func (m *Model) encoded() (blob, error) {
 	return b, nil
 }
 
-// Open decodes the output of MarshalBinary. It returns an error if data is damaged.
+// Open decodes the output of MarshalBinary. It returns an error if the model is not valid.
 func Open(data []byte) (*Model, error) {
 	var b blob
 	if err := cbor.Unmarshal(data, &b); err != nil {
@@ -158,7 +158,7 @@ func (b *blob) open() (*Model, error) {
 		ratios: b.Ratios, recent: b.recent(),
 	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Tasks > 0 {
-		return m, nil // it has too few tasks for trees
+		return m, nil // a model without trees
 	}
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))

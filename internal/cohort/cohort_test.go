@@ -174,7 +174,7 @@ func TestStoredModelGivesTheSameAnswers(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// The cost of a margin is the weighted mean of cost.LadderWastage over the errors, plus the price of a kill.
+// The cost of a margin is the weighted mean over the errors of cost.LadderWastage, plus the price (here 3) if it kills.
 func TestCostMatchesTheMeanOverTheErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	errors := make([]weightedError, 500)

@@ -21,7 +21,7 @@ const (
 type dagState struct {
 	tasks, runs             int    // numbers of tasks with a success, and of successes
 	fittedTasks, fittedRuns int    // the same at the last fit
-	model                   *Model // nil while there are too few tasks
+	model                   *Model // nil before the first fit
 }
 
 // hashOfDAG returns the hash by which a model knows a DAG.

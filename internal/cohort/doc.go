@@ -7,7 +7,7 @@
 //
 // The facts of a task are its metadata, names, features and request. A category is encoded by
 // ordered target statistics: the mean log peak of the earlier tasks with the same value, so that
-// no encoding contains the task's own peaks. The margin comes from errors on tasks that the model
+// the statistics do not contain the task's own peaks. The margin comes from errors on tasks that the model
 // had not learned, because it sizes only such tasks.
 //
 // The package also predicts the run time (RunTimes), the usage profile (Profiles) and the shape of the

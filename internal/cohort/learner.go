@@ -176,7 +176,7 @@ func (l *Learner) compareRequest(t *taskRows) {
 	}
 }
 
-// recordError records the error of the model on the first run of a task that it has not seen.
+// recordError records the error of the current model on the first run of a new task, and updates the errors of the model.
 func (l *Learner) recordError(r *Row) {
 	i, isPending := l.pending[r.Task]
 	if isPending && i < len(l.errors) {
@@ -235,8 +235,8 @@ func (l *Learner) fit() {
 	l.current = m.withErrors(errors, l)
 }
 
-// crossValidate returns errors on tasks, each from a model that was fitted without the task. All
-// tasks have the same weight.
+// crossValidate returns errors on tasks, each from a model that was fitted without the task; nil if a fit fails.
+// All tasks have the same weight.
 func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
 	var errors []weightedError
 	err := eachUnseen(tasks, byRequest, func(_ *taskRows, e []weightedError) { errors = append(errors, e...) })

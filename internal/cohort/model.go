@@ -15,7 +15,7 @@ import (
 const (
 	minErrors       = 15.0 // smallest total weight of the errors with which the trees answer
 	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest learned request
-	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest learned peak
+	maxGrantRatio   = 1.1  // largest grant of the trees before rounding and floor, as a multiple of the largest learned peak
 )
 
 // weightedError is the error of a prediction: log(peak) − level, or log(seconds) − level for a run time.
@@ -27,7 +27,7 @@ type weightedError struct {
 // concurrent use.
 type Model struct {
 	encoder
-	trees       *gbt.Regressor  // nil while there are too few tasks
+	trees       *gbt.Regressor  // nil: the model only compares requests; see ratio.go
 	errors      []weightedError // ascending
 	sums        []prefixSum     // sums[i] is the sum of the first i errors
 	LargestPeak float64         // in bytes
@@ -75,7 +75,7 @@ func (m *Model) level(f *Facts) float64 {
 // Answer is the size of a first run.
 type Answer struct {
 	Limit    sizing.Bytes
-	Level    sizing.Bytes // predicted peak without a margin
+	Level    sizing.Bytes // predicted peak without a margin, not as a logarithm
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
@@ -93,7 +93,7 @@ const (
 	maxRisk      = 4.0
 	expectedRisk = 1.5 // as a multiple of the risk target: a kill costs 1/(expectedRisk·target) predicted peaks
 
-	maxCandidates = 512 // largest number of errors among which a margin is chosen, evenly spaced
+	maxCandidates = 512 // number of errors among which a margin is chosen: evenly spaced, and at most so many if all weights are equal
 )
 
 // isOutside reports whether a task requests clearly more than all learned tasks. The trees cannot
@@ -111,7 +111,8 @@ type Question struct {
 }
 
 // CanSize reports whether trees can size a task: there are enough errors, and the request is not
-// clearly above those of the learned tasks. It returns false for a nil model.
+// clearly above those of the learned tasks. It does not check that trees that predict a ratio know the request. It
+// returns false for a nil model.
 func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
 
 func (m *Model) canSize(f *Facts) bool {

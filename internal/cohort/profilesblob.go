@@ -39,7 +39,7 @@ func (p *Profiles) encoded() (*profilesBlob, error) {
 	return &profilesBlob{c, p.classes}, err
 }
 
-// open decodes the output of encoded; nil for nil. It returns an error if b is damaged.
+// open decodes the output of encoded; nil for nil. It returns an error if the profiles are not valid.
 func (b *profilesBlob) open() (*Profiles, error) {
 	if b == nil {
 		return nil, nil

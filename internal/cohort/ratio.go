@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The trees cannot size a task if there are too few tasks, or if it requests more than all of them. Then
+// The trees cannot size a task if they know too few tasks, or if the task requests clearly more than all of these. Then
 // its request is the only fact to compare. If the known tasks use a similar share of their requests, the
 // new task probably does so too.
 const (
@@ -61,8 +61,8 @@ func (r *ratios) next() (scale float64, t distuv.StudentsT) {
 	return math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Sigma: 1, Nu: freedom}
 }
 
-// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the
-// request or the ratios are unknown, or if a smaller amount would not cost less.
+// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the request is
+// unknown, if fewer than minRatioTasks ratios are known, or if the answer would not be below the request.
 func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	requested := q.Requested.Memory
 	if m == nil || m.ratios.Tasks < minRatioTasks || requested <= 0 {
@@ -132,7 +132,8 @@ func (l *Learner) requestsDiffer() bool {
 }
 
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
-// It returns the errors of the trees with the smaller squared errors. A request that somebody sets out
+// It returns the errors of the trees with the smaller squared errors. It does not try the ratio if a row has no
+// request, or if all requests are equal. A request that somebody sets out
 // of habit says little. A request that was chosen for its task says more than the features of a few
 // tasks.
 func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {

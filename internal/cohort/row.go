@@ -20,7 +20,7 @@ type Facts struct {
 // Row is one ended try.
 type Row struct {
 	Facts
-	Peak   float64 // in bytes; for a kill the allocation, which the peak exceeds
+	Peak   float64 // in bytes; for a kill a lower bound, usually the allocation
 	Killed bool
 
 	// Zero is unknown in the following fields.

@@ -35,7 +35,7 @@ type OwnRuns struct {
 // RunTime is the predicted distribution of one run time: seconds = exp(level + error).
 type RunTime struct {
 	errors *errorDistribution
-	shapes *errorMixture // replaces errors; nil: the shape is not known
+	shapes *errorMixture // set by WithShape; replaces errors unless nil
 	level  float64
 	median float64 // log seconds
 }
@@ -99,7 +99,7 @@ func NewRunTimeLearner() *RunTimeLearner {
 func (l *RunTimeLearner) Model() *RunTimes { return l.current }
 
 // fitRunTimes learns the successes among rows in order of time and returns a model of all of them; nil
-// if there are too few tasks.
+// if there are too few tasks or no fit is possible.
 func fitRunTimes(rows []Row) *RunTimes {
 	l := NewRunTimeLearner()
 	for i := range rows {

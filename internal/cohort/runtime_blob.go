@@ -32,7 +32,7 @@ func (m *RunTimes) encoded() (*runTimesBlob, error) {
 	return &runTimesBlob{m.Numbers, m.Categories, m.Mean, m.Values, trees, m.unseen.errors, m.own.errors, m.between, m.within}, nil
 }
 
-// open decodes the output of encoded; nil for nil. It returns an error if b is damaged.
+// open decodes the output of encoded; nil for nil. It returns an error if the result cannot predict.
 func (b *runTimesBlob) open() (*RunTimes, error) {
 	if b == nil {
 		return nil, nil

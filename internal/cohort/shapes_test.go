@@ -15,7 +15,7 @@ import (
 )
 
 // shapedRows returns runs of tasks whose image decides on shape 0 or 2, except for one task in ten. The
-// runs of shape 2 vary.
+// run times of shape 2 vary more than those of shape 0.
 func shapedRows(tasks int) (rows []Row, labels map[sizing.TaskKey]int) {
 	rng := rand.New(rand.NewPCG(24, 1))
 	labels = map[sizing.TaskKey]int{}

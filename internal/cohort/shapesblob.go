@@ -39,7 +39,7 @@ func (s *Shapes) MarshalBinary() ([]byte, error) {
 }
 
 // OpenShapes decodes the output of MarshalBinary for a set of n shapes. It returns nil if data is empty,
-// and an error if data is damaged.
+// and an error if the result is not valid.
 func OpenShapes(data []byte, n int) (*Shapes, error) {
 	if len(data) == 0 {
 		return nil, nil

@@ -15,14 +15,14 @@ import (
 // cookieName is the name of the session cookie.
 const cookieName = "loadaware_session"
 
-// pageRequest is a request with the grants of its caller.
+// pageRequest is a request with the grants of its caller, which are roles in scopes (auth.Grants), not amounts.
 type pageRequest struct {
 	*http.Request
 	query   url.Values
 	grants  auth.Grants // grants whose role permits the page
 	admin   auth.Grants // grants with the role admin
 	observe auth.Grants // grants that may read usage series
-	session string      // value of the cookie; "" without one
+	session string      // value of the cookie; "" without one, or if the grants come from elsewhere
 	user    string      // the user that a trusted proxy names; "" with other grants or if it names none
 }
 
@@ -216,7 +216,7 @@ func (d *Dashboard) prefixed(u *url.URL) string {
 	return path
 }
 
-// signInForm shows the form for a token.
+// signInForm shows the form for a token, or the overview if the server needs no token.
 func (d *Dashboard) signInForm(w http.ResponseWriter, r *http.Request) {
 	v := d.identify(r)
 	if d.cfg.Auth.Disabled {

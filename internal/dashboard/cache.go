@@ -127,7 +127,7 @@ func cachedInState[T any](ctx context.Context, c *cache, key, state string, read
 
 // The states of a value.
 const (
-	missing = iota // or so old that pages must not show it
+	missing = iota // or older than maxStale, or not fresh and its query is fast: pages wait for the query
 	usable         // not fresh, and its query is slow: pages show it until the query has run again
 	fresh
 )

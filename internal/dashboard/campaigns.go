@@ -64,7 +64,7 @@ type CampaignState struct {
 // FailedRun is a run that failed and waits until a person resets it.
 type FailedRun struct {
 	Number   int       `json:"n"`
-	Scenario string    `json:"scenario"` // name of the inputs of the run
+	Scenario string    `json:"scenario"` // name of the run in the archive
 	State    string    `json:"state"`
 	Attempt  int       `json:"attempt"`
 	RunID    string    `json:"dag_run_id"`
@@ -75,7 +75,7 @@ type FailedRun struct {
 // LearnedTask compares the predictions of a task for archived runs before the campaign and now.
 type LearnedTask struct {
 	Task   string            `json:"task_id"`
-	Before *ModelPredictions `json:"before,omitempty"` // nil: no model was trained before the campaign was created, or it is no longer stored
+	Before *ModelPredictions `json:"before,omitempty"` // nil: no model was trained before the campaign was created, or it is no longer stored or cannot be decoded
 	After  *ModelPredictions `json:"after,omitempty"`  // of the active model
 	URL    string            `json:"-"`
 }
@@ -86,7 +86,7 @@ type ModelPredictions struct {
 	Observations int          `json:"observations"` // number of training rows
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
 	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the grant at a risk of 50 %
-	Unstated     int          `json:"runs_without_risk"` // number of runs so far outside the known range that no risk can be stated
+	Unstated     int          `json:"runs_without_risk"` // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          `json:"runs"`              // number of archived runs
 }
 

@@ -40,7 +40,7 @@ type env struct {
 	cookie  string // sent with every request
 }
 
-// withoutTokens makes every caller an admin whose Host is not a public name, as on a loopback address.
+// withoutTokens is a server without tokens on a loopback address: each caller whose Host and origin are accepted is an admin.
 var withoutTokens = dashboard.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}}
 
 func newEnv(t *testing.T, cfg dashboard.Config) *env {
@@ -338,7 +338,7 @@ func TestTokensLimitPagesAndChanges(t *testing.T) {
 	assert.Equal(t, []string{"admin"}, changers)
 }
 
-func TestFormsOfOtherPagesAreRejected(t *testing.T) {
+func TestRequestsOfOtherPagesAreRejected(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 3, rows)
 	valid := regexp.MustCompile(`name="form_key" value="([^"]+)"`).FindStringSubmatch(e.page("/ui/task?dag_id=etl&task_id=load"))[1]

@@ -26,8 +26,8 @@ type ScoredCandidate struct {
 // experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: the chosen candidate reduces the
 // summed prediction variance over all candidates most. All candidates have the same weight in this sum, because
 // weights by past peaks gave higher (worse) u scores on retail (docs/benchmarks.md). A choice reduces the gain of
-// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding: with
-// them, inputs are as frequent among the known and chosen runs as among all runs.
+// similar candidates, so the chosen candidates are diverse. The even choices follow kernel herding:
+// they bring the frequencies of inputs among the known and chosen runs close to those among all runs.
 //
 // If there are more than maxCandidates candidates or maxKnown known runs, Rank uses an evenly spaced sample.
 func Rank(candidates, known []Candidate, count int) []ScoredCandidate {
@@ -80,12 +80,12 @@ type design struct {
 	weights []float64 // of the rows in the sum of the variances: 1 for a candidate, 0 for a known run
 }
 
-// column encodes one number or one value of a category.
+// column encodes one number, date or bool, or one value of a category.
 type column struct {
 	name        string  // name of the feature
 	category    string  // value of an indicator
 	indicator   bool    // whether the column is an indicator
-	mean, scale float64 // of a number
+	mean, scale float64 // of a column that is no indicator
 }
 
 // maxCategories bounds the indicators of one feature. Rarer values have no indicator.

@@ -39,7 +39,7 @@ var Runs = []int{0, 3, 8, 20}
 
 const (
 	newTasks  = 150
-	laterRuns = 20 // of a new task, which rate the quantiles
+	laterRuns = 20 // runs of a new task after its own runs, which rate the shape and the quantiles
 )
 
 // evaluation holds what was learned from a history.
@@ -47,7 +47,7 @@ type evaluation struct {
 	set        *taskmodel.Shapes
 	classifier *cohort.Shapes // nil: FitShapes returned none
 	runTimes   *cohort.RunTimes
-	kinds      []int // kind of each shape, by the majority of its tasks; −1: no task
+	kinds      []int // most frequent kind of the tasks of each shape; −1: no task
 }
 
 // Evaluate learns from the first 80 % of the runs of a history, and predicts the shapes of the tasks of

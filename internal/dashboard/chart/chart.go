@@ -203,7 +203,7 @@ func (p *painter) y(v float64) float64 {
 	return round(p.d.Plot.Y + p.d.Plot.Height*(1-p.spec.Y.position(v)))
 }
 
-// round rounds to a tenth of a pixel, because no screen shows more.
+// round rounds to a tenth of a pixel, which is fine enough for screens.
 func round(v float64) float64 { return math.Round(v*10) / 10 }
 
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
