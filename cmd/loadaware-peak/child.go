@@ -26,7 +26,7 @@ type child struct {
 }
 
 // measure runs the program and ends this process as the program ended. It returns only if the
-// process of the program could not be created.
+// program could not be started.
 func measure(path string, command []string, file *message) {
 	if c, err := start(path, command, file); err == nil {
 		exitLike(c.wait())
@@ -34,7 +34,7 @@ func measure(path string, command []string, file *message) {
 }
 
 // start runs the program with the streams, the directory and the environment of the
-// wrapper. It returns an error only if the process of the program could not be created.
+// wrapper. It returns an error only if the program could not be started.
 func start(path string, command []string, file *message) (*child, error) {
 	runtime.LockOSThread() // Pdeathsig depends on the thread that forks
 	runtime.GOMAXPROCS(1)

@@ -74,7 +74,7 @@ func (g group) peak(t *testing.T) int64 {
 	return bytes
 }
 
-func TestPeakEqualsKernelHighWaterMark(t *testing.T) {
+func TestPeakIsCloseToKernelHighWaterMark(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []string
 		mib   int64

@@ -102,7 +102,7 @@ func run(path string, command []string, file *message) error {
 	return syscall.Exec(path, command, os.Environ())
 }
 
-// lookup finds a command like execvp(3).
+// lookup finds a command in PATH. Like execvp(3), it accepts relative folders of PATH.
 func lookup(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {

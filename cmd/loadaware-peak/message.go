@@ -15,7 +15,7 @@ import (
 // maxMessage is the maximum length of a message in bytes. Kubernetes reads 4096 bytes of it.
 const maxMessage = 4095
 
-// combine adds a report to the program's own message, which it never changes:
+// combine adds a report to the program's own message, which loses at most white space at its end:
 //
 //	no message .............. the report as one JSON object
 //	a JSON object ........... its members, then those of the report

@@ -46,8 +46,8 @@ type result struct {
 	output string
 }
 
-// runCommand runs a command and waits for its end. It sends each signal after the command has printed a
-// line "ready", because the kernel drops a signal while one of the same kind is pending.
+// runCommand runs a command and waits for its end. Before each signal it waits for one more line "ready" of the
+// command, because the kernel drops a signal while one of the same kind is pending.
 func runCommand(t *testing.T, input string, signals []syscall.Signal, command ...string) result {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)
@@ -221,7 +221,7 @@ func TestUnusualEnvironmentsDoNotAffectProgram(t *testing.T) {
 	assert.Contains(t, unknown.output, "not measured")
 }
 
-func TestIgnoredSignalsStayIgnored(t *testing.T) {
+func TestIgnoredHangupStaysIgnored(t *testing.T) {
 	script := "trap '' HUP; exec \"$@\""
 	inner := []string{"sh", "-c", "grep SigIgn /proc/self/status"}
 	alone := runCommand(t, "", nil, append([]string{"sh", "-c", script, "sh"}, inner...)...)

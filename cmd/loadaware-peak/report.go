@@ -22,7 +22,7 @@ type report struct {
 // field is one member of a JSON object. value is JSON.
 type field struct{ key, value string }
 
-// peakKey is the member of the peak. A program that measures itself writes it, too.
+// peakKey is the member of the peak. A program that measures itself writes it or memory_max.
 const peakKey = "memory_max_bytes"
 
 // fields returns the members of the message, with at most the given number of points of the series, or

@@ -61,7 +61,7 @@ func (a *authority) sign(serial int64, from, to time.Duration) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// pool returns a pool that trusts the authority.
+// pool returns a certificate pool that contains the authority.
 func (a *authority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

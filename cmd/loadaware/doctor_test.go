@@ -153,7 +153,7 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 		conn, err := pgx.Connect(context.Background(), dsn)
 		if err == nil {
 			defer conn.Close(context.Background())
-			_, _ = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the PostgreSQL server ends with the tests
+			_, _ = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // an error does not matter: the PostgreSQL server ends with the tests
 		}
 	})
 	for want, c := range map[string]struct{ check, dsn string }{

@@ -105,7 +105,7 @@ func TestSaveIsCheckedBeforeRun(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist, "the command creates no data folder")
 }
 
-func TestExistingNameIsReportedBeforeRun(t *testing.T) {
+func TestExperimentWithExistingNameIsSavedWithoutName(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, where := range [][]string{{"--database", dsn}, {"--url", server.url}} {

@@ -30,8 +30,8 @@ A CSV with other column names and units can be imported as it is:
 
 CSV columns: `
 
-// importSources are the commands below import, by the name of their source. A FILE of the same name must
-// be written with a folder, such as ./airflow.
+// importSources are the commands below import, by the name of their source. A FILE of the same name that is the
+// first argument must be written with a folder, such as ./airflow.
 var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
 	"airflow":    importAirflow,
 	"prometheus": importPrometheus,
@@ -65,7 +65,7 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	return flags.run(ctx, con, cmd, i, func() error { return i.Files(ctx, files) })
 }
 
-// importFlags are the flags that all imports share.
+// importFlags are the settings that all imports share. In import prometheus, batch is no flag.
 type importFlags struct {
 	dryRun, train *bool
 	batch         *int
@@ -74,7 +74,7 @@ type importFlags struct {
 // trainHelp is the help of the flag --train.
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// newImportFlags defines the shared flags; items names the items of a batch.
+// newImportFlags defines a flag for each setting; items names the items of a batch.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read, check and join, but send nothing"),

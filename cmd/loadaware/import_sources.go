@@ -88,7 +88,7 @@ flags.
 `
 
 // podBatch is the number of tries per request. It is smaller than the default of other imports, because
-// each try needs a query.
+// each pod takes queries of its own.
 const podBatch = 100
 
 // importPrometheus runs the command import prometheus.

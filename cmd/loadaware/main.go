@@ -50,9 +50,9 @@ func main() {
 	os.Exit(runInterruptible(interrupt.Context(httpserver.ErrTerminated), con, os.Args[1:]))
 }
 
-// runInterruptible runs a command and returns its exit code. After a signal it waits 0.7 s for the command,
-// and longer only for a migration. It can cut off a computation, because all acknowledged reports are stored,
-// and a private PostgreSQL shuts down with its parent process.
+// runInterruptible runs a command and returns its exit code. After a signal it waits 0.7 s for a command without
+// its own shutdown, and longer only for a migration. It can cut off a computation, because all acknowledged
+// reports are stored, and a private PostgreSQL shuts down with its parent process.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)

@@ -44,7 +44,7 @@ func migration(args []string) (func(ctx context.Context, dsn string) error, erro
 	case len(args) == 1 && args[0] == "up":
 		return migrations.Up, nil
 	case len(args) == 1 && args[0] == "status":
-		return func(context.Context, string) error { return nil }, nil // the status is always printed
+		return func(context.Context, string) error { return nil }, nil // migrate prints the status after each command
 	case len(args) >= 1 && len(args) <= 2 && args[0] == "down":
 		steps := 1
 		if len(args) == 2 {

@@ -33,7 +33,7 @@ cluster; reports with node_type and cluster_load show their effect.
   loadaware runtime pricing predict_demand product_count=1253 --elapsed 600
   loadaware runtime pricing predict_demand --what-if --node-type c5.large`
 
-// runTimes prints GET /tasks/{dag_id}/{task_id}/runtime of one task or of all tasks of a namespace.
+// runTimes runs the command runtime.
 func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("runtime", runTimeUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
@@ -104,8 +104,8 @@ func runTimePath(key sizing.TaskKey, query url.Values) string {
 	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
 }
 
-// allRunTimes reads the run times of all tasks of a namespace. It omits tasks
-// without a run that has a duration.
+// allRunTimes reads the run times of all tasks of a namespace. It omits tasks whose run times the server
+// cannot predict.
 func allRunTimes(ctx context.Context, server *client.Client, namespace string, query url.Values) ([]api.RunTime, error) {
 	answers := []api.RunTime{}
 	for page := (url.Values{"limit": {"1000"}, "namespace": {namespace}}); ; {
@@ -118,7 +118,7 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 			var r api.RunTime
 			err := server.Call(ctx, http.MethodGet, runTimePath(sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}, query), nil, &r)
 			if client.IsStatus(err, http.StatusNotFound) {
-				continue // no run has a duration
+				continue // too few measured runs with a duration
 			}
 			if err != nil {
 				return nil, err

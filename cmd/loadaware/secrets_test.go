@@ -102,7 +102,7 @@ func TestTokenErrorOmitsToken(t *testing.T) {
 }
 
 // TestSecretsAreNeverPrinted causes many kinds of errors in a server with secrets. No secret may
-// be in its log, responses, metrics, profiles, help, command line or stack traces.
+// be in its log, responses, metrics, pprof profiles, help, command line or stack traces.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")
 	predictToken, predictGrant := newToken(t, "--role", "predict")

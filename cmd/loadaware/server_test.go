@@ -53,7 +53,7 @@ func startServer(t *testing.T, env []string, args ...string) *process {
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // usually it has ended
+		_ = p.cmd.Process.Kill() // an error if it has ended
 		_ = p.wait()
 	})
 	p.url = p.output.await(t, "loadaware serves at ")

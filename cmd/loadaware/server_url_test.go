@@ -11,7 +11,7 @@ import (
 
 const oneRow = "dag_id,task_id,run_id,memory_max_bytes\netl,load,r,1500000000\n"
 
-func TestServerAddressNeedsScheme(t *testing.T) {
+func TestInvalidServerAddressIsExplained(t *testing.T) {
 	for url, hint := range map[string]string{
 		"127.0.0.1:18449": "write http://127.0.0.1:18449", "localhost:18449": "write http://localhost:18449",
 		"http://": "the host is missing", "ftp://localhost": "write http://localhost",
@@ -55,7 +55,7 @@ func TestUTF16FileIsDetected(t *testing.T) {
 	assert.Contains(t, stderr, "iconv -f utf-16 -t utf-8")
 }
 
-func TestTooLargeMapIndexIsExplained(t *testing.T) {
+func TestMapIndexOutOfRangeIsExplained(t *testing.T) {
 	for _, index := range []string{"2147483648", "-2147483648"} {
 		_, _, stderr := invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,"+index+",1500000000\n", "import", "--dry-run", "-")
 		assert.Contains(t, stderr, `"`+index+`" is not between -2147483647 and 2147483647`)

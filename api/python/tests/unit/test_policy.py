@@ -109,7 +109,7 @@ def test_loadaware_disabled_turns_the_cluster_policy_off(monkeypatch: pytest.Mon
     assert task.callbacks == []
 
 
-def test_tasks_without_pods_or_with_the_mixin_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_without_pods_or_with_sizer_mixin_get_no_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     own = in_dag(lambda: SizedKubernetesPodOperator(task_id="own", name="n", image="i"))
     other = in_dag(lambda: BaseOperator(task_id="other"))
@@ -163,6 +163,6 @@ def test_a_deferrable_task_is_marked_if_its_provider_calls_no_callback(
     assert (task.annotations == {policy.ENABLED: policy.BY_HOOK}) is deferrable
 
 
-def test_the_cluster_policy_never_breaks_a_dag() -> None:
+def test_the_hooks_raise_nothing_for_an_unexpected_object() -> None:
     policy.task_policy(object())
     policy.pod_mutation_hook(object())

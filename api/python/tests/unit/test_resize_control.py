@@ -25,7 +25,7 @@ def ramp(now: float) -> int:
 
 
 def follow(body: dict[str, Any]) -> dict[str, Any]:
-    """Keep 100 MiB above the largest usage."""
+    """Answer with a limit of at least 100 MiB above the largest usage, and at least the present limit."""
     memory = max(body["limit_bytes"], body.get("memory_max_bytes", 0) + 100 * MIB)
     return phase_answer(memory, body["elapsed_seconds"] + 15, cpu=500)
 
@@ -50,7 +50,7 @@ def test_the_limit_follows_the_usage_and_the_plan_counts_as_followed() -> None:
     assert first["seconds"] < first["in_force_seconds"] <= first["seconds"] + 10
 
 
-def test_the_request_contains_the_usage_so_far() -> None:
+def test_a_call_of_phase_contains_the_usage_so_far() -> None:
     run = Simulation(ramp, follow, ends_at=30)
     run.run(LOG)
     first, last = run.phase_requests[0], run.phase_requests[-1]
@@ -210,7 +210,7 @@ def test_the_maximum_bounds_the_limit() -> None:
     assert run.phase_requests[0]["max_memory_bytes"] == 1200 * MIB
 
 
-def test_a_pending_cpu_request_is_withdrawn_and_does_not_block_the_memory() -> None:
+def test_a_pending_cpu_request_is_undone_and_does_not_block_the_memory() -> None:
     def only_cpu(wanted: Resources, in_force: Resources) -> str | None:
         return "Deferred" if (wanted.cpu or 0) > (in_force.cpu or 0) else None
 

@@ -224,7 +224,7 @@ def test_a_synchronous_task_keeps_its_static_limit(fake: Fake, planned: Scripted
     assert report["executed_plan"]["start_bytes"] == report["allocated"]["memory_bytes"] == STATIC
 
 
-def test_a_rejected_launch_has_no_plan(fake: Fake, planned: ScriptedServer) -> None:
+def test_a_pod_that_replaces_a_rejected_one_has_no_plan(fake: Fake, planned: ScriptedServer) -> None:
     operator = fake.operator(script=Script(need=MIB, seconds=0, admission=8 * GIB))
     fake.create(operator)
     assert limits(fake.pod) == (8 * GIB, 8 * GIB)

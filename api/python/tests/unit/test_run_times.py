@@ -50,7 +50,7 @@ def test_an_invalid_suggestion_is_an_error(server: ScriptedServer, seconds: Any)
         run_times.advice_for(Service(server.url), KEY, {"product_count": 1253}, 0.01, None)
 
 
-def test_the_own_timeout_stays_the_upper_bound() -> None:
+def test_bound_timeout_adds_the_startup_and_keeps_both_bounds() -> None:
     hour, startup = run_times.Advice(timedelta(hours=1)), timedelta(minutes=2)
     assert run_times.bound_timeout(hour, None, startup) == timedelta(minutes=62)
     assert run_times.bound_timeout(hour, timedelta(minutes=30), startup) == timedelta(minutes=30)

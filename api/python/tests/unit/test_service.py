@@ -1,4 +1,4 @@
-"""Tests of Service: each server fault ends in time and in one of two errors; deadlines, retries, circuit breakers."""
+"""Tests of Service: server faults raise NotAnsweredError or RejectedError; deadlines, retries, circuit breakers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_documented_timeouts() -> None:
 
 @pytest.mark.usefixtures("product_timeouts")
 @pytest.mark.parametrize("handler", [hanging, dripping, endless, resetting, not_http])
-def test_a_broken_server_ends_in_time_as_not_answered(raw: Any, handler: Callable[[socket.socket], None]) -> None:
+def test_a_broken_server_counts_as_not_answered(raw: Any, handler: Callable[[socket.socket], None]) -> None:
     with pytest.raises(NotAnsweredError):
         Service(raw(handler)).predict(PREDICT, Deadline())
 
@@ -173,7 +173,7 @@ def test_a_rejection_shows_whether_a_retry_may_succeed(server: ScriptedServer, s
     assert caught.value.status == status and caught.value.retryable is (status in (401, 403, 429))
 
 
-def test_a_broken_connection_is_retried_once_and_an_error_is_not(server: ScriptedServer, raw: Any) -> None:
+def test_a_broken_connection_is_retried_once_and_a_500_is_not(server: ScriptedServer, raw: Any) -> None:
     connections: list[int] = []
 
     def disconnect(connection: socket.socket) -> None:
@@ -229,7 +229,7 @@ def test_a_rejection_does_not_open_the_circuit(server: ScriptedServer, tmp_path:
     assert Service(server.url, state=tmp_path).observe(OBSERVE, Deadline()).recorded
 
 
-def test_an_expired_deadline_sends_nothing_and_counts_no_failure(server: ScriptedServer, tmp_path: Path) -> None:
+def test_an_expired_deadline_counts_no_failure(server: ScriptedServer, tmp_path: Path) -> None:
     for _ in range(5):
         with pytest.raises(NotAnsweredError, match="no time left"):
             Service(server.url, state=tmp_path).predict(PREDICT, Deadline(0))

@@ -1,4 +1,4 @@
-"""Tests of the files that processes share: no content breaks them."""
+"""Tests of the files that processes share: circuit breakers, pending reports and OOM kills."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class TaskState(dict[str, Any]):
         self[key] = value
 
 
-def test_a_kill_on_another_machine_replaces_an_older_one_on_this_machine(tmp_path: Path) -> None:
+def test_a_newer_kill_on_another_machine_precedes_an_older_one_on_this_machine(tmp_path: Path) -> None:
     shared = {"task_state_store": TaskState()}
     (tmp_path / "a").mkdir()
     Kills(tmp_path / "a").record(TRY, Kill(100, 2), shared)

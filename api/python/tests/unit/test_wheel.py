@@ -12,7 +12,7 @@ NAME = "airflow-provider-loadaware"
 PROJECT = Path(__file__).parents[2]
 
 
-def test_without_the_extra_only_the_client_requirements_are_installed() -> None:
+def test_without_the_extra_the_requirements_are_those_of_the_client() -> None:
     needed = {re.split("[<>=]", r)[0] for r in requires(NAME) or () if "extra ==" not in r}
     assert needed == {"attrs", "httpx", "python-dateutil"}
 
