@@ -6,9 +6,9 @@
 
 The scheduler DAG has six branches that run side by side: three triggers take runs in the states 0, 17 and 37, and
 three checks take runs in the states 11, 31 and 51 (docs/campaigns.md describes the states). A pass is the first
-scheduled DAG run of an interval, or a DAG run off the schedule, such as one that a person triggers. In the
-other scheduled DAG runs the branches do nothing. The maintainer DAG releases expired leases and logs stuck runs; it restarts and
-deletes nothing. A change of these Airflow Variables applies from the next pass on:
+scheduled DAG run of an interval, or a DAG run off the schedule, such as one that a person triggers. In the other
+scheduled DAG runs the branches do nothing. The maintainer DAG releases expired leases and logs stuck runs; it
+restarts and deletes nothing. A change of these Airflow Variables applies from the next pass on:
 
     loadaware_campaign_interval_seconds ... seconds between two passes; default 60
     loadaware_campaign_deployments ........ deployments of a campaign at a time; default 2
