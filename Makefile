@@ -12,7 +12,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
 # CONCURRENT packages have goroutines that share memory; `make race` tests them. SERIAL packages only compute and start
-# no goroutines outside tests. The race detector skips them, because it would make them ten times as slow.
+# no goroutines outside tests. The race detector skips them, because it would make them much slower.
 SERIAL := github.com/loadaware/loadaware/internal/ml/...
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 

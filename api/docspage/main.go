@@ -77,7 +77,7 @@ type operation struct {
 	Method, Path string
 	*openapi3.Operation
 	Params openapi3.Parameters // of the path and of the operation
-	Roles  string              // the roles that may call the operation, separated by commas
+	Roles  string              // see describeRoles
 }
 
 // groupByTag groups the operations by tag, and sorts each group by path, then POST first.
@@ -110,7 +110,7 @@ func methodOrder(method string) string {
 	return " " + method
 }
 
-// describeRoles lists the roles that may call op.
+// describeRoles lists the roles that may call op, or says that op is public.
 func describeRoles(op *openapi3.Operation) string {
 	if op.Security != nil && len(*op.Security) == 0 {
 		return "none (public)"

@@ -2,7 +2,7 @@
 
 A campaign reproduces archived runs of a DAG in a sandbox; each of its runs reproduces one of them.
 Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
-again. Only campaign_runs depends on Airflow.
+again. This module uses Airflow only through campaign_runs.
 
 docs/campaigns.md describes the states of a run. A branch reports one of these, with notes:
 
@@ -69,7 +69,7 @@ class NotDeployedError(Exception):
 
 
 def read_time(text: str) -> datetime:
-    """Parse a time of the server, which may have any number of decimals; Python 3.10 needs three or six of them."""
+    """Parse a time of the server, which may have any number of decimals; Python 3.10 accepts none, three or six."""
     return datetime.fromisoformat(re.sub(r"\.(\d+)", lambda m: f".{m[1]:0<6.6}", text.replace("Z", "+00:00")))
 
 
@@ -84,12 +84,15 @@ class Campaigns:
     lease: timedelta = timedelta(minutes=5)
 
     def active(self) -> list[Json]:
-        """Return the campaigns of the namespace that have runs which are not profiled."""
+        """Return those of the newest 1000 campaigns that are of the namespace and have runs which are not profiled."""
         found = self.service.request("GET", "/campaigns?limit=1000")["campaigns"]
         return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
 
     def pass_branch(self, branch: str, limit: int) -> int:
-        """Claim the runs of a branch in each active campaign, do the step and report it. Returns the number of runs."""
+        """Claim runs of a branch in each active campaign, do the step for each run and report it.
+
+        `limit` is that of POST /campaigns/{campaign}/claim. Returns the number of runs.
+        """
         steps: dict[str, Callable[[Reproduction], tuple[int, str]]] = {
             "trigger_deploy": self._trigger_deploy,
             "check_deploy": self._check_deploy,
@@ -111,7 +114,7 @@ class Campaigns:
         return handled
 
     def maintain(self, stuck_after: timedelta) -> list[Json]:
-        """Release lost leases. Returns the stuck runs."""
+        """Release expired leases. Returns the stuck runs."""
         stuck: list[Json] = []
         for campaign in self.active():
             path = f"/campaigns/{campaign['id']}/release"

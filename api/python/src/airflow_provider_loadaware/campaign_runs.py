@@ -13,10 +13,10 @@ from airflow_provider_loadaware._compat import AIRFLOW_3
 
 @dataclass(frozen=True)
 class DagInfo:
-    """A parsed DAG."""
+    """A parsed DAG. Airflow 3.0 and 3.1 do not describe DAGs: there each counts as parsed, unpaused and unversioned."""
 
     is_paused: bool
-    versions: frozenset[str]  # the version of its bundle (Airflow 3.2 and later), and its tags
+    versions: frozenset[str]  # its tags and, in Airflow 3.2 and later, the version of its bundle
 
 
 class Runs(Protocol):
@@ -46,7 +46,7 @@ class _SupervisorRuns:
     def dag(self, dag_id: str) -> DagInfo | None:
         from airflow.sdk.execution_time import comms
 
-        if not hasattr(comms, "GetDag"):  # before 3.2, the versions are unknown; the trigger fails without the DAG
+        if not hasattr(comms, "GetDag"):  # before 3.2; the trigger fails if there is no such DAG
             return DagInfo(is_paused=False, versions=frozenset())
         found = _ask(comms.GetDag(dag_id=dag_id), none_if=("DAG_NOT_FOUND",))
         if found is None:

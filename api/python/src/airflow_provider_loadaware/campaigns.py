@@ -6,9 +6,9 @@
 
 The scheduler DAG has six branches that run side by side: three triggers take runs in the states 0, 17 and 37, and
 three checks take runs in the states 11, 31 and 51 (docs/campaigns.md describes the states). A pass is the first
-scheduled DAG run of an interval, or one that a person triggers; in others the branches do nothing. The maintainer DAG
-releases lost leases and logs stuck runs; it restarts and deletes nothing. A change of these Airflow Variables applies
-from the next pass on:
+scheduled DAG run of an interval, or a DAG run off the schedule, such as one that a person triggers. In the other
+scheduled DAG runs the branches do nothing. The maintainer DAG releases expired leases and logs stuck runs; it
+restarts and deletes nothing. A change of these Airflow Variables applies from the next pass on:
 
     loadaware_campaign_interval_seconds ... seconds between two passes; default 60
     loadaware_campaign_deployments ........ deployments of a campaign at a time; default 2
@@ -64,8 +64,8 @@ def loadaware_campaign_dags(
     """Return the scheduler and the maintainer DAG.
 
     `tick` is the schedule of the scheduler DAG, so the interval cannot be shorter. A pass that does not report a run
-    within `lease` loses the run to the next pass. `on_stuck` gets the active runs whose state has not changed for
-    `stuck_after`. campaign_branches.Hooks describes the steps and their settings.
+    within `lease` loses the run to the next pass. `on_stuck` gets the claimed and the active runs whose state has
+    not changed for `stuck_after`. campaign_branches.Hooks describes the steps and their settings.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(

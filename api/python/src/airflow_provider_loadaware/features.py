@@ -1,4 +1,4 @@
-"""Features of a try, sent before launch: scalars and dates within size limits, which the DAG author declares or allows.
+"""Features of a try, known before launch: scalars and dates within size limits that the DAG author sets or allows.
 
 Never read: arguments, environment variables and connections, because they may contain secrets. Never sent: values
 whose name looks like a secret, and values of other types.
@@ -27,15 +27,15 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, Scalar]:
     """Return the features from params and dag_run.conf.
 
-    Params that the DAG or the task declares need no permission, because the trigger form shows them. Other values of
-    dag_run.conf may be anything and are included only if their names match a glob in `allowed`.
+    Params that the DAG or the task declares need no permission. Other values of dag_run.conf may be anything and are
+    included only if their names match a glob in `allowed`.
     """
     own = declared_names(context)
     globs = list(allowed)
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
-    # The order decides which names are within the limit. The importer (features.go) knows no other order.
+    # The order decides which names are within the limit. The importer (internal/source/airflow/features.go) sorts, too.
     names = sorted(k for k in found if isinstance(k, str))
     return within_limits({k: found[k] for k in names if k in own or any(fnmatch.fnmatchcase(k, g) for g in globs)})
 
@@ -71,7 +71,7 @@ def jinja_names(source: Source) -> frozenset[str]:
 
 
 def within_limits(values: Mapping[Any, Any]) -> dict[str, Scalar]:
-    """Return the first MAX_FEATURES scalars that are short enough and whose name does not look like a secret."""
+    """Return the first MAX_FEATURES scalars and dates with valid lengths and names that do not look like a secret."""
     accepted: dict[str, Scalar] = {}
     for name, value in values.items():
         if len(accepted) == MAX_FEATURES:

@@ -53,7 +53,7 @@ class Static:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The DAG author's bounds in bytes; None means no bound."""
+    """Bounds in bytes that this provider applies (Options.bounds in sizing.py); None means no bound."""
 
     minimum: int | None = None
     maximum: int | None = None
@@ -130,9 +130,9 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the grant after an OOM kill without the server: the announced amount, or twice the killed allocation.
+    """Return the local lift after an OOM kill: the amount that the server announced, or twice the killed allocation.
 
-    Without an announced amount, the grant is at least the static request and the static grant, and at most the cap. A
+    Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. A
     kill at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with a static request of 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)

@@ -69,7 +69,7 @@ class LoadawareHook(BaseHook):
 
     @staticmethod
     def get_ui_field_behaviour() -> dict[str, Any]:
-        """Return the connection form for Airflow 2; Airflow 3 reads get_provider_info."""
+        """Return the connection form for the versions of Airflow that do not take it from get_provider_info."""
         return {
             "hidden_fields": ["login"],
             "relabeling": {"password": "Token", "schema": "Scheme"},

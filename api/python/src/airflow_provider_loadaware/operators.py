@@ -31,7 +31,8 @@ class SizerMixin:
 
     :param features: inputs that are known before launch: a dict (templated), a callable of the context, or
         Jinja that renders to a dict. The default is the declared params.
-    :param feature_keys: globs of names in dag_run.conf that may also be sent.
+    :param feature_keys: globs of names in dag_run.conf that are sent besides the declared params, if `features` is
+        not set.
     :param min_memory: lower bound of the grant, such as "512Mi".
     :param max_memory: upper bound of the grant, such as "384Gi"; the server receives it too.
     :param peak_source: source of the measured peak: "termination-message" (JSON, the default), a callable of
@@ -40,7 +41,7 @@ class SizerMixin:
     :param measure_image: an image that contains loadaware-peak.
     :param size_cpu: whether to set the CPU request too. A CPU limit is never set or changed.
     :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
-    :param loadaware_conn_id: the connection; the default is `loadaware_default`.
+    :param loadaware_conn_id: the connection; the default is the setting conn_id, or else `loadaware_default`.
     :param loadaware_namespace: distinguishes Airflow deployments.
     :param sizing: False turns sizing and reporting off for this task.
     """
@@ -121,7 +122,7 @@ class SizerMixin:
     # ---- launch ----
 
     def pre_execute(self, context: Any) -> None:
-        """Set the execution timeout. Airflow calls this before it starts the timer of the timeout."""
+        """Set the execution timeout if `size_timeout` is set. Airflow calls this before it starts the timer."""
         super().pre_execute(context)  # type: ignore[misc]
         if not self.size_timeout or not self.sizing:
             return
