@@ -16,7 +16,7 @@ type ratioCache struct {
 	known    [givenSlots]atomic.Pointer[ratioAnswer] // for other prior probabilities; nil: none
 	shapes   *shape.Set                              // nil: none
 	evidence shape.Evidence                          // of the ratios about the shapes
-	counted  int                                     // number of ratios when evidence was computed; −1: it must be computed again
+	counted  int                                     // Window.Position of the ratios when evidence was computed; −1: it must be computed again
 }
 
 // givenSlots is the number of ratioAnswers that a model keeps for given prior probabilities. Few are
@@ -93,11 +93,11 @@ const membershipEvery = 32
 
 // updateRunTimes computes m.ratios after a change of the ratios, their corrections or the shapes.
 func (m *Model) updateRunTimes() {
-	c, n := &m.ratios, len(m.Overrun.Ring)
+	c, n := &m.ratios, m.Overrun.Position()
 	for i := range c.known {
 		c.known[i].Store(nil)
 	}
-	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
+	if due := n < membershipEvery || n < c.counted || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
 		c.evidence, c.counted = c.shapes.Evidence(shape.Count(c.shapes.Norm, m.Ratios())), n
 		c.setPrior(c.shapes, m.posterior(c.shapes, &c.given, &c.evidence))
 	} else if c.shapes == nil {

@@ -79,6 +79,24 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 	assert.InEpsilon(t, p95(steady), p95(varied), 1e-12)
 }
 
+// The list of ratios is full after 500 runs. Later runs must change the membership all the same.
+func TestRunsBeyondTheFullListChangeTheShape(t *testing.T) {
+	s, m := twoShapes(t), New()
+	m.SetShapes(s)
+	rng := rand.New(rand.NewPCG(1, 0))
+	for i := range 1600 {
+		seconds := 200 * (1 + .02*rng.NormFloat64())
+		if i >= 800 {
+			seconds = 200 * (.5 + 3*rng.Float64())
+		}
+		m.Learn(timed(int64(i+1), 100, seconds))
+		if i == 799 {
+			require.Equal(t, s.Name(0), m.ratios.member)
+		}
+	}
+	assert.NotEqual(t, s.Name(0), m.ratios.member)
+}
+
 func TestShapesOfAnEarlierReleaseHaveNoClassifier(t *testing.T) {
 	s := twoShapes(t)
 	mode, err := cbor.CoreDetEncOptions().EncMode()

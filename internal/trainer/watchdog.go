@@ -49,8 +49,7 @@ var (
 )
 
 // checkPromises compares the promises of the active version and of earlier versions with the outcomes. It
-// returns the version to which it rolled back, or 0 if it did not roll back. If the rollback fails, it returns the
-// version and the error.
+// returns the version to which it rolled back, or 0 if it did not roll back.
 func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {
@@ -138,11 +137,12 @@ func (c *comparison) rollBack(ctx context.Context, version int) (target int, rea
 	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.Rollback{
 		Task: c.active.Task, From: c.active.Version, To: version, Withdrawn: c.suspects, Reason: reason,
 	})
-	if err == nil {
-		c.trainer.log.WarnContext(ctx, "model rolled back", "task", c.active.Task.String(),
-			"from", c.active.Version, "to", version, "reason", reason)
+	if err != nil {
+		return 0, "", err
 	}
-	return version, reason, err
+	c.trainer.log.WarnContext(ctx, "model rolled back", "task", c.active.Task.String(),
+		"from", c.active.Version, "to", version, "reason", reason)
+	return version, reason, nil
 }
 
 // isOutperformedBy reports whether clearly fewer tries of the suspects would have been killed

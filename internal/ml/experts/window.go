@@ -23,6 +23,10 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
+// Position returns a number that grows by one with each added value. When it reaches twice the number of values that
+// the window holds, it falls back to that number.
+func (w *Window) Position() int { return len(w.Ring) + w.At }
+
 // KeepNewest removes all values except the newest n.
 func (w *Window) KeepNewest(n int) {
 	if n >= len(w.Ring) {

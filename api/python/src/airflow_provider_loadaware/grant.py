@@ -60,7 +60,8 @@ class Bounds:
 
     def clamp(self, count: int) -> int:
         """Return `count` within the bounds. The upper bound wins."""
-        return min(max(count, self.minimum or 0), self.maximum or count)
+        raised = max(count, self.minimum or 0)
+        return min(raised, self.maximum or raised)
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,9 @@ def base_url(connection: Any) -> str:
     scheme, separator, rest = host.rpartition("://")
     if not separator:
         scheme = connection.schema or ("https" if connection.port == 443 else "http")
-    port = f":{connection.port}" if connection.port and ":" not in rest.rpartition("]")[2] else ""
-    return f"{scheme}://{rest}{port}"
+    name, slash, path = rest.partition("/")
+    port = f":{connection.port}" if connection.port and ":" not in name.rpartition("]")[2] else ""
+    return f"{scheme}://{name}{port}{slash}{path}"
 
 
 def _verify(extras: dict[str, Any]) -> ssl.SSLContext | bool:

@@ -65,9 +65,12 @@ def test_invalid_cpu_is_rejected(cores: Any) -> None:
         decide(prediction(GIB, cpu={"request_cores": cores, "request": "?"}))
 
 
-@pytest.mark.parametrize(("answer", "want"), [(1, 2), (3, 3), (9, 4)])
-def test_local_bounds_apply(answer: int, want: int) -> None:
-    given = decide(prediction(answer * GIB), Bounds(2 * GIB, 4 * GIB))
+@pytest.mark.parametrize(
+    ("answer", "minimum", "maximum", "want"),
+    [(1, 2, 4, 2), (3, 2, 4, 3), (9, 2, 4, 4), (1, 2, None, 2), (3, 2, None, 3), (9, None, 4, 4), (1, None, 4, 1)],
+)
+def test_local_bounds_apply(answer: int, minimum: int | None, maximum: int | None, want: int) -> None:
+    given = decide(prediction(answer * GIB), Bounds(minimum and minimum * GIB, maximum and maximum * GIB))
     assert given is not None and given.memory_limit == want * GIB
 
 

@@ -21,6 +21,7 @@ from .conftest import ScriptedServer, connect
         ("https://loadaware/", 8443, "http", "https://loadaware:8443"),
         ("http://loadaware:8080", 9, None, "http://loadaware:8080"),
         ("[::1]", 8080, None, "http://[::1]:8080"),
+        ("https://example.org/sizes/", 8443, None, "https://example.org:8443/sizes"),
     ],
 )
 def test_base_url_of_a_connection(host: str, port: Any, schema: Any, want: str) -> None:

@@ -79,9 +79,8 @@ def sync_detailed(
     branch already count.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused or its budget is
-    used up, triggers
-    get no new runs.
+    reported within its lease is given to the next worker. While the campaign is paused, triggers
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
 
     Args:
         campaign (int):
@@ -121,9 +120,8 @@ def sync(
     branch already count.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused or its budget is
-    used up, triggers
-    get no new runs.
+    reported within its lease is given to the next worker. While the campaign is paused, triggers
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
 
     Args:
         campaign (int):
@@ -158,9 +156,8 @@ async def asyncio_detailed(
     branch already count.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused or its budget is
-    used up, triggers
-    get no new runs.
+    reported within its lease is given to the next worker. While the campaign is paused, triggers
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
 
     Args:
         campaign (int):
@@ -198,9 +195,8 @@ async def asyncio(
     branch already count.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
-    reported within its lease is given to the next worker. While the campaign is paused or its budget is
-    used up, triggers
-    get no new runs.
+    reported within its lease is given to the next worker. While the campaign is paused, triggers
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
 
     Args:
         campaign (int):

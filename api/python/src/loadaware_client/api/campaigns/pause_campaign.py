@@ -61,7 +61,7 @@ def sync_detailed(
 ) -> Response[Campaign | Problem]:
     """Pause a campaign
 
-     No further run starts. Active runs are still checked and profiled.
+     Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
         campaign (int):
@@ -92,7 +92,7 @@ def sync(
 ) -> Campaign | Problem | None:
     """Pause a campaign
 
-     No further run starts. Active runs are still checked and profiled.
+     Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
         campaign (int):
@@ -118,7 +118,7 @@ async def asyncio_detailed(
 ) -> Response[Campaign | Problem]:
     """Pause a campaign
 
-     No further run starts. Active runs are still checked and profiled.
+     Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
         campaign (int):
@@ -147,7 +147,7 @@ async def asyncio(
 ) -> Campaign | Problem | None:
     """Pause a campaign
 
-     No further run starts. Active runs are still checked and profiled.
+     Triggers get no runs: no further run and no profiling starts. Active runs are still checked.
 
     Args:
         campaign (int):

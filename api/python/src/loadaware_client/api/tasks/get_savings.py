@@ -101,8 +101,8 @@ def sync_detailed(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
-    with the request that it states.
+    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
+    ran with the memory request that it states.
     `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
     successes without a
     duration or a peak. Tries that failed for
@@ -170,8 +170,8 @@ def sync(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
-    with the request that it states.
+    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
+    ran with the memory request that it states.
     `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
     successes without a
     duration or a peak. Tries that failed for
@@ -234,8 +234,8 @@ async def asyncio_detailed(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
-    with the request that it states.
+    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
+    ran with the memory request that it states.
     `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
     successes without a
     duration or a peak. Tries that failed for
@@ -301,8 +301,8 @@ async def asyncio(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without an allocation ran
-    with the request that it states.
+    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
+    ran with the memory request that it states.
     `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
     successes without a
     duration or a peak. Tries that failed for
