@@ -22,7 +22,7 @@ const (
 )
 
 // trialPartition takes the link between a replica and PostgreSQL down at the far end: packets are
-// lost, and no connection gets an error.
+// lost, and no connection is reset.
 func trialPartition(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: network namespaces need root", errSkip)

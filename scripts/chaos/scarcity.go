@@ -134,7 +134,7 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// withNewSessions ends all client sessions after do, because a session keeps its open files and
+// withNewSessions ends the other client sessions after do, because a session keeps its open files and
 // limits. It also runs endSessionsSQL once before do: PostgreSQL then loads the code and the catalog
 // rows of the statement, which it may be unable to load after do.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
@@ -187,7 +187,7 @@ func freeDisk(_ context.Context, cluster *testcluster.Cluster) error {
 	return os.Remove(filler(cluster))
 }
 
-// makeReadOnly removes the write permission from all data files and ends all sessions.
+// makeReadOnly removes the write permission from all data files and ends the client sessions.
 func makeReadOnly(ctx context.Context, cluster *testcluster.Cluster) error {
 	return withNewSessions(ctx, cluster, func() error { return runCommand(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
 }

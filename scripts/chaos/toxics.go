@@ -56,7 +56,7 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 	for _, toxic := range toxicCases {
 		for strength := range toxic.strengths {
 			if !tr.long && strength == 0 || !tr.long && strength == 1 && toxic.kind != "slicer" {
-				continue // the short form runs only the strongest attributes, and two for the slicer
+				continue // the short form runs only the strongest attributes; of the slicer, the two strongest
 			}
 			for _, stream := range []string{"upstream", "downstream"} {
 				recovered, err := tr.runToxic(ctx, cluster, tasks, proxy, &toxic, strength, stream)

@@ -23,8 +23,8 @@ const (
 )
 
 // traffic runs callers in a closed loop. Each caller sends a prediction request, then a report,
-// which it repeats until the report is acknowledged. Without an answer the caller continues with
-// the next replica.
+// which it repeats until the report is acknowledged or the caller gives up. Without an answer the
+// caller continues with the next replica.
 type traffic struct {
 	urls            []string
 	reports         *testcluster.ReportLog
@@ -123,7 +123,7 @@ func (t *traffic) ended() bool {
 	}
 }
 
-// runCaller calls until stop. The number of the caller determines its runs.
+// runCaller calls until stop or the end of ctx. The seed and the number of the caller determine its requests.
 func (t *traffic) runCaller(ctx context.Context, number int) {
 	random := rand.New(rand.NewPCG(t.seed, uint64(number)))
 	replica := number
@@ -139,7 +139,7 @@ func (t *traffic) runCaller(ctx context.Context, number int) {
 	}
 }
 
-// report repeats one report until it is acknowledged, but at most until 30 s after stop. After a
+// report repeats one report until it is acknowledged, but at most until ctx ends or 30 s after stop. After a
 // missing answer it continues with the next replica.
 func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)

@@ -1,5 +1,5 @@
-# Installs the pinned npm packages of scripts/clients/node into .cache/clients/node, again
-# only when the lock file has changed. Source this file from the root of the repository. It
+# Installs the pinned npm packages of scripts/clients/node into .cache/clients/node, unless those of
+# the same lock file are there. Source this file from the root of the repository. It
 # sets the variable node to the folder of the packages.
 node=$PWD/.cache/clients/node
 mkdir -p "$node"

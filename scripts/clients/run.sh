@@ -34,7 +34,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# fetch_generator downloads the jar of the generator.
+# fetch_generator downloads the jar of the generator, unless it is in the cache.
 fetch_generator() {
 	[ -f "$jar" ] && return
 	mvn -q -B -Dstyle.color=never "$dependency:copy" -Dartifact="org.openapitools:openapi-generator-cli:$generator" \

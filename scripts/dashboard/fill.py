@@ -39,7 +39,7 @@ def in_phases(peak: float, seconds: float, noise: random.Random) -> dict:
 
 
 def fill(base: str, token: str = "") -> list[dict]:
-    """Send the newest runs of the demo again, at a later date and with other peaks, and register a campaign.
+    """Register the structure of the DAG and a campaign, and send the newest runs of the demo again, later and with other peaks.
 
     Return the keys (DAG, task and run) of the runs whose first try was killed.
     """

@@ -30,7 +30,7 @@ PAGES = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/savings?b
 
 LEARNING_SECONDS = 15 * 60  # longest wait for phases, which a server learns a minute after its start and every ten minutes
 
-# Selects the serious violations in a result of axe-core, each with one element.
+# Selects the serious and critical violations in a result of axe-core, with one element of each.
 SERIOUS = """result => result.violations
     .filter(v => ['serious', 'critical'].includes(v.impact))
     .map(v => v.id + ': ' + v.nodes[0].html)"""

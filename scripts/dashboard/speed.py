@@ -2,8 +2,8 @@
 
     make build && python3 scripts/dashboard/speed.py [TASKS] [RUNS]    1000 tasks with 1000 runs each by default
 
-The server and its private PostgreSQL keep their data in a temporary folder. The script restarts the server, visits the
-overview at once, waits until the server has read the lists of all tasks and the sums by day, and visits the pages. Then it
+The server and its private PostgreSQL keep their data in a temporary folder. The script fills the store, restarts the server,
+visits the overview at once, waits until the server has read the lists of all tasks and the sums by day, and visits the pages. Then it
 compares the latency of predictions with and without a visitor who opens pages. It exits with 1 if a page is larger than 200 kB.
 """
 

@@ -63,7 +63,7 @@ type stage struct {
 	seconds   float64          // seconds per thousand products, for such a sale and region
 }
 
-// pipeline has light, moderate and heavy stages. Two of them cause nearly all waste.
+// pipeline has light, moderate and heavy stages. Two of them cause most of the waste.
 var pipeline = []stage{
 	{"extract_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.25, 0.0001, 0, 0.20, 0.7, 200},
 	{"clean_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.60, 0.0009, 0.3, 0.10, 1.0, 160},

@@ -68,7 +68,7 @@ var (
 	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
 )
 
-// exportedNames returns the names of all series that a server can export.
+// exportedNames returns the names of the series that a server can export.
 func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()

@@ -197,7 +197,7 @@ func mutateTree(random *rand.Rand, tree any) any {
 	return tree
 }
 
-// mutateBytes returns a text truncated, with a flipped bit, or with an inserted or repeated piece.
+// mutateBytes makes at most one random change of a text, such as a truncation, a flipped bit or an inserted piece.
 func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(invalidJSON[random.IntN(len(invalidJSON))])

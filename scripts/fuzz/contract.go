@@ -40,7 +40,7 @@ func (op *operation) pathParameters() []string {
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
 // weights lists the operations that are drawn less often than others, whose weight is 8:
-// operations that change a whole task, and those that answer every request alike.
+// operations that change a whole task, and the documents and probes of the server.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
@@ -119,7 +119,7 @@ func checkIllegal(got *answer) error {
 	return fmt.Errorf("a request that is not valid HTTP, or whose head is too large, got %d: %.300s", got.status, got.body)
 }
 
-// checkProblem checks an error answer against RFC 9457 and the errors of openapi.yaml.
+// checkProblem checks the media type of an error answer, the members of its problem (RFC 9457), and its headers.
 func checkProblem(sent *request, got *answer) error {
 	if sent.method == http.MethodHead {
 		return nil // HEAD has no body

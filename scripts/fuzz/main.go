@@ -10,8 +10,8 @@
 //	native     runs every Fuzz function of the module, each for a bounded time
 //
 // The server is the built binary with authentication and a private PostgreSQL
-// (internal/testcluster). The exit code is 1 if a trial found a fault or the server did not start, and 2 if a
-// flag is wrong. With the flags -n 1 -first N the trial requests sends only request N of a seed.
+// (internal/testcluster). The exit code is 1 after a fault or another error, and 2 if a flag is wrong. With the
+// flags -n 1 -first N the trial requests sends only request N of a seed.
 package main
 
 import (
@@ -64,7 +64,7 @@ const secret = "fuzz"
 
 func main() {
 	form := flag.String("form", "short", "short: about five minutes; long: 1.1 million requests and longer trials")
-	seed := flag.Uint64("seed", 1, "seed of the random numbers; the trial native ignores it")
+	seed := flag.Uint64("seed", 1, "seed of the random numbers; the trials slow and native ignore it")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
 	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")
 	first := flag.Uint64("first", 0, "number of the first request")
@@ -133,7 +133,7 @@ func run(ctx context.Context, p options, only string) bool {
 // serverFault matches the log lines of a request that failed or of a server that crashed.
 var serverFault = regexp.MustCompile(`request failed|panic|fatal error`)
 
-// printFaults prints the error lines of the server's log and then the faults. The faults come
+// printFaults prints the first 20 error lines of the server's log and then the faults. The faults come
 // last, because CI systems often show only the end of the output.
 func printFaults(faults []string, log string) {
 	text, err := os.ReadFile(log)

@@ -20,7 +20,7 @@ type answer struct {
 }
 
 // rawConn is one connection. It writes requests as bytes, because a client library would reject
-// most of them. After the connection has ended, send opens a new one.
+// some of them. After the connection has ended, send opens a new one.
 type rawConn struct {
 	addr string
 	conn net.Conn // nil if not connected

@@ -56,7 +56,7 @@ type requestHead struct {
 	headers                 []string // "Name: value"
 }
 
-// request generates request n: a valid request, usually with mutations of its body or of its head.
+// request generates request n from a valid request, often with mutations of its body or of its head.
 func (m *generator) request(n uint64) *request {
 	random := rand.New(rand.NewPCG(m.seed, n))
 	op := &m.operations[m.drawn[random.IntN(len(m.drawn))]]
@@ -125,8 +125,8 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target returns the path of an operation with drawn parameters and a drawn query. Of five paths, one has a parameter
-// with an unusual text.
+// target returns the path of an operation with drawn parameters and a drawn query. Of five paths with parameters,
+// one has a parameter with an unusual text.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
@@ -190,8 +190,8 @@ func parameterText(v any) string {
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a body of an operation from valid ones. Of six bodies, one stays valid, one gets changed bytes, and
-// four get one to three changes of the tree.
+// body draws a body of an operation from valid ones. One in 3,000 becomes huge. Of six others, one stays valid, one
+// gets changed bytes, and four get one to three changes of the tree.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)

@@ -105,7 +105,7 @@ func runSchemathesis(ctx context.Context, root, target string, seed uint64, args
 	return string(output), err
 }
 
-// findings returns the first 20 lines of the failures and errors in a report.
+// findings returns the first 20 non-empty lines of the failures and errors in a report, or of the report if it has none.
 func findings(report string) string {
 	begin := strings.Index(report, "= FAILURES =")
 	if errors := strings.Index(report, "= ERRORS ="); begin < 0 || errors >= 0 && errors < begin {

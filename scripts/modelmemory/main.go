@@ -9,7 +9,7 @@
 //	go run ./scripts/modelmemory -tasks 100 -copies 10000 -memory 512MiB -for 30m           # soak: see soak.go
 //
 // It prints the resident memory, the sources of the answers, and separate latencies for questions whose
-// model was in memory and whose model had to be decoded. The exit code is 1 after an error or a missed goal.
+// model was in memory and for those whose model had to be decoded. The exit code is 1 after an error or a missed goal.
 // Without -copies, the goals are -max-resident and -max-requested. With -copies, the goals are the constants in
 // growth.go and, with -for, maxSoakGrowth in soak.go.
 package main

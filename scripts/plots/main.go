@@ -1,5 +1,6 @@
 // Command plots draws the pictures of docs/learning.md and docs/phases.md as SVG files. It replays a history: the
-// models predict each run before they learn from it. The output is deterministic.
+// models predict each run before they learn from it. The picture of phases shows synthetic runs instead. The output is
+// deterministic.
 //
 //	go run ./scripts/plots                          # the demo history, into docs
 //	go run ./scripts/plots -o /tmp -task load my.csv.gz

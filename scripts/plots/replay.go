@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// replay replays a history with loadaware's own policy and a risk target, and returns a step per run.
+// replay replays a history with loadaware's own policy and a risk target, and returns a step per replayed row.
 func replay(history []byte, target float64) ([]backtest.Step, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {

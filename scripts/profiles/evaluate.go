@@ -145,7 +145,7 @@ func (p *predictor) nearest(f *cohort.Facts) int {
 	return label
 }
 
-// factSet returns the facts of a run as a set of texts.
+// factSet returns the facts of a run as a set of texts: its names, metadata and categorical features.
 func factSet(f *cohort.Facts) map[string]bool {
 	facts := map[string]bool{"dag " + f.Task.DAG: true, "task " + f.Task.Task: true}
 	for name, values := range f.Metadata {

@@ -1,5 +1,5 @@
 // Command questions asks random questions (requests for predictions) about the runs of traces, and checks the
-// explanation of each answer: the base times all factors equals the granted bytes within 1e-9, the last term ends
+// explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the last term ends
 // at the granted bytes, and the granted bytes equal the limit of the answer.
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
@@ -155,7 +155,8 @@ func (q *questions) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// printResult prints the counts and times. It returns an error if an explanation was wrong.
+// printResult prints the counts and times. It returns an error if an explanation was wrong or nothing was
+// explained.
 func (q *questions) printResult() error {
 	if q.explained == 0 {
 		return errors.New("ask questions: nothing was explained; use a trace with measured runs or requests")

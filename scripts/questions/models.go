@@ -20,8 +20,8 @@ type learner struct {
 // triesAfterLoss is the number of tries after a lost evaluation before the task is fitted again.
 const triesAfterLoss = 25
 
-// models answers the questions with models in this process instead of a server. The explanations contain every
-// kind of term that a model can add, but not those of a server, such as similar tasks.
+// models answers the questions with models in this process instead of a server. The explanations contain the
+// terms that a model adds, but not those that a server adds, such as similar tasks.
 type models struct {
 	q     *questions
 	tasks map[sizing.TaskKey]*learner

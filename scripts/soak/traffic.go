@@ -45,7 +45,7 @@ func (t *traffic) run(ctx context.Context) float64 {
 }
 
 // simulateRun simulates one run: two predictions without a run id, one for the run, and a report.
-// If the limit is below the peak, it adds an OOM kill, a lift and a second try.
+// If the limit is below the peak, it adds an OOM kill and a lift, and the report is that of a second try.
 func (t *traffic) simulateRun(ctx context.Context, random *rand.Rand, id string) {
 	task := t.tasks[random.IntN(len(t.tasks))]
 	for range 2 {
@@ -91,7 +91,7 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 	if ctx.Err() != nil {
 		return got
 	}
-	// The timeout is longer than any deadline of the server, so that the server ends the call.
+	// The timeout is longer than the server's deadlines for these calls, so that the server ends the call.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	status, text, err := t.replicas[int(n)%len(t.replicas)].Call(bounded, http.MethodPost, path, body)

@@ -8,14 +8,14 @@ import (
 
 // Trend is the Theil-Sen line through the values of a gauge over time: its slope is the median of
 // the slopes of all pairs (Theil 1950, Sen 1968). The sawtooth of a garbage collector and single
-// trainings do not change it; a leak does.
+// trainings hardly change it; a leak does.
 type Trend struct {
 	Slope  float64 // units per second
 	Median float64 // of the values
 	Over   float64 // seconds from the first value to the last
 }
 
-// fitTrend fits a line to values[i] at seconds[i]. Fewer than two values have no slope.
+// fitTrend fits a line to values[i] at seconds[i]. For fewer than two values it returns the zero Trend.
 func fitTrend(seconds, values []float64) Trend {
 	if len(values) < 2 {
 		return Trend{}
@@ -43,7 +43,7 @@ func median(values []float64) float64 {
 func (t Trend) Growth() float64 { return t.Slope * t.Over }
 
 // allowance is the largest growth with which a gauge counts as flat: a share of the median, but at
-// least a minimum. A leak of one unit per request exceeds the minimum.
+// least a minimum.
 type allowance struct {
 	share   float64 // of the median
 	minimum float64

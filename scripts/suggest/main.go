@@ -24,7 +24,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the minimum number of rows of a heavy task.
+// minRows is the minimum number of rows of a heavy task that the flag -tasks does not name.
 const minRows = 500
 
 // fail prints err and ends the command.

@@ -6,8 +6,8 @@
 //
 // It starts a server with an empty store and without trainings, reports the trace, and requests one
 // what-if with all settings. Then it replays the trace in this process with each of the settings. It
-// prints the results of both, and the duration of the what-if. The exit code is 1 if a utilisation or a
-// share of killed runs differs by more than -within percentage points. The trace must have one DAG.
+// prints the results of both, and the duration of the what-if. The exit code is 1 after an error, or if a utilisation
+// or a share of killed runs differs by more than -within percentage points. The trace must have one DAG.
 package main
 
 import (
@@ -118,7 +118,7 @@ func run(ctx context.Context, name, binary string, settings []setting, limit int
 	return compare(ctx, name, answer, settings, limit, within)
 }
 
-// readTrace returns the first observations of a file, in order of start.
+// readTrace returns the first observations of a file in order of start: at most limit, or all if limit is 0.
 func readTrace(name string, limit int) ([]sizing.Observation, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -185,7 +185,7 @@ func runWhatIf(ctx context.Context, server *client.Client, request *api.WhatIfRe
 }
 
 // compare replays the trace with each of the settings and prints the results of the what-if and of the
-// replay. It returns an error if they differ by more than within percentage points.
+// replay. It returns an error if a utilisation or a share of killed runs differs by more than within percentage points.
 func compare(ctx context.Context, name string, answer api.WhatIf, settings []setting, limit int, within float64) error {
 	f, err := os.Open(name)
 	if err != nil {

@@ -43,7 +43,7 @@ type manifests struct {
 // required lists the values without which the chart does not render.
 var required = []string{"image.repository=registry.example/loadaware", "image.tag=v1", "secret.name=loadaware"}
 
-// allFeatures enables all features that are off by default.
+// allFeatures enables the features that are off by default.
 var allFeatures = []string{
 	"secret.replicaKey=REPLICA", "tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
 	"monitoring.serviceMonitor=true", "monitoring.rules=true", "monitoring.dashboard=true", "monitoring.labels.release=prometheus",

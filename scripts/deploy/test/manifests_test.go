@@ -40,7 +40,7 @@ func TestReplicasAreSpreadAndReplacedOneByOne(t *testing.T) {
 	assert.EqualValues(t, 2, *fixed.Deployment.Spec.Replicas)
 }
 
-func TestSelectorsSelectOnlyTheServers(t *testing.T) {
+func TestSelectorsSelectTheirPods(t *testing.T) {
 	m := render(t, allFeatures...)
 	server, migration := m.Deployment.Spec.Template.Labels, m.Job.Spec.Template.Labels
 	selects := func(selector, labels map[string]string) bool {

@@ -18,8 +18,8 @@ const kubernetes = "k8s.io/kubernetes@v1.34.1"
 var kubeconformPath = tool("kubeconform")
 
 // schemas writes one schema file per version of a kind, with the name that kubeconform expects, and returns the
-// folder. All these files refer to one file of definitions. It omits types that belong to several versions, such
-// as DeleteOptions.
+// folder. All these files refer to one file of definitions. Types that belong to several versions, such as
+// DeleteOptions, get no file.
 func schemas(t *testing.T) string {
 	t.Helper()
 	output, err := run("go", "mod", "download", "-json", kubernetes)

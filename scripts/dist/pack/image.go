@@ -36,7 +36,7 @@ const (
 // options are the flags of pack image.
 type options struct {
 	title, description, version, revision, source string
-	service                                       bool   // add certificates, the port and the data folder
+	service                                       bool   // add certificates, the address, the data folder and the command serve
 	documents                                     string // folder of the licences
 }
 
@@ -49,7 +49,7 @@ func imageCommand(args []string, out io.Writer) error {
 	flags.StringVar(&o.version, "version", "", "version of the image")
 	flags.StringVar(&o.revision, "revision", "", "commit of the sources")
 	flags.StringVar(&o.source, "source", "", "address of the sources")
-	flags.BoolVar(&o.service, "service", false, "add certificates, the port and the folder of the service")
+	flags.BoolVar(&o.service, "service", false, "add certificates, the address, the data folder and the command serve")
 	flags.StringVar(&o.documents, "documents", "", "folder of the licences")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // documentName matches the files whose text a distribution must contain.
 var documentName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// linkedModules returns the version of every module in the programs by path, without the modules that
-// folders of this repository replace.
+// linkedModules returns the version of every dependency of the programs by module path, without the modules
+// that folders of this repository replace.
 func linkedModules(programs []string) (map[string]string, error) {
 	modules := map[string]string{}
 	for _, program := range programs {

@@ -171,7 +171,7 @@ func TestExtractRejectsNamesOutsideTheFolder(t *testing.T) {
 	}
 }
 
-func TestNoticesNameEveryModule(t *testing.T) {
+func TestNoticesNameGoAndItsModules(t *testing.T) {
 	self, err := os.Executable()
 	noError(t, err)
 	var out bytes.Buffer
