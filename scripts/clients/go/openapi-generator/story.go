@@ -215,7 +215,7 @@ func receiptOf(predictionID string) *openapi.Receipt {
 		if err == nil {
 			return receipt
 		}
-		check(response.StatusCode == http.StatusNotFound, "receipt: %v", err)
+		check(response != nil && response.StatusCode == http.StatusNotFound, "receipt: %v", err)
 		time.Sleep(100 * time.Millisecond)
 	}
 	log.Fatalf("no receipt of %s", predictionID)
