@@ -1,4 +1,4 @@
-"""Tests of the operator until its pod exists."""
+"""Tests of the launch of the operator: its sizing, its pod, the wrapper and the timeout."""
 
 from __future__ import annotations
 
