@@ -1,6 +1,7 @@
 """Classification of a try's outcome from its pod. Only oom_killed and app_oom mean a lack of memory.
 
     exit 0, also with reason OOMKilled ........ success: a child was killed, the program continued
+    phase Succeeded without an exit code ...... success
     evicted, preempted, gone (404) ............ evicted
     OOMKilled, exit not 0 ..................... oom_killed
     exit not 0, "MemoryError" or a similar
@@ -9,8 +10,8 @@
     other exit 137, exit 143 .................. killed
     not scheduled, or launch timeout of a
     pending or deleted pod .................... unschedulable
-    all others, including the OOM of a
-    sidecar or an init container .............. failed
+    all others, including image errors and the
+    OOM of a sidecar or an init container ..... failed
 
 Pure functions: no Airflow, no I/O, no clock.
 """
@@ -126,7 +127,7 @@ def _is_disrupted(pod: Any) -> bool:
 
 
 def _classify_not_terminated(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
-    """Classify a container that was not scheduled, did not start, or was running when Airflow gave up."""
+    """Classify a pod whose base container has no exit code."""
     phase = _get(pod, "status", "phase")
     if phase == "Succeeded":
         return Outcome.SUCCESS

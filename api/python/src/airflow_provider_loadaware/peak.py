@@ -7,7 +7,7 @@ None or "termination-message" .. the base container's termination message, as JS
                                  a "series" from loadaware-peak is forwarded
 a callable of (pod, context) ... returns bytes, a quantity such as "7Gi", a mapping with these keys,
                                  or None
-"none" ......................... no measurement: the peak in the report is censored
+"none" ......................... no measurement: the report has no peak
 """
 
 from __future__ import annotations

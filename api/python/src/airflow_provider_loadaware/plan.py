@@ -32,7 +32,7 @@ class InvalidPlanError(ValueError):
 class Plan:
     """A plan and the static grant of the same prediction, in bytes and millicores.
 
-    `start_cpu` and `static_cpu` are None if the CPU request stays unchanged.
+    None as `start_cpu` or `static_cpu` means that the CPU request stays unchanged.
     """
 
     version: int
@@ -136,7 +136,8 @@ class Plan:
     def followed_limit(self, wanted: Resources) -> int | None:
         """Return the memory limit of the plan to which the resources `wanted` belong.
 
-        With `keeps_limit`, the limit of the pod is at least the static grant; the request shows the limit of the plan.
+        With `keeps_limit`, the limit of the pod is at least the static grant. While it is not larger, the request shows
+        the limit of the plan.
         """
         if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
             return wanted.limit

@@ -1,4 +1,4 @@
-"""Macros for templates.
+"""Macros for templates, and the views of the dashboard in Airflow.
 
     arguments=["{{ macros.loadaware.xmx(0.8) }}", "-jar", "job.jar"]
 

@@ -34,7 +34,7 @@ def base_container(pod: Any, name: str) -> Any:
 
 
 def static_of(container: Any) -> Static:
-    """Return the static resources of a container. An unreadable quantity counts as not set."""
+    """Return the static resources of a container. A quantity that is unreadable or zero counts as not set."""
     requests = (container.resources and container.resources.requests) or {}
     limits = (container.resources and container.resources.limits) or {}
     return Static(
@@ -118,6 +118,7 @@ def set_memory_env(container: Any, count: int | None) -> None:
     """Set ENV_BYTES, and ENV_MIB for each percentage that the container refers to, for programs that size themselves.
 
     They come before the author's own variables, because a variable can only use variables that are defined before it.
+    They do not replace a variable of the author.
     """
     if count is None:
         return

@@ -18,7 +18,7 @@ from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 class SizingCallback(KubernetesPodOperatorCallback):
     """Sizes a pod before its creation and reports its end while the pod still exists.
 
-    The module `callbacks` reports all other ends, such as a launch timeout.
+    The module `callbacks` reports ends that this class does not see, such as a launch timeout.
     """
 
     @staticmethod
@@ -36,7 +36,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
 
     @staticmethod
     def on_operator_resuming(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
-        """Report the end after a deferral: cncf-kubernetes before 10.12 does not call on_pod_completion."""
+        """Report the end of a deferred pod, for which cncf-kubernetes before 10.12 does not call on_pod_completion."""
         with fail_open(operator.log, "reporting"):
             if base_end(pod, operator.base_container_name).exit_code is not None:
                 SizingCallback.on_pod_completion(pod=pod, operator=operator, context=context)

@@ -16,7 +16,7 @@ _TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
     """Stop resizing the pod of a try, and return the end of the try.
 
-    The end has the current pod, `pod` if Kubernetes does not answer, or None if the pod is gone.
+    The end has the current pod, `pod` if the read fails, or None if there is no pod or it is gone.
     """
     return End(
         pod=reread(operator, pod),
@@ -36,7 +36,7 @@ def is_pod_lost(error: BaseException | None) -> bool:
 
 
 def reread(operator: Any, pod: Any | None) -> Any | None:
-    """Return the current state of a pod: `pod` if Kubernetes does not answer, None if the pod is gone."""
+    """Return the current state of a pod: `pod` if the read fails, None if the pod is gone."""
     if pod is None:
         return None
     try:

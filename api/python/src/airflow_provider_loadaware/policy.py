@@ -1,9 +1,9 @@
 """Sizing without changing a DAG: hooks of Airflow's cluster policy (entry point `airflow.policy`).
 
-`task_policy` runs while Airflow parses DAGs. It opens no connection: it appends callbacks to the
-KubernetesPodOperators that the settings allow, and marks those whose launch triggers no callback:
-KubernetesJobOperator, and deferrable tasks with older providers. `pod_mutation_hook` sizes the marked pods. It acts
-only inside a running task, never in the scheduler. `task_instance_mutation_hook` sets the pools of campaigns.
+`task_policy` runs while Airflow parses DAGs. It opens no connection: it appends callbacks to the allowed
+KubernetesPodOperators without SizerMixin, and marks those whose launch triggers no callback: KubernetesJobOperator,
+and deferrable tasks with older providers. `pod_mutation_hook` sizes the marked pods. It acts only inside a running
+task. `task_instance_mutation_hook` moves the tasks of a campaign to its Airflow pool.
 
     policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all
     policy_deny .... globs not to size
@@ -123,7 +123,7 @@ def _fail_open(operation: str) -> Iterator[None]:
 
 
 def _set_pool(task_instance: Any, dag_run: Any) -> None:
-    """Move a task of a reproduced run to the pool of its campaign, which the conf names."""
+    """Move a task of a reproduced run to the Airflow pool of its campaign, if the conf of the run names one."""
     if dag_run is None or not str(dag_run.run_id).startswith("loadaware_campaign__"):
         return
     pool = (dag_run.conf or {}).get("loadaware_pool")
@@ -132,7 +132,7 @@ def _set_pool(task_instance: Any, dag_run: Any) -> None:
 
 
 def _mutate_with_run(task_instance: Any, dag_run: Any) -> None:
-    """Set the pool of a task of a reproduced run."""
+    """Set the Airflow pool of a task of a reproduced run."""
     with _fail_open("task_instance_mutation_hook"):
         _set_pool(task_instance, dag_run)
 

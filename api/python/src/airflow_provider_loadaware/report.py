@@ -56,13 +56,13 @@ class End:
     def allocated_bytes(self) -> int | None:
         """The memory limit in bytes; without a limit, the request. None if unknown.
 
-        It is the limit that the pod was created with, or, with a plan, the limit that was in force last.
+        It is the limit in the spec of the pod; with a plan, the limit that was in force last, if the status shows it.
         """
         return self._static.enforced if self._static else None
 
     @property
     def static_bytes(self) -> int | None:
-        """The amount in bytes that a pod with a plan has without it; None for other pods."""
+        """The memory limit of the static grant in bytes; None without a plan."""
         return self._plan.static_bytes if self._plan else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
@@ -77,7 +77,7 @@ class End:
         return outcome
 
     def _classify(self, measured: peak.Peak) -> Outcome:
-        """Classify the end. Reads the log only if the outcome depends on it."""
+        """Classify the end. Reads the log only if the outcome may depend on it."""
         if self.succeeded:
             return Outcome.SUCCESS
         if self.stopped:
@@ -121,7 +121,7 @@ class End:
         return {k: v for k, v in fields.items() if v is not None}
 
     def _in_force(self) -> Static | None:
-        """Return the resources in force: those of the spec may wait for capacity on the node."""
+        """Return the resources in force, or None if unknown: those of the spec may wait for capacity on the node."""
         statuses = getattr(getattr(self.pod or self.last, "status", None), "container_statuses", None) or ()
         found = next((status for status in statuses if status.name == self.base), None)
         in_force = pod.static_of(found) if getattr(found, "resources", None) else None

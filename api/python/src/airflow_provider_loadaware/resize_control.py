@@ -67,7 +67,7 @@ class Controller:
         self._peak = 0
         self._peak_at_call = 0  # the peak at the last call of /phase
         self._called_at = -1.0  # elapsed seconds of that call
-        self._ask_at = 0.0  # elapsed seconds of the next call, from the last answer
+        self._ask_at = 0.0  # elapsed seconds at which the next call is due
         self._observed = 0  # largest memory limit in bytes that an observed plan would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
@@ -148,7 +148,7 @@ class Controller:
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Whether to send /phase: when its last answer said so, at a step of the plan, or if the peak grew by 1 %."""
+        """Whether to send /phase: from `_ask_at` on, at a step of the plan, or if the peak grew by more than 1 %."""
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 
@@ -224,7 +224,7 @@ class Controller:
                 self._ask_at = elapsed  # again at the next poll
 
     def _check_pending(self, state: PodState, elapsed: float) -> Generator[Request, Any, None]:
-        """Fall back if the node cannot carry out a resize, or not in time."""
+        """Take back a pending CPU request; fall back if a larger memory limit is infeasible or comes too late."""
         wanted, in_force = state.wanted, state.in_force
         if state.is_settled:
             self._deadline = None

@@ -44,7 +44,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Failure:
-    """The result of a request that failed: an HTTP status, or None without an answer."""
+    """The result of a request that failed: an HTTP status, or None if unknown, and a text."""
 
     status: int | None
     text: str
@@ -76,7 +76,7 @@ class Execution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the field of the report."""
-        fallback = self.fallback or (None if self.is_complete else "another process executed the first part")
+        fallback = self.fallback or (None if self.is_complete else "another process may have executed the first part")
         if self.plan.keeps_limit and self.plan.resizes_memory:
             fallback = fallback or "a synchronous task keeps its static limit; only its request followed the plan"
         return {

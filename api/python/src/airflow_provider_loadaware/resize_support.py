@@ -42,7 +42,7 @@ def _problem_of_pod(request: Any, base: str, plan: Plan) -> str | None:
 
 
 def _is_guaranteed(request: Any) -> bool:
-    """Return whether the QoS class is Guaranteed: each container has equal requests and limits of memory and CPU."""
+    """Return whether the QoS class is Guaranteed: each container has limits of memory and CPU, and no lower request."""
     for container in (*request.spec.containers, *(request.spec.init_containers or ())):
         static = pods.static_of(container)
         for wanted, limit in ((static.memory_request, static.memory_limit), (static.cpu_request, static.cpu_limit)):

@@ -31,7 +31,7 @@ RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant after 
 
 
 class Resizer:
-    """Executes the plan of one pod until the pod ends.
+    """Executes the plan of one pod.
 
     `core` returns the current client, because the operator replaces it when its credentials expire. `service` is the
     Service, or the exception that prevented the connection.
@@ -61,7 +61,7 @@ class Resizer:
         self._stopped.set()
 
     def return_to_static(self, reason: str) -> None:
-        """Try to set the static grant now, for at most RETURN_SECONDS."""
+        """Try to set the static grant now. After RETURN_SECONDS, no request begins."""
         self._drive(self._controller.return_to_static(reason), time.monotonic() + RETURN_SECONDS)
 
     def _run(self) -> None:
@@ -103,7 +103,7 @@ class Resizer:
 
 
 def start(operator: Any, pod: Any, sizing: Any) -> None:
-    """Execute the plan of a synchronous task's pod, if it has one. Opens the connections in the calling thread."""
+    """Execute the plan of a synchronous task's pod, if it has one. Gets the service in the calling thread."""
     plan = plans.of_pod(pod)
     if plan is None:
         return

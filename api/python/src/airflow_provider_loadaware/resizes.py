@@ -18,7 +18,8 @@ TRANSIENT = (None, 408, 409, 429, 500, 502, 503, 504)  # statuses after which th
 class Resizes:
     """Sends the resizes of one pod. Its generators yield requests, as those of Controller do.
 
-    With `can_hand_over`, a refusal of the static grant ends the control, and another process sets the static grant.
+    With `can_hand_over`, a refusal of the static grant with a status outside TRANSIENT ends the control, and another
+    process sets the static grant.
     """
 
     def __init__(self, plan: Plan, base: str, log: logging.Logger, *, can_hand_over: bool) -> None:

@@ -61,7 +61,7 @@ def advice_for(
 
 
 def _as_parameter(feature: Any) -> Any:
-    """Return the text of a feature in a query, from which the server reads the same value as from JSON."""
+    """Return the value of a feature in a query, from which the server reads the same value as from JSON."""
     if isinstance(feature, bool):
         return "true" if feature else "false"
     return f'"{feature}"' if isinstance(feature, str) else feature  # without quotes, "17" would be a number
@@ -70,8 +70,8 @@ def _as_parameter(feature: Any) -> Any:
 def bound_timeout(advice: Advice, current: timedelta | None, startup: timedelta) -> timedelta:
     """Return the timeout to set. The DAG's own timeout stays the upper bound.
 
-    A run time starts with the container, but Airflow's timeout with the try, so `startup`, the time until the container
-    starts, is added.
+    A run time starts with the container, but Airflow's timeout with the try, so `startup`, the longest time until the
+    container starts, is added.
     """
     chosen = max(advice.suggested + startup, MIN_TIMEOUT)
     return min(chosen, current) if current is not None else chosen

@@ -45,7 +45,11 @@ T = TypeVar("T")
 
 
 class NotAnsweredError(Exception):
-    """The server is unreachable or late, or answers with a 5xx status or invalid data. A later request may succeed."""
+    """There is no valid answer, and a later request may succeed.
+
+    The server is unreachable or late, or answers with a 5xx status or invalid data; or the circuit breaker is open, or
+    no time is left.
+    """
 
 
 class RejectedError(Exception):
@@ -62,7 +66,7 @@ class RejectedError(Exception):
 
 
 class Deadline:
-    """The time budget that all calls of one step of a try (launch or report) share; TOTAL_SECONDS by default."""
+    """A time budget that several calls can share; TOTAL_SECONDS by default."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = time.monotonic() + (TOTAL_SECONDS if seconds is None else seconds)
@@ -164,7 +168,7 @@ class Service:
     ) -> dict[str, Any]:
         """Send a request that may be repeated, without the circuit breaker, and return the JSON object of the answer.
 
-        It may take `seconds`; by default twice the time of other requests.
+        It may take `seconds`; by default twice TOTAL_SECONDS.
         """
         client = self._client.get_httpx_client()
 

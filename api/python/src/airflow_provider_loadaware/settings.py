@@ -5,12 +5,12 @@
     ui_url .......... base URL of the dashboard, for its views in Airflow 3.1 and later; default none
     feature_keys .... globs of names in dag_run.conf that may be sent besides declared params; default none
     send_metadata ... whether to send the operator, image, owner and so on of a task; default true
-    max_memory ...... upper bound of all grants, such as "384Gi"; default none
+    max_memory ...... upper bound of grants, such as "384Gi", for operators that set none; default none
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
     policy_allow .... globs of dag_id.task_id that Airflow's cluster policy sizes; default none
     policy_deny ..... globs that the cluster policy does not size; default none
     timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
-    campaign_pools .. whether tasks of reproduced runs get the pool of their campaign; default false
+    campaign_pools .. whether tasks of reproduced runs get the Airflow pool of their campaign; default false
     synchronous_limits ... whether the memory limit of a synchronous task follows its plan; default false: only the
         memory request follows it
 
@@ -26,7 +26,7 @@ from airflow_provider_loadaware import state
 
 
 def is_disabled() -> bool:
-    """Return whether LOADAWARE_DISABLED is set to anything except an explicit no."""
+    """Return whether LOADAWARE_DISABLED is set to anything except an explicit no or an empty text."""
     return os.environ.get("LOADAWARE_DISABLED", "").strip().lower() not in ("", "0", "false", "no", "off")
 
 
@@ -43,7 +43,7 @@ def names(key: str) -> list[str]:
 
 
 def campaign_pools() -> bool:
-    """Return whether Airflow's cluster policy moves the tasks of reproduced runs to the pool of their campaign."""
+    """Return whether Airflow's cluster policy moves tasks of reproduced runs to the Airflow pool of their campaign."""
     return get("campaign_pools").lower() in ("1", "true", "yes", "on")
 
 

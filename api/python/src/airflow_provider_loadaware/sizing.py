@@ -1,4 +1,4 @@
-"""Sizing of one try of a Kubernetes task, from launch to report. It always fails open.
+"""Sizing of one try of a Kubernetes task, from launch to report. It fails open.
 
     launch: pod ──▶ static request ──▶ /predict ──▶ bounds ──▶ pod
     finish: pod ──▶ outcome, peak ──▶ /observe ──(OOM)──▶ /retry-lift
@@ -197,7 +197,7 @@ class Sizing:
             return None
 
     def _metadata(self, known: Any | None, base: str) -> dict[str, Any]:
-        """Return the field `metadata` of a request, or nothing if it is turned off or empty."""
+        """Return the field `metadata` of a request, or {} if it is turned off, unreadable or empty."""
         try:
             if settings.is_off(settings.get("send_metadata")) or settings.is_off(self.hook.extras.get("send_metadata")):
                 return {}
@@ -281,7 +281,7 @@ class Sizing:
                 self._report(key, end)
 
     def report_leftover_pod(self, end: report.End, try_number: int | None) -> Kill | None:
-        """Report the leftover pod of an interrupted execution. Returns the kill if it ran out of memory.
+        """Report the leftover pod of an interrupted execution. Returns its kill after an OOM with a known allocation.
 
         The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.
         """

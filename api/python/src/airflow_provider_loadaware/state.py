@@ -16,7 +16,7 @@ _MAX_BYTES = 256 << 10  # this provider writes no larger file
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the object in a file, or None if the file is missing or contains anything else."""
+    """Return the object in a file, or None if there is no readable object of at most _MAX_BYTES."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             return None

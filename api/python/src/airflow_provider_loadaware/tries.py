@@ -22,7 +22,7 @@ class Try:
 
     @classmethod
     def of(cls, context: Mapping[str, Any], namespace: str) -> Try:
-        """Return the try of a task context. Raises KeyError or AttributeError if the context has no run."""
+        """Return the try of a task context. Raises KeyError or AttributeError if the context names no task or run."""
         ti = context["ti"]
         map_index = getattr(ti, "map_index", -1)
         return cls(

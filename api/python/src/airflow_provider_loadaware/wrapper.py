@@ -19,7 +19,7 @@ _TERMINATION_LOG = "/dev/termination-log"
 def wrap(pod: Any, container: Any, image: str) -> Callable[[], None]:
     """Wrap a container's command and return a function that undoes it.
 
-    Raises ValueError if the container sets no command: it cannot read the ENTRYPOINT of its image.
+    Raises ValueError if the container sets no command: loadaware-peak cannot read the ENTRYPOINT of the image.
     """
     if not container.command:
         raise ValueError('measure="wrapper": cmds is missing; set it, because a container cannot read its ENTRYPOINT')

@@ -18,7 +18,7 @@ STATIC_SMALL = GIB  # static request of the tasks in FAILURE_CASES
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
-# Arguments of all tasks. They poll the fake cluster often.
+# Arguments of the tasks with pods. They poll the fake cluster often.
 FAST_POLLING: Mapping[str, Any] = {
     "namespace": NAMESPACE,
     "image": "none",
@@ -48,7 +48,7 @@ def training_runs() -> list[tuple[dict[str, Any], int]]:
 def script_env(need: str | int = "{{ params.need }}", *, waits: bool = False, **more: str) -> dict[str, str]:
     """Return the environment variable with a pod's script; values may be Jinja.
 
-    If `waits` is true, the pod runs until the scheduler has processed its task's deferral.
+    If `waits` is true, the run time of the pod starts only when the cluster releases it.
     """
     fields = "".join(f', "{name}": {value}' for name, value in more.items())
     return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "waits": {str(waits).lower()}{fields}}}'}

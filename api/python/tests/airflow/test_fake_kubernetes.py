@@ -1,7 +1,7 @@
 """Tests that the fake API works with the real Kubernetes clients.
 
-A waiting pod runs, or stays without a node, until `Cluster.is_released` returns True. The run time of a growing pod
-begins when its memory limit has been raised to `grows_to`.
+The run time of a waiting pod begins when `Cluster.is_released` returns True; a read of a waiting pod without a node
+lasts until then. The run time of a growing pod begins when its memory limit has been raised to `grows_to`.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubecon
     assert asyncio.run(read_and_watch()) == ("p", ["Scheduled", "Started"])
 
 
-def test_a_script_round_trips_through_the_environment() -> None:
+def test_a_script_round_trips_through_json() -> None:
     script = Script(need=5, fails=Failure.EVICTED, log=("a", "b"), message="m", quota=7)
     assert Script.from_json(script.to_json()) == script
     assert Script.from_json("{}") == Script()

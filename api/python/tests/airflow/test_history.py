@@ -104,7 +104,7 @@ def test_two_commands_import_the_history_into_an_empty_server(history: HistoryEn
     assert 1600 * 2**20 * 0.97 <= large["memory"]["request_bytes"] < 4 * GIB
 
 
-def test_one_command_imports_tries_and_usage_and_lists_tries_without_usage(history: HistoryEnvironment) -> None:
+def test_one_command_reads_tries_and_usage_and_lists_tries_without_usage(history: HistoryEnvironment) -> None:
     output = history.import_airflow("--usage-log", str(history.logs), "--feature-keys", "no*")
     tries = sum(len(run.states) for run in history_runs(RUNS))
     assert f"{tries + 2 * RUNS} tries read: 0 new" in output

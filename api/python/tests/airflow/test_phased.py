@@ -12,7 +12,7 @@ FALLBACKS = [name for name, case in PHASED_CASES.items() if case.fallback]
 
 
 def first_run(environment: Environment, task_id: str) -> list[int | None]:
-    """Return the memory limit of the only pod of a task at its start and at its end."""
+    """Return the memory limit of the only pod of a task at its start, and the limit wanted last."""
     done = environment.airflow.wait("phased", "first")[task_id, -1]
     assert (done.state, done.tries) == ("success", 1), environment.airflow.log("phased", "first", task_id)
     (pod,) = environment.pods("phased", task_id, "first")

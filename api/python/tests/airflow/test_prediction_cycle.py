@@ -62,7 +62,7 @@ def test_the_server_knows_every_try(environment: Environment, dag_id: str, task_
 
 
 @pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
-def test_a_pod_carries_its_receipt(environment: Environment, dag_id: str, task_id: str) -> None:
+def test_a_pod_carries_the_id_of_its_receipt(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     for number, pod in enumerate(environment.pods(dag_id, task_id, "first"), start=1):
         stored = receipt(environment, pod.annotations["loadaware.io/prediction-id"])

@@ -97,7 +97,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, port: int, **more: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Isolate the state, settings and connections of each test, and extend the timeouts for a busy machine."""
+    """Isolate the state folder and the default connection of each test, and extend the timeouts for a busy machine."""
     from airflow_provider_loadaware import hooks, report, service
     from airflow_provider_loadaware._compat import AIRFLOW_3
 

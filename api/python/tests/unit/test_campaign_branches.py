@@ -20,5 +20,5 @@ from airflow_provider_loadaware.campaign_branches import read_time
         ("2026-11-23T08:00:05.12+01:00", 120_000),
     ],
 )
-def test_every_python_version_parses_the_times_of_the_server(text: str, microsecond: int) -> None:
+def test_times_of_the_server_are_parsed(text: str, microsecond: int) -> None:
     assert read_time(text) == datetime(2026, 11, 23, 7, 0, 5, microsecond, tzinfo=timezone.utc)

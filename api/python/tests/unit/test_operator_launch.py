@@ -1,4 +1,4 @@
-"""Tests of the operator until its pod exists."""
+"""Tests of the launch of the operator: its sizing, its pod, the wrapper and the timeout."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
     assert not last["spec"]["init_containers"]
 
 
-def test_a_rejected_static_request_is_not_created_again(server: ScriptedServer, log_lines: LogLines) -> None:
+def test_a_rejected_static_request_is_repeated_without_the_wrapper(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(cmds=["python"], measure="wrapper")
     kubernetes.rejections = [403] * 4

@@ -1,4 +1,4 @@
-"""Tests of the outcome table: every row and its edge cases."""
+"""Tests of the outcome table and its edge cases."""
 
 from __future__ import annotations
 

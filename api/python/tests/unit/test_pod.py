@@ -91,7 +91,7 @@ def test_a_variable_of_the_author_is_not_replaced() -> None:
 
 
 @pytest.mark.parametrize("value", ["{{ x }}", "lots", None, "0"])
-def test_an_unreadable_request_counts_as_none(value: Any) -> None:
+def test_an_unreadable_or_zero_request_counts_as_none(value: Any) -> None:
     container = k8s.V1Container(name="base", resources=k8s.V1ResourceRequirements(requests={"memory": value}))
     assert pods.static_of(container) == Static()
 

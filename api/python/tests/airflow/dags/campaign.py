@@ -11,7 +11,7 @@ from kubernetes.client import models as k8s
 
 from scenarios import CAMPAIGN_DAG, CAMPAIGN_MAINTAINER, CAMPAIGN_SCHEDULER, CAMPAIGN_TASKS, FAST_POLLING, script_env
 
-# A run whose conf has `fails` fails in its first attempt only. A run id ends with the number of the attempt.
+# A run whose conf has a text in `fails` fails in its first attempt only. A run id ends with the number of the attempt.
 FAILS = "\"{{ dag_run.conf.get('fails', '') if dag_run.run_id.endswith('__1') else '' }}\""
 
 with DAG(

@@ -36,7 +36,7 @@ class Pod:
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
     released_at: float | None = None  # on the same clock, when a waiting pod (Script.waits) was released; None before
-    reads: int = 0  # number of requests that name this pod; its creation and lists of pods do not count
+    reads: int = 0  # number of lookups by name, also for its events; its creation and lists of pods do not count
     resizes: list[Json] = field(default_factory=list)  # bodies of the patches of `resize`, also rejected ones
     resizing: Resizing = field(init=False)
 

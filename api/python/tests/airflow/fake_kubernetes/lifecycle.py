@@ -59,7 +59,7 @@ class Lifecycle:
         return self.script.failure(self.limit()) if is_fixed else self.script.fails
 
     def killed_at(self, age: float) -> float | None:
-        """Return the age of an OOM kill because memory changed or the limit did not grow in time; None before that."""
+        """Return the age of the OOM kill of a pod whose memory or limit changes, or None if it has not happened."""
         for since, used in self.script.memory:
             at = STARTUP + since
             limit = self.limit_at(at) if self.limit_at else self.limit()

@@ -35,8 +35,8 @@ class NodeCapacity(str, Enum):
     """Whether the node has capacity for larger requests."""
 
     ENOUGH = "enough"
-    LATER = "later"  # resizes are Deferred
-    NEVER = "never"  # resizes are Infeasible
+    LATER = "later"  # such resizes are Deferred
+    NEVER = "never"  # such resizes are Infeasible
 
 
 FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {

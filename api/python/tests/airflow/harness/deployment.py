@@ -62,7 +62,7 @@ class Airflow:
         self._migrate()
 
     def start(self, *, with_pages: bool = False) -> None:
-        """Start all components. Airflow 2 runs tasks without a web server, so only `with_pages` starts it."""
+        """Start all components. On Airflow 2, only `with_pages` starts a web server; tasks run without it."""
         components = [list(SCHEDULER), ["triggerer", "--skip-serve-logs"]]
         if MAJOR >= 3:
             components.append(["dag-processor"])

@@ -61,9 +61,10 @@ def launch(case: Json) -> Json:
 
 @contextmanager
 def _extend_timeouts(task: Any, stages: list[str]) -> Iterator[None]:
-    """Extend the timeouts in stages without a fault, so that a slow answer of a busy machine is not mistaken for one.
+    """Extend the timeouts of `stages`, which have no fault, so that a slow answer is not mistaken for a fault.
 
-    The stage `predict` lasts until the pod is created; then `observe` begins.
+    The stage `predict` lasts until the pod is created; then `observe` begins. The timeout of a connection is the same
+    in both stages: it is extended if `stages` is not empty.
     """
     timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(
         stages, LONG_TIMEOUT

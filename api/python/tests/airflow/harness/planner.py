@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Planner:
-    """Adds a plan to each prediction; the task id begins with the mode of the plan.
+    """Grants PHASED_STATIC with a plan in each prediction; the task id begins with the mode of the plan.
 
     /phase answers a limit of at least PHASED_GROWN if the request contains a sample and `may_grow` is true for the try,
     and otherwise the limit of the request.

@@ -79,7 +79,7 @@ class Trial:
         return None
 
     def step(self) -> bool:
-        """Kill what is due, set due Variables, and reset failed runs. Returns whether all runs are profiled."""
+        """Set due Variables, carry out a due kill, and reset failed runs. Returns whether all runs are profiled."""
         pods = len(self.environment.cluster.history)
         self.settings.apply(pods / self.crashes.pods)
         self.crashes.crash(pods)

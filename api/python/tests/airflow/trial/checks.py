@@ -89,7 +89,7 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 
 
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
-    """Check that a raised parallelism was used, and that no interval had more than one pass while intervals were slow.
+    """Check that a raised parallelism was used, and that no interval of SLOW ticks had more than one pass.
 
     Returns the number of these passes.
     """

@@ -17,7 +17,7 @@ LAST_SHARE = 0.95  # of the pods; a kill after the last pod would interrupt no w
 
 @dataclass
 class Crashes:
-    """The kills of a trial: each happens when a random number of pods has been created.
+    """The kills of a trial: each is due when a random number of pods has been created.
 
     The number of pods, unlike the time, does not depend on the load of the machine.
     """

@@ -20,7 +20,7 @@ STATIC = 512 * MIB  # the static request of each task
 PROBLEM = "TRIAL_PROBLEM"  # the environment variable with a path; while the file exists, run FAILS_TO_PROFILE fails
 TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the tick of the scheduler DAG
 
-# The numbers of the runs that fail once at a step. The trial then removes the cause and resets them.
+# The numbers of the runs that fail once at a step. The trial then resets them.
 FAILS_TO_DEPLOY, FAILS_TO_RUN, FAILS_TO_PROFILE = 1, 2, 3
 OOM_EVERY = 5  # every fifth run needs more than the static request
 

@@ -19,7 +19,7 @@ from trial import pipeline
 RESOURCES = k8s.V1ResourceRequirements(
     requests={"memory": str(pipeline.STATIC)}, limits={"memory": str(pipeline.STATIC)}
 )
-# A run whose conf has `fails` fails in its first attempt only. A run id ends with the number of the attempt.
+# A run whose conf has a text in `fails` fails in its first attempt only. A run id ends with the number of the attempt.
 FAILS = "\"{{ dag_run.conf.get('fails', '') if dag_run.run_id.endswith('__1') else '' }}\""
 
 
