@@ -120,6 +120,19 @@ func TestForecastOfADAG(t *testing.T) {
 	assert.Contains(t, e.page("/ui/forecast?dag_id=etl&features=rows"), "must be pairs")
 }
 
+func TestTheForecastStatesItsCorrection(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	for runs, text := range map[int]string{18: "not corrected: fewer than 19 past runs", 19: "corrected by 19 past runs"} {
+		task := sizing.TaskKey{Namespace: key.Namespace, DAG: fmt.Sprintf("dag%d", runs), Task: "load"}
+		e.observe(task, runs, rows)
+		_, err := e.svc.Train(t.Context(), task)
+		require.NoError(t, err)
+		require.NoError(t, e.svc.SetStructure(t.Context(), sizing.Structure{Namespace: task.Namespace, DAG: task.DAG, Tasks: []sizing.StructureTask{
+			{TaskID: task.Task, Upstream: []string{}}}}))
+		assert.Contains(t, e.page("/ui/forecast?dag_id="+task.DAG), text)
+	}
+}
+
 func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	c, err := e.svc.CreateCampaign(t.Context(), campaign.Campaign{Namespace: key.Namespace, DAG: key.DAG, Name: "spring", Pool: "sandbox", Budget: campaign.Budget{Runs: 9}})

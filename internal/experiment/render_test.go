@@ -28,6 +28,12 @@ func TestReadableFormatsContainEveryTable(t *testing.T) {
 	}
 }
 
+func TestTheHeadlineCountsTheTriesThatAreLeftOut(t *testing.T) {
+	r := sampleReport(t)
+	r.LeftOutRows = 7
+	assert.Contains(t, render(t, "table", r), "(bayes); 7 tries left out that are not a success with a measured or sampled peak\n")
+}
+
 func TestNumbersAreAlignedToTheRight(t *testing.T) {
 	_, below, _ := strings.Cut(render(t, "table", sampleReport(t)), "Oversampling\n")
 	lines := strings.Split(below, "\n")[1:5]

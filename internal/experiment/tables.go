@@ -37,7 +37,7 @@ func (r *Report) headline() string {
 		line += fmt.Sprintf(", parameters from %d trials (%s)", r.Trials, r.Search)
 	}
 	if r.LeftOutRows > 0 {
-		line += fmt.Sprintf("; %d tries without a measured peak left out", r.LeftOutRows)
+		line += fmt.Sprintf("; %d tries left out that are not a success with a measured or sampled peak", r.LeftOutRows)
 	}
 	return line
 }

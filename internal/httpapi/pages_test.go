@@ -64,15 +64,22 @@ func TestPagesHaveTheirOwnRouteInMetrics(t *testing.T) {
 	assert.Contains(t, rec.Body.String(), `loadaware_http_requests_total{route="GET /ui/",status="200"} 1`)
 }
 
-func TestRootAnswersLinksIfThereAreNoPages(t *testing.T) {
-	e := newTestEnv(t, noAuth)
+func TestRootAnswersLinksIfTheClientIsNoBrowser(t *testing.T) {
+	cfg := noAuth
+	cfg.Pages = fixedPages{}
+	e := newTestEnv(t, cfg)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
 		rec := requestRoot(e.handler, http.MethodGet, accept)
 		assert.Equal(t, http.StatusOK, rec.Code, accept)
 		assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), accept)
 	}
+	for _, accept := range []string{"text/html", "application/xml, text/html;q=0.5", ";,text/html"} {
+		assert.Equal(t, http.StatusSeeOther, requestRoot(e.handler, http.MethodGet, accept).Code, accept)
+	}
 	assert.Equal(t, http.StatusNotFound, requestRoot(e.handler, http.MethodPost, browserAccept).Code)
-	assert.Equal(t, http.StatusOK, requestRoot(e.handler, http.MethodGet, "application/xml, text/html;q=0.5").Code)
+}
+
+func TestRootAnswersLinksIfThereAreNoPages(t *testing.T) {
 	withTokens := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	assert.Equal(t, http.StatusOK, requestRoot(withTokens.handler, http.MethodGet, "*/*").Code)
 	assert.Equal(t, http.StatusUnauthorized, requestRoot(withTokens.handler, http.MethodPost, "*/*").Code)

@@ -33,6 +33,8 @@ func (t *TriesImporter) Airflow(ctx context.Context, c *airflow.Client, cfg Airf
 		TriesImporter: t, client: c, cfg: cfg,
 		usage: usage{byTry: map[sizing.TryKey]*fileUsage{}, prometheus: cfg.Prometheus},
 		dags:  map[string]dagDefinition{},
+
+		operators: airflow.CompileGlobs(cfg.Operators), featureKeys: airflow.CompileGlobs(cfg.FeatureKeys),
 	}
 	if err := a.readUsage(); err != nil {
 		return err
@@ -50,6 +52,8 @@ type airflowImport struct {
 	runs   int                      // number of runs that were sent
 	joined int                      // number of tries with a peak
 	newest time.Time                // end date of the newest run that was sent completely
+
+	operators, featureKeys airflow.Patterns // of cfg
 }
 
 // dagDefinition is the current definition of a DAG in Airflow.
@@ -171,12 +175,12 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 // addInstance imports the tries of one task instance; last is the last one. It skips an instance whose operator
 // launches no pod, and tries that cannot be reported.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
-	if last.Operator != "" && !last.LaunchesPod(a.cfg.Operators) {
+	if last.Operator != "" && !last.LaunchesPod(a.operators) {
 		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
 		return nil
 	}
 	task := a.dags[last.DAG].tasks[last.Task]
-	features := airflow.Features(task.Params, run.Conf, a.cfg.FeatureKeys)
+	features := airflow.Features(task.Params, run.Conf, a.featureKeys)
 	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // Airflow keeps the rendered fields of the last try only
 	tries, err := a.earlierTries(ctx, last)
 	if err != nil {

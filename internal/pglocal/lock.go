@@ -75,7 +75,10 @@ func acquire(dataDir, addr string) (*lock, error) {
 		removeSocketDir(previous.Socket)
 	}
 	l := &lock{file: file, info: lockInfo{PID: os.Getpid(), Addr: addr}}
-	return l, l.record("")
+	if err := l.record(""); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
 }
 
 // readInfo reads the content of the lock file. It returns the zero value for a new file, and for a

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -119,6 +121,19 @@ func TestStartErrorHasTheServerOutput(t *testing.T) {
 	l, err := acquire(dir, "")
 	require.NoError(t, err, "a failed start releases the folder")
 	require.NoError(t, l.release())
+}
+
+func TestAFailedLockReleasesTheFolder(t *testing.T) {
+	const notJSON = "/proc/self/oom_score_adj" // can be locked, but a write of JSON fails
+	if runtime.GOOS != "linux" {
+		t.Skip("needs " + notJSON)
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(notJSON, filepath.Join(dir, "lock")))
+	for range 2 { // the second error is not InUseError
+		_, err := acquire(dir, "")
+		require.ErrorIs(t, err, syscall.EINVAL)
+	}
 }
 
 func TestStartNeedsADataDir(t *testing.T) {

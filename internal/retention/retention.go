@@ -49,7 +49,7 @@ type Config struct {
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called with the error or nil after every pass, unless ctx has ended or another replica has the lease; optional
+	Ended        func(error)                 // called with the error or nil after every pass, unless ctx has ended, or another replica has the lease and nothing failed before; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -116,7 +116,7 @@ const (
 var errNotOwner = errors.New("another replica holds the retention lease")
 
 // RunOnce makes one pass. If another replica holds the lease, or acquires it during the pass, RunOnce stops and
-// returns nil. Rows removed before an error stay removed.
+// returns nil, unless it could not create partitions before. Rows removed before an error stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errNotOwner) {
@@ -138,8 +138,12 @@ func (w *Worker) pass(ctx context.Context) error {
 		return err
 	}
 	now := w.cfg.Now()
-	// If partitions cannot be created, old rows are removed nevertheless.
-	return errors.Join(w.store.MakeWeeks(ctx, now, now.Add(partitionsAhead)), w.remove(ctx, now))
+	partitionErr := w.store.MakeWeeks(ctx, now, now.Add(partitionsAhead))
+	err := w.remove(ctx, now) // even if partitions cannot be created
+	if partitionErr != nil && errors.Is(err, errNotOwner) {
+		return partitionErr // a failure, unlike the loss of the lease
+	}
+	return errors.Join(partitionErr, err)
 }
 
 func (w *Worker) remove(ctx context.Context, now time.Time) error {

@@ -187,17 +187,44 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "the last receipt is removed, too, because it is in no weekly partition")
 }
 
+// inTwoWeeks is the time of a pass that must create a partition.
+func inTwoWeeks() time.Time { return time.Now().Add(14 * day) }
+
+// blockPartitions opens a transaction that keeps passes from creating partitions.
+func (e *env) blockPartitions() {
+	reader, err := pgx.Connect(e.t.Context(), e.dsn)
+	require.NoError(e.t, err)
+	e.t.Cleanup(func() { reader.Close(context.Background()) })
+	_, err = reader.Exec(e.t.Context(), "BEGIN; SELECT FROM receipt")
+	require.NoError(e.t, err)
+}
+
 func TestRemovalContinuesIfPartitionsCannotBeCreated(t *testing.T) {
 	e := newEnv(t)
 	e.saveReceipt(9 * day)
-	reader, err := pgx.Connect(t.Context(), e.dsn)
-	require.NoError(t, err)
-	defer reader.Close(t.Context())
-	_, err = reader.Exec(t.Context(), "BEGIN; SELECT FROM receipt") // blocks a new partition
-	require.NoError(t, err)
-	inTwoWeeks := func() time.Time { return time.Now().Add(14 * day) } // the pass must create a partition
+	e.blockPartitions()
 	require.ErrorContains(t, e.worker(retention.Config{Receipts: 8 * day, Now: inTwoWeeks}).RunOnce(t.Context()), "a lock was not acquired")
 	assert.Equal(t, 1, e.removed[retention.Receipts])
+}
+
+func TestAPartitionErrorIsReportedIfTheLeaseIsLost(t *testing.T) {
+	e := newEnv(t)
+	e.saveReceipt(9 * day)
+	e.blockPartitions()
+	var ended []error
+	loseLease := func(string, int) {
+		conn, err := pgx.Connect(t.Context(), e.dsn)
+		require.NoError(t, err)
+		defer conn.Close(t.Context())
+		_, err = conn.Exec(t.Context(), "UPDATE duty SET owner = 'another replica'")
+		require.NoError(t, err)
+	}
+	cfg := retention.Config{Receipts: 8 * day, Now: inTwoWeeks, Removed: loseLease, Ended: func(err error) { ended = append(ended, err) }}
+	worker, err := retention.New(e, cfg, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	err = worker.RunOnce(t.Context())
+	require.ErrorContains(t, err, "a lock was not acquired")
+	assert.Equal(t, []error{err}, ended)
 }
 
 func TestOneReplicaWorksAtATime(t *testing.T) {

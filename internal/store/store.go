@@ -263,11 +263,10 @@ type Tasks interface {
 	Policy(context.Context, sizing.TaskKey) (sizing.Policy, error)
 	// SetPolicy replaces the policy of a task. It creates the task if it is unknown.
 	SetPolicy(context.Context, sizing.TaskKey, sizing.Policy) error
-	// DeleteTask deletes the task and its data, except its audit trail and lookups. It returns NotFound if the
-	// task is unknown.
+	// DeleteTask deletes the task and its data, except its audit trail. It returns NotFound if the task is unknown.
 	DeleteTask(context.Context, sizing.TaskKey) error
-	// Rename moves the data of a task to another name, except its audit trail and lookups. It returns NotFound
-	// if from is unknown, Conflict if to exists.
+	// Rename moves the data of a task to another name, except its audit trail. It returns NotFound if from is unknown,
+	// Conflict if to exists.
 	Rename(ctx context.Context, from, to sizing.TaskKey) error
 }
 

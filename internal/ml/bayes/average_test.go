@@ -82,7 +82,7 @@ func TestAHigherPriceOfAKillRaisesTheAmount(t *testing.T) {
 	var mix Mixture
 	a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 	previous := math.Inf(-1)
-	for _, price := range []float64{0.1, 1, 10, 100} {
+	for _, price := range []float64{0.1, 1, 10, 100, math.Inf(1)} {
 		amount, risk := mix.Grant(1.2, price, 1)
 		assert.Greater(t, amount, previous)
 		assert.InDelta(t, mix.ExceedanceProb(amount), risk, 1e-12)

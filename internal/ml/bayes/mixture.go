@@ -116,7 +116,8 @@ const maxRisk = 0.3
 //
 // in units of the peak at MeanLevel. factor is 1, or more if grants of this rule have been killed more
 // often than the mixture promised. need is the amount that a killed row is expected to need; see
-// exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price.
+// exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price. If no amount has a
+// finite cost and such a risk, Grant returns the largest amount of the search.
 func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()
 	unit := m.deviation(mid)
@@ -133,14 +134,18 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 		}
 	}
 	// A grid whose steps grow with the distance, and then a search around the best point with halved steps.
-	const coarse, step, most = 20, 0.04, 12.0
+	const coarse, step, least, most = 20, 0.04, -0.25, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)
-		z := -0.25 + most*share*share
+		z := least + most*share*share
 		if math.Exp(z*unit) > best {
 			break // no larger amount can cost less than best
 		}
 		try(z)
+	}
+	if math.IsInf(best, 1) {
+		y = mid + (least+most)*unit
+		return y, min(1, factor*m.ExceedanceProb(y))
 	}
 	for width := most / (2 * coarse); width > step; width /= 2 {
 		z := at

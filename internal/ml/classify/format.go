@@ -78,6 +78,9 @@ func Decode(data []byte) (Classifier, error) {
 	if sum := sha256.Sum256(body); string(sum[:]) != string(data[len(body):]) {
 		return nil, fmt.Errorf("%w: checksum does not match", ErrFormat)
 	}
+	if body[7] != 0 {
+		return nil, fmt.Errorf("%w: reserved byte is not zero", ErrFormat)
+	}
 	r := &reader{rest: body[headerSize:]}
 	c := r.classifier(body[6])
 	if r.err == nil && len(r.rest) > 0 {

@@ -9,6 +9,21 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
+// sealed appends the checksum to a body.
+func sealed(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return append(body[:len(body):len(body)], sum[:]...)
+}
+
+func TestDecodeRejectsANonzeroReservedByte(t *testing.T) {
+	prior := []byte{'c', 'l', 's', 'f', classify.FormatVersion, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f}
+	_, err := classify.Decode(sealed(prior))
+	require.NoError(t, err)
+	prior[7] = 1
+	_, err = classify.Decode(sealed(prior))
+	require.ErrorIs(t, err, classify.ErrFormat)
+}
+
 // Every accepted input can be encoded and decoded again. The test adds a valid checksum to
 // the bodies of the fuzzer, because Decode would otherwise reject all of them.
 func FuzzDecode(f *testing.F) {
@@ -19,9 +34,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(append(head[:6:6], kind, 0, 0xff, 0xff, 0xff, 0xff))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		sum := sha256.Sum256(body)
-		sealed := append(body[:len(body):len(body)], sum[:]...)
-		c, err := classify.Decode(sealed)
+		c, err := classify.Decode(sealed(body))
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return

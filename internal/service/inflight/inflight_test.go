@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,19 @@ func TestANewAnswerToATryReplacesTheEarlierOne(t *testing.T) {
 	got, _ := tries.Find(tryOf("r"))
 	assert.EqualValues(t, 2, got.Limit)
 	assert.Equal(t, 1, tries.Len())
+}
+
+func TestUnknownFeaturesAreThoseOfAKilledTryOfTheRun(t *testing.T) {
+	var tries Tries
+	killed, retry := tryOf("r"), tryOf("r")
+	retry.Number = 2
+	features := sizing.Features{"rows": sizing.NumberValue(7)}
+	tries.AddKill(killed, sizing.GiB, features, Request{}, time.Time{})
+	assert.Equal(t, features, tries.Features(retry), "the retry has no answer")
+	tries.Add(retry, &Answer{}, nil)
+	assert.Equal(t, features, tries.Features(retry), "the answer has no features")
+	tries.Add(retry, &Answer{}, sizing.Features{})
+	assert.Equal(t, sizing.Features{}, tries.Features(retry), "the caller sent an empty set")
 }
 
 // Answers are stored in blocks of 1 MiB. When maxLiveBlocks of them are full, they become the older of two

@@ -136,11 +136,12 @@ func (t *Tries) Find(try *sizing.TryKey) (Answer, bool) {
 	return t.answers.get(try)
 }
 
-// Features returns the features of an in-flight try. For another try it returns those of a killed try of the same run.
+// Features returns the features of an in-flight try. If they are unknown, it returns those of a killed try of the same run.
 // Unknown features are nil.
 func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
-	if a, ok := t.Find(try); ok {
-		return a.Features()
+	a, _ := t.Find(try)
+	if features := a.Features(); features != nil {
+		return features
 	}
 	return t.Run(try).features
 }

@@ -113,7 +113,7 @@ func readObservations(t *testing.T, client *airflow.Client) (observations []sizi
 	features := sizing.Features{"rows": sizing.NumberValue(130)}
 	for last, err := range client.Instances(t.Context(), "history", []string{"manual__3", "manual__9"}) {
 		require.NoError(t, err)
-		if !last.LaunchesPod(airflow.PodOperators) {
+		if !last.LaunchesPod(airflow.CompileGlobs(airflow.PodOperators)) {
 			skipped = append(skipped, last.Operator)
 			continue
 		}

@@ -20,15 +20,15 @@ var secretName = regexp.MustCompile(`(?i)passw|secret|token|credential|api_?key|
 
 // Features returns the features that the Airflow provider would have sent for a run: the
 // declared params, overridden by the run's conf, and other entries of conf whose names
-// match an allowed glob. Names, kinds and limits must be the same as in features.py of the provider,
+// match an allowed pattern. Names, kinds and limits must be the same as in features.py of the provider,
 // because later predictions send the same features.
-func Features(declared, conf map[string]any, allowed []string) sizing.Features {
+func Features(declared, conf map[string]any, allowed Patterns) sizing.Features {
 	found := maps.Clone(declared)
 	if found == nil {
 		found = map[string]any{}
 	}
 	for name, value := range conf {
-		if _, isDeclared := declared[name]; isDeclared || matchesAny(allowed, name) {
+		if _, isDeclared := declared[name]; isDeclared || allowed.match(name) {
 			found[name] = value
 		}
 	}
@@ -66,8 +66,21 @@ func featureValue(value any) sizing.Value {
 	return sizing.Value{}
 }
 
-func matchesAny(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return globPattern(glob).MatchString(name) })
+// Patterns are compiled globs.
+type Patterns []*regexp.Regexp
+
+// CompileGlobs compiles globs once for many names.
+func CompileGlobs(globs []string) Patterns {
+	patterns := make(Patterns, len(globs))
+	for i, glob := range globs {
+		patterns[i] = globPattern(glob)
+	}
+	return patterns
+}
+
+// match reports whether one of the patterns matches a name.
+func (p Patterns) match(name string) bool {
+	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
 
 // globPattern returns the pattern of the names that a glob matches by the rules of Python's fnmatch, which the provider

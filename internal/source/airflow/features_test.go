@@ -20,7 +20,7 @@ func TestFeaturesOfParamsAndConf(t *testing.T) {
 	declared := map[string]any{"rows": 500.0, "region": "emea", "day": "2020-01-03", "full": false, "none": nil, "list": []any{1.0},
 		"db_password": "x", "API_KEY": "x", "long": strings.Repeat("x", 501), "huge": 1e300, "": 1.0, strings.Repeat("n", 101): 1.0}
 	conf := map[string]any{"rows": 7.0, "note": "n", "size_of_x": 3.0, "my_token": "t", "region": map[string]any{"a": 1.0}}
-	got := airflow.Features(declared, conf, []string{"size_*", "my_*"})
+	got := airflow.Features(declared, conf, airflow.CompileGlobs([]string{"size_*", "my_*"}))
 	assert.Equal(t, sizing.Features{
 		"rows": sizing.NumberValue(7), "day": sizing.TextValue("2020-01-03"), "full": sizing.BoolValue(false), "size_of_x": sizing.NumberValue(3),
 	}, got)
@@ -38,17 +38,18 @@ func TestGlobsFollowTheSameTableAsTheProvider(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(table, &cases))
 	for _, c := range cases {
+		glob := airflow.CompileGlobs([]string{c.Glob})
 		for _, name := range c.Matches {
 			i := airflow.Instance{Operator: name}
-			assert.True(t, i.LaunchesPod([]string{c.Glob}), "%q must match %q", c.Glob, name)
+			assert.True(t, i.LaunchesPod(glob), "%q must match %q", c.Glob, name)
 		}
 		for _, name := range c.Differs {
 			i := airflow.Instance{Operator: name}
-			assert.False(t, i.LaunchesPod([]string{c.Glob}), "%q must not match %q", c.Glob, name)
+			assert.False(t, i.LaunchesPod(glob), "%q must not match %q", c.Glob, name)
 		}
 	}
 	conf := map[string]any{"size_a/b": 1.0, "size_c": 2.0, "other": 3.0}
-	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, []string{"size_[!z]*"}))
+	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, airflow.CompileGlobs([]string{"size_[!z]*"})))
 }
 
 // The provider sends the same hundred: test_the_first_hundred_names_of_params_and_conf_are_sent.
@@ -65,7 +66,7 @@ func TestFeaturesAreLimitedToAHundred(t *testing.T) {
 			want[name] = sizing.NumberValue(float64(n))
 		}
 	}
-	assert.Equal(t, want, airflow.Features(declared, conf, []string{"p*"}))
+	assert.Equal(t, want, airflow.Features(declared, conf, airflow.CompileGlobs([]string{"p*"})))
 }
 
 // Airflow 3 writes a JSON object, Airflow 2 a quoted Python dict.
@@ -115,6 +116,6 @@ func TestLaunchesPod(t *testing.T) {
 		"PythonOperator": false, "EmptyOperator": false, "KubernetesDeleteJobOperator": false, "": false,
 	} {
 		i := airflow.Instance{Operator: operator}
-		assert.Equal(t, launches, i.LaunchesPod(airflow.PodOperators), operator)
+		assert.Equal(t, launches, i.LaunchesPod(airflow.CompileGlobs(airflow.PodOperators)), operator)
 	}
 }

@@ -4,5 +4,5 @@ package airflow
 // variants for EKS and GKE, and the decorated operators of Kubernetes.
 var PodOperators = []string{"*PodOperator", "*Kubernetes*DecoratedOperator"}
 
-// LaunchesPod reports whether the instance's operator matches one of the globs.
-func (i *Instance) LaunchesPod(operators []string) bool { return matchesAny(operators, i.Operator) }
+// LaunchesPod reports whether the instance's operator matches one of the patterns.
+func (i *Instance) LaunchesPod(operators Patterns) bool { return operators.match(i.Operator) }

@@ -159,12 +159,13 @@ func parseUpstream(cell string) ([]string, error) {
 	return ids, nil
 }
 
-// formatValues formats the values of a metadata entry for parseValues. Without values the cell is empty.
+// formatValues formats the values of a metadata entry for parseValues. Without values the cell is empty. A blank
+// value becomes a list, because a blank cell means that there is no entry.
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""
 	}
-	if len(values) == 1 && !strings.HasPrefix(values[0], "[") {
+	if len(values) == 1 && !strings.HasPrefix(values[0], "[") && strings.TrimSpace(values[0]) != "" {
 		return values[0]
 	}
 	text, _ := json.Marshal(values) // strings never fail

@@ -94,6 +94,14 @@ func TestReaderAcceptsAllFormats(t *testing.T) {
 	}
 }
 
+func TestMetadataIsReadBack(t *testing.T) {
+	o := expectedRows()[0].Observation
+	o.Metadata = sizing.Metadata{"owner": {"ada"}, "tags": {"a", ""}, "list": {"[x]"}, "padded": {" a "}, "empty": {""}, "blank": {"  "}}
+	var text bytes.Buffer
+	require.NoError(t, file.Write(&text, []sizing.Observation{o}))
+	assert.Equal(t, []sizing.Observation{o}, observations(t, &text))
+}
+
 // goodRow returns a valid row. Tests put it around bad rows to show that reading continues.
 func goodRow(run string) string { return "d,t," + run + ",1000,x\n" }
 

@@ -99,6 +99,22 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 	assert.Less(t, len(w.words.words), 20)
 }
 
+func TestATextBecomesAWordOnce(t *testing.T) {
+	v := newVocabulary(1, nil)
+	write := func(s string) {
+		_, isWord := v.position(s)
+		require.False(t, isWord)
+	}
+	for round := range 2 {
+		write("repeated")
+		write("repeated")
+		for i := range maxSeen { // fills seen
+			write(fmt.Sprintf("once %d %d", round, i))
+		}
+	}
+	assert.Equal(t, []string{"repeated"}, v.wanted)
+}
+
 // A receipt is read back unchanged, or rejected if the compact form cannot hold it.
 func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
-	seen      map[string]bool // storable texts that were written literally, since its last clearing; true after the second time
+	seen      map[string]bool // storable texts that were written literally; true after the second time. A full map forgets the others
 	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 
@@ -64,7 +65,7 @@ func (v *vocabulary) position(s string) (int, bool) {
 	switch again, known := v.seen[s]; {
 	case !known:
 		if len(v.seen) >= maxSeen {
-			clear(v.seen)
+			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // a text becomes wanted once
 		}
 		v.seen[s] = false
 	case !again:

@@ -67,8 +67,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 		return err
 	}
 	var key try
-	var hasNoMetadata bool
-	var hasReplaced *bool // a new set of metadata replaced an older one
+	var hasNoMetadata, hasReplaced bool // hasReplaced: a new set of metadata replaced an older one
 	_, err = pgx.ForEachRow(inserted, []any{&key.task, &key.seq, &hasNoMetadata, &hasReplaced}, func() error {
 		row := byTry[key]
 		if row.result.Duplicate {
@@ -78,7 +77,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 		case row.digest == nil:
 		case hasNoMetadata:
 			row.warn("is not stored, because too many reports of the task have other metadata; send facts that rarely change")
-		case hasReplaced != nil && *hasReplaced:
+		case hasReplaced:
 			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task and replaces the oldest; send facts that rarely change", store.MaxMetadataSets))
 		}
 		return nil

@@ -100,7 +100,11 @@ const deleteReceiptsSQL = `
 	DELETE FROM receipt
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// DeleteTask deletes the task and its data, except its audit trail and lookups.
+const deleteLookupsSQL = `
+	DELETE FROM inquiry
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+// DeleteTask deletes the task and its data, except its audit trail.
 func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	err := s.inTx(ctx, "delete a task", readWrite, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteTaskSQL, task.Namespace, task.DAG, task.Task)
@@ -109,6 +113,9 @@ func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, deleteReceiptsSQL, task.Namespace, task.DAG, task.Task)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, deleteLookupsSQL, task.Namespace, task.DAG, task.Task)
 		}
 		if err == nil {
 			err = deleteCompact(ctx, tx, task)
@@ -139,7 +146,17 @@ const renameReceiptsSQL = `
 	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// Rename gives a task another name. Its audit trail and lookups keep the old name.
+// renameLookupsSQL keeps a lookup of the new name, which may have receipts without a task.
+const renameLookupsSQL = `
+	WITH renamed AS (
+		DELETE FROM inquiry
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+		RETURNING run_id, map_index, try_number, asked_at, again_at)
+	INSERT INTO inquiry (namespace, dag_id, task_id, run_id, map_index, try_number, asked_at, again_at)
+	SELECT $4, $5, $6, renamed.* FROM renamed
+	ON CONFLICT (namespace, dag_id, task_id, run_id, map_index, try_number) DO NOTHING`
+
+// Rename gives a task another name. Its audit trail keeps the old name.
 func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	names := []any{from.Namespace, from.DAG, from.Task, to.Namespace, to.DAG, to.Task}
 	err := s.inTx(ctx, "rename a task", readWrite, func(tx pgx.Tx) error {
@@ -152,6 +169,9 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, renameLookupsSQL, names...)
 		}
 		if err == nil {
 			err = renameCompact(ctx, tx, from, to)

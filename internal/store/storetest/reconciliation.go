@@ -79,4 +79,31 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.SaveLookups(t.Context(), nil, time.Now().Add(time.Hour)))
 		require.Equal(t, []string{"q-3"}, unreported(), "the lookup has expired")
 	})
+
+	t.Run("a rename moves lookups, and a deletion removes them", func(t *testing.T) {
+		o, to := complete(task("looked up")), task("looked up and renamed")
+		o.MemorySampled, o.EndedAt = 0, noon
+		recordNew(t, st, o)
+		unsampled := func() (names []string) {
+			tries, err := st.Unsampled(t.Context(), around)
+			require.NoError(t, err)
+			for _, o := range tries {
+				names = append(names, o.Try.Task)
+			}
+			return names
+		}
+		ofNewName := o.Try // was looked up because of a receipt of the new name
+		ofNewName.TaskKey = to
+		before := unsampled()
+		require.Contains(t, before, o.Try.Task)
+		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: o.Try}, {Try: ofNewName}}, noon))
+		require.NoError(t, st.Rename(t.Context(), o.Try.TaskKey, to))
+		require.NotContains(t, unsampled(), to.Task)
+		recordNew(t, st, o)
+		require.Equal(t, before, unsampled(), "another task gets the old name")
+		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: o.Try}}, noon))
+		require.NoError(t, st.DeleteTask(t.Context(), o.Try.TaskKey))
+		recordNew(t, st, o)
+		require.Equal(t, before, unsampled(), "the same try is reported again")
+	})
 }
