@@ -35,9 +35,10 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     for (key, report), answer in zip(pending.items(), answers, strict=True):
         if answer.recorded:
             spool.deliver(key, report)
-        elif not isinstance(answer.error, Unset) and answer.error.status < 500:
-            # The server rejects it for good; after a 5xx it may succeed later.
-            _drop(spool, key, report, f"{answer.error.status}: {answer.error.detail}")
+        elif not isinstance(answer.error, Unset) and answer.error.status < 500:  # after a 5xx it may succeed later
+            rejection = RejectedError(answer.error.status, str(answer.error.detail))
+            if not rejection.retryable:
+                _drop(spool, key, report, str(rejection))
 
 
 def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from airflow_provider_loadaware import callbacks
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.resend import send_pending
-from airflow_provider_loadaware.service import Deadline
+from airflow_provider_loadaware.service import Deadline, RejectedError
 from airflow_provider_loadaware.spool import Spool
 from airflow_provider_loadaware.tries import Try
 
@@ -206,6 +206,21 @@ def test_dropping_a_rejected_pending_report_is_logged(
     send_pending(LoadawareHook().get_conn(), spool, Deadline())
     assert spool.pending(10) == {}
     assert "run_id 'run-1'" in caplog.text and "409: contradiction" in caplog.text
+
+
+@pytest.mark.parametrize("whole_batch", [True, False])
+@pytest.mark.parametrize("status", [401, 403, 408, 425, 429])
+def test_a_pending_report_that_may_succeed_later_is_kept(
+    server: ScriptedServer, tmp_path: Path, status: int, whole_batch: bool
+) -> None:
+    spool, key = Spool(tmp_path), Try("default", "pricing", "a", "run-1")
+    spool.add(key, {**key.body(), "outcome": "success"})
+    problem = {"type": "about:blank", "title": "Later", "status": status, "detail": "later"}
+    rejected = {"recorded": False, "duplicate": False, "amended": False, "error": problem}
+    server.answers["/observe/batch"] = (status, problem) if whole_batch else (200, {"results": [rejected]})
+    with contextlib.suppress(RejectedError):  # of a whole batch
+        send_pending(LoadawareHook().get_conn(), spool, Deadline())
+    assert key.key in spool.pending(10)
 
 
 def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:
