@@ -61,7 +61,7 @@ class Resizer:
         self._stopped.set()
 
     def return_to_static(self, reason: str) -> None:
-        """Try to set the static grant now. After RETURN_SECONDS, no request begins."""
+        """Try to set the static grant now. After RETURN_SECONDS, no request begins and no sleep continues."""
         self._drive(self._controller.return_to_static(reason), time.monotonic() + RETURN_SECONDS)
 
     def _run(self) -> None:
@@ -78,11 +78,12 @@ class Resizer:
                 request = requests.send(result)
             except StopIteration:
                 return
-            result = self._perform(request)
+            result = self._perform(request, until)
 
-    def _perform(self, request: Request) -> Any:
+    def _perform(self, request: Request, until: float | None) -> Any:
         if isinstance(request, Sleep):
-            return self._stopped.wait(request.seconds)
+            left = request.seconds if until is None else until - time.monotonic()
+            return self._stopped.wait(min(request.seconds, left))
         try:
             return self._call(request)
         except Exception as error:  # noqa: BLE001 - the controller decides what a failure means

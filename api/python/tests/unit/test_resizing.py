@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import datetime
 import json
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -337,6 +338,22 @@ def test_an_error_while_deferring_sets_the_static_grant(
     monkeypatch.setattr(ResizingPodTrigger, "of", lambda *args: 1 / 0)
     trigger_of(fake, operator)
     assert limits(fake.pod) == (START, STATIC)
+
+
+def test_a_worker_sleeps_no_longer_than_it_may_try_to_set_the_static_grant() -> None:
+    pod = k8s.V1Pod(metadata=k8s.V1ObjectMeta(name="n", namespace="ns"))
+    plan = plans.Plan(1, "memory", START, STATIC, 1.0, 600, 1)  # 600 s between polls
+    resizing = resizer.Resizer(lambda: 1 / 0, pod, "base", plan, {}, None, logging.getLogger())
+    slept: list[float] = []
+
+    def wait(seconds: float) -> None:
+        slept.append(seconds)
+        resizing.stop()
+
+    resizing._stopped.wait = wait  # type: ignore[assignment,method-assign]
+    resizing.return_to_static("the trigger failed")
+    (seconds,) = slept
+    assert seconds <= resizer.RETURN_SECONDS
 
 
 def test_an_unknown_execution_is_reported_as_not_followed(fake: Fake, planned: ScriptedServer) -> None:
