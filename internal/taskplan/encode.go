@@ -20,7 +20,7 @@ const Format = 2
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
-// format, but cannot be decompressed or are no valid CBOR.
+// format, but cannot be decompressed, are no valid CBOR, or give a state whose lists do not fit together.
 var (
 	ErrFormat  = errors.New("the state of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
@@ -64,7 +64,7 @@ func Decode(format int, b []byte) (*State, error) {
 		return nil, err
 	}
 	if !s.isUsable() {
-		return nil, fmt.Errorf("%w: its lists do not fit together", ErrFormat)
+		return nil, fmt.Errorf("%w: its lists do not fit together", ErrDamaged)
 	}
 	return s, nil
 }

@@ -65,6 +65,7 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 
 	_, err = taskplan.Decode(taskplan.Format+1, content)
 	require.ErrorIs(t, err, taskplan.ErrFormat)
+	require.NotErrorIs(t, err, taskplan.ErrDamaged)
 	_, err = taskplan.DecodePool(taskplan.Format+1, encodedPool)
 	require.ErrorIs(t, err, taskplan.ErrFormat)
 }
@@ -113,7 +114,7 @@ func TestStatesWhoseListsDoNotFitAreRejected(t *testing.T) {
 		content, err := cbor.Marshal(s)
 		require.NoError(t, err)
 		_, err = taskplan.Decode(taskplan.Format, deflate(t, content))
-		require.ErrorIs(t, err, taskplan.ErrFormat, name)
+		require.ErrorIs(t, err, taskplan.ErrDamaged, name)
 	}
 }
 

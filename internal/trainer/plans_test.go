@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/ml/plan"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskplan"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -54,6 +55,8 @@ func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 // The pool counts each run of a task once, except the first run, even if the state of the task is learned again. A new
 // pool counts the runs of the states that are learned again, and newer runs of the other tasks.
 func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
+	misfit, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}}) // a curve without points
+	require.NoError(t, err)
 	const ofFirstTask = " WHERE task = (SELECT min(task) FROM task_plan)"
 	for name, c := range map[string]struct {
 		damage string
@@ -61,6 +64,7 @@ func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
 	}{
 		"damaged state":              {"UPDATE task_plan SET content = 'nonsense'" + ofFirstTask, 12},
 		"damaged states":             {"UPDATE task_plan SET content = 'nonsense'", 12},
+		"lists that do not fit":      {fmt.Sprintf("UPDATE task_plan SET content = '\\x%x'", misfit) + ofFirstTask, 12},
 		"another format":             {"UPDATE task_plan SET format = format - 1; UPDATE plan_pool SET format = format - 1", 12},
 		"damaged state and pool":     {"UPDATE task_plan SET content = 'nonsense'" + ofFirstTask + "; UPDATE plan_pool SET content = 'nonsense'", 6 + 2},
 		"damaged pool, intact tasks": {"UPDATE plan_pool SET content = 'nonsense'", 2 + 2},
