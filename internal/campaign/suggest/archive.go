@@ -231,6 +231,6 @@ func readRuns(in io.Reader) (*Archive, error) {
 		if err != nil {
 			return nil, fmt.Errorf("run %d: %w; write one {\"scenario\", \"execution_date\", \"conf\"} per line", n, err)
 		}
-		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: line.Scenario, ExecutionDate: line.ExecutionDate, Conf: line.Conf})
+		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: line.Scenario, ExecutionDate: line.ExecutionDate.Truncate(time.Second), Conf: line.Conf})
 	}
 }

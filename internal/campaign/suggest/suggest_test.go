@@ -2,8 +2,10 @@ package suggest_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -113,6 +115,14 @@ pricing,load,r3,2020-01-05T02:00:00Z,400,7,2020-01-03
 	require.Len(t, known, 2)
 	assert.Equal(t, a.Candidates()[0].Features["rows"], known[0].Features["rows"])
 	assert.Equal(t, a.Candidates()[0].Features["day"], known[0].Features["day"])
+}
+
+// A registered run has whole seconds.
+func TestSplitRemovesARegisteredRunOfAListWithFractionsOfASecond(t *testing.T) {
+	a, err := suggest.Read(strings.NewReader(`{"scenario": "r1", "execution_date": "2020-01-03T02:00:00.25Z", "conf": {"rows": 5}}`))
+	require.NoError(t, err)
+	rest, _ := a.Split([]campaign.ArchivedRun{{Scenario: "r1", ExecutionDate: time.Date(2020, 1, 3, 2, 0, 0, 0, time.UTC), Conf: json.RawMessage(`{"rows": 5}`)}})
+	assert.Empty(t, rest.Runs)
 }
 
 func TestArchiveHasOneRunPerRunID(t *testing.T) {
