@@ -103,7 +103,7 @@ func startReport(t *testing.T, server *process, body string) net.Conn {
 
 func TestShutdownFinishesRequestsInFlight(t *testing.T) {
 	const body = `{"dag_id":"crash","task_id":"drained","run_id":"r","outcome":"success","memory_max_bytes":1000}`
-	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			server := startServer(t, database(t))
 			conn := startReport(t, server, body)
