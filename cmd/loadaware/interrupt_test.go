@@ -33,7 +33,7 @@ type launchedProcess struct {
 // launch starts a command of loadaware.
 func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	t.Helper()
-	p := &process{t: t, output: newTranscript()}
+	p := &process{t: t, output: new(transcript)}
 	p.cmd = exec.Command(os.Args[0], args...)
 	p.cmd.Env = append(cleanEnv(), append(env, asCommand+"=1")...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output

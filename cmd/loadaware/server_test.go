@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/cli"
@@ -47,7 +48,7 @@ type process struct {
 // prints its address.
 func startServer(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, output: newTranscript()}
+	p := &process{t: t, output: new(transcript)}
 	p.cmd = exec.Command(os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}, args...)...)
 	p.cmd.Env = append(cleanEnv(), append(env, asCommand+"=1")...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
@@ -126,30 +127,17 @@ func post(ctx context.Context, url string, body any) (status int, answer []byte,
 	return response.StatusCode, answer, err
 }
 
-// transcript records the output of a process and passes it on by lines.
+// transcript records the output of a process.
 type transcript struct {
-	in    *io.PipeWriter
-	lines chan string
-	mu    sync.Mutex
-	text  strings.Builder
-}
-
-func newTranscript() *transcript {
-	out, in := io.Pipe()
-	tr := &transcript{in: in, lines: make(chan string, 1000)}
-	go func() {
-		for scan := bufio.NewScanner(out); scan.Scan(); {
-			tr.lines <- scan.Text()
-		}
-	}()
-	return tr
+	mu   sync.Mutex
+	text strings.Builder
+	next int // offset of the first line that await has not read
 }
 
 func (tr *transcript) Write(p []byte) (int, error) {
 	tr.mu.Lock()
-	tr.text.Write(p)
-	tr.mu.Unlock()
-	return tr.in.Write(p)
+	defer tr.mu.Unlock()
+	return tr.text.Write(p)
 }
 
 // String returns all output.
@@ -159,19 +147,38 @@ func (tr *transcript) String() string {
 	return tr.text.String()
 }
 
-// await waits for a line with the mark and returns the text after it.
-func (tr *transcript) await(t *testing.T, mark string) string {
+// await waits for a line with the mark, after the lines that earlier calls read, and returns the text after the mark.
+func (tr *transcript) await(t *testing.T, mark string) (rest string) {
 	t.Helper()
-	for timeout := time.After(time.Minute); ; {
-		select {
-		case line := <-tr.lines:
-			if _, rest, found := strings.Cut(line, mark); found {
-				return rest
-			}
-		case <-timeout:
-			require.FailNow(t, "not printed: "+mark, tr.String())
+	require.Eventually(t, func() (found bool) {
+		rest, found = tr.find(mark)
+		return found
+	}, time.Minute, 5*time.Millisecond, "not printed: %s\n%s", mark, tr)
+	return rest
+}
+
+// find reads the complete lines up to the first one with the mark, and returns the text after the mark.
+func (tr *transcript) find(mark string) (rest string, found bool) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	for {
+		line, _, isComplete := strings.Cut(tr.text.String()[tr.next:], "\n")
+		if !isComplete {
+			return "", false
+		}
+		tr.next += len(line) + 1
+		if _, rest, found := strings.Cut(line, mark); found {
+			return rest, true
 		}
 	}
+}
+
+func TestTranscriptHoldsLongLinesAndManyLines(t *testing.T) {
+	tr := new(transcript)
+	_, _ = fmt.Fprintf(tr, "%s\n%s", strings.Repeat("x", 1<<20), strings.Repeat("line\n", 10_000)) // Write returns no error
+	_, _ = fmt.Fprint(tr, "address: a\naddress: b\n")
+	assert.Equal(t, "a", tr.await(t, "address: "))
+	assert.Equal(t, "b", tr.await(t, "address: "))
 }
 
 // invoke runs a command in this process and returns its exit code and output.
