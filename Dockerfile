@@ -20,8 +20,7 @@ COPY . .
 ARG VERSION
 ARG REVISION
 RUN VERSION=${VERSION:-$(sh scripts/dist/version.sh)} && \
-    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION} -X main.buildRevision=${REVISION}" -o /out/loadaware ./cmd/loadaware && \
-    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware-peak ./cmd/loadaware-peak && \
+    CGO_ENABLED=0 go build -trimpath $(cat scripts/dist/compact.flags) -ldflags "-s -w -X main.buildVersion=${VERSION} -X main.buildRevision=${REVISION}" -o /out/ ./cmd/loadaware ./cmd/loadaware-peak && \
     mkdir /out/data
 
 FROM scratch AS peak
