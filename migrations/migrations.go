@@ -97,18 +97,14 @@ func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 }
 
 // applySteps applies the missing steps, and retries while other sessions hold a lock that a step needs.
-// The advisory lock excludes other replicas, so a dirty mark comes from this call. A step that did not
-// get its lock has changed nothing.
+// A step that did not get its lock has changed nothing.
 func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	for until := time.Now().Add(lockTimeout); ; {
 		err := m.Up()
 		if err == nil || !lockTimedOut(err) {
 			return err
 		}
-		version, dirty, failed := m.Version()
-		if failed == nil && dirty {
-			failed = m.Force(before(version))
-		}
+		failed := clearMark(m, err, before)
 		if failed != nil || time.Now().After(until) {
 			return errors.Join(err, failed)
 		}
@@ -122,30 +118,38 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 
 // clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
 // type of err shows what happened. With a database.Error the step failed, and its rollback left the
-// version that versionAfterFailure returns. With a *database.Error the step was applied, and only the
-// mark could not be written.
-func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version uint) int) error {
-	version, dirty, failed := m.Version()
-	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
-		return nil // no step was ever applied, or nothing is marked
+// version that versionAfterFailure returns. With a *database.Error of a change, the step was applied, and only
+// the mark could not be written. With other errors, such as that of a lock that could not be taken, the mark
+// belongs to another replica or an earlier call, and stays.
+func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
+	var step database.Error
+	var query *database.Error
+	isStep := errors.As(err, &step)
+	if !isStep && (!errors.As(err, &query) || strings.HasPrefix(string(query.Query), "SELECT")) {
+		return nil
 	}
-	if failed != nil {
+	version, dirty, failed := m.Version()
+	current := int(version)
+	if errors.Is(failed, migrate.ErrNilVersion) { // no step was applied, or the revert of the first step is marked
+		current, dirty, failed = database.NilVersion, true, nil
+	}
+	if failed != nil || !dirty {
 		return failed
 	}
-	if step := (database.Error{}); errors.As(err, &step) {
-		return m.Force(versionAfterFailure(version))
+	if isStep {
+		current = versionAfterFailure(current)
 	}
-	return m.Force(int(version))
+	return m.Force(current)
 }
 
 // lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
 
 // before returns the step before version, or database.NilVersion if version is the first step.
-func before(version uint) int {
+func before(version int) int {
 	last := database.NilVersion
 	for _, n := range numbers() {
-		if n < int(version) {
+		if n < version {
 			last = n
 		}
 	}
@@ -153,13 +157,13 @@ func before(version uint) int {
 }
 
 // after returns the step after version, or version if it is the newest step.
-func after(version uint) int {
+func after(version int) int {
 	for _, n := range numbers() {
-		if n > int(version) {
+		if n > version {
 			return n
 		}
 	}
-	return int(version)
+	return version
 }
 
 // numbers lists the steps in ascending order.
@@ -214,7 +218,7 @@ func Newest() (uint, error) { return newestStep() }
 // run opens the database and calls do. A statement waits for a lock at most for the time wait, unless
 // do or a step sets another limit. The end of ctx cancels the current statement. versionAfterFailure
 // returns the version of the database after a step to the given version failed.
-func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
+func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version int) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL is malformed; write postgres://user:password@host:5432/database: %w", err)
@@ -277,7 +281,7 @@ func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"
 	}
-	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", before(uint(version)))
+	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", before(version))
 }
 
 // newestStep returns the highest number of the embedded files.

@@ -171,14 +171,7 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	var migration errgroup.Group
 	migration.Go(func() error { return migrations.Up(t.Context(), dsn) })
 
-	waiting := func() bool {
-		var n int
-		observer, err := pgx.Connect(t.Context(), dsn)
-		require.NoError(t, err)
-		defer observer.Close(t.Context())
-		require.NoError(t, observer.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
-		return n > 0
-	}
+	waiting := waitsForLock(t, reader, "relation = 'observation'::regclass")
 	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step waits for the reader")
 	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements run while the reader holds its lock")
 	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step is retried")
@@ -216,11 +209,7 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var migration errgroup.Group
 		migration.Go(func() error { return migrateTo(ctx, target) })
-		require.Eventually(t, func() bool {
-			var n int
-			require.NoError(t, reader.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
-			return n > 0
-		}, testwait.Limit, 10*time.Millisecond, direction)
+		require.Eventually(t, waitsForLock(t, reader, "relation = 'observation'::regclass"), testwait.Limit, 10*time.Millisecond, direction)
 		cancel()
 		require.ErrorIs(t, migration.Wait(), context.Canceled, direction)
 		at, dirty, _, err := migrations.Status(t.Context(), dsn)
@@ -233,6 +222,54 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 		require.NoError(t, migrateTo(t.Context(), target), direction)
 		requireStatus(t, dsn, target, false)
 	}
+}
+
+// waitsForLock reports whether a statement waits for a lock; condition selects rows of pg_locks.
+func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
+	return func() (waits bool) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND "+condition+")").Scan(&waits))
+		return waits
+	}
+}
+
+// The cancelled revert of the first step leaves no dirty mark either.
+func TestCancelledRevertOfTheFirstStepLeavesNoMark(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, 1)))
+	requireStatus(t, dsn, 1, false)
+	reader := connect(t, dsn)
+	_, err := reader.Exec(t.Context(), "BEGIN; SELECT FROM task")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var migration errgroup.Group
+	migration.Go(func() error { return migrations.Down(ctx, dsn, 1) })
+	require.Eventually(t, waitsForLock(t, reader, "relation = 'task'::regclass"), testwait.Limit, 10*time.Millisecond)
+	cancel()
+	require.ErrorIs(t, migration.Wait(), context.Canceled)
+	requireStatus(t, dsn, 1, false)
+	_, err = reader.Exec(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	require.NoError(t, migrations.Down(t.Context(), dsn, 1))
+	requireStatus(t, dsn, 0, false)
+}
+
+// A call that ends before it gets the lock keeps the dirty mark of the replica that holds the lock.
+func TestUpWithoutTheLockKeepsTheMark(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))
+	replica := connect(t, dsn)
+	_, err := replica.Exec(t.Context(), "SELECT pg_advisory_lock($1)", int64(0x6c6f6164_61776172))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var migration errgroup.Group
+	migration.Go(func() error { return migrations.Up(ctx, dsn) })
+	database := "locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+	require.Eventually(t, waitsForLock(t, replica, database), testwait.Limit, 10*time.Millisecond)
+	cancel()
+	require.ErrorIs(t, migration.Wait(), context.Canceled)
+	requireStatus(t, dsn, latest(t), true)
 }
 
 // stepsAfter counts the steps with numbers above version; numbers may have gaps.
