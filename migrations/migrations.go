@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,16 +181,23 @@ func numbers() []int {
 }
 
 // Down reverts the newest n steps, and deletes the data that the schema before them cannot store. If fewer
-// than n steps are applied, it reverts all of them. It does not change a database whose step this program
-// does not know, and returns no error.
+// than n steps are applied, it reverts all of them. It returns an error if this program does not know the
+// step of the database.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
 	}
+	current, _, _, err := Status(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	if current > 0 && !slices.Contains(numbers(), int(current)) {
+		return fmt.Errorf("revert migrations: step %d of the database is unknown; use the version of loadaware that applied it", current)
+	}
 	return run(ctx, dsn, lockTimeout, after, func(m *migrate.Migrate, _ *sql.DB) error {
 		err := m.Steps(-n)
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return nil // fewer than n steps, or none, were applied
 		}
 		return err
 	})

@@ -59,6 +59,7 @@ func TestUpKeepsADatabaseOfANewerVersion(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET version = 9000"))
 	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica restarts")
+	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 1), "step 9000 of the database is unknown")
 	requireStatus(t, dsn, 9000, false)
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))
 	require.ErrorContains(t, migrations.Up(t.Context(), dsn), "is unfinished")
