@@ -220,6 +220,15 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
+// Target returns the step at which a database at the step current is after Down with n; 0: none.
+func Target(current uint, n int) uint {
+	version := int(current)
+	for ; n > 0 && version > 0; n-- {
+		version = max(0, before(version))
+	}
+	return uint(version)
+}
+
 // Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 

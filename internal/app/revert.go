@@ -18,7 +18,7 @@ func RevertMigrations(ctx context.Context, dsn string, steps int) error {
 	if err != nil {
 		return err
 	}
-	if !isDirty && current >= compactReceiptsStep && int(current)-steps < compactReceiptsStep {
+	if !isDirty && current >= compactReceiptsStep && migrations.Target(current, steps) < compactReceiptsStep {
 		if err := expandReceipts(ctx, dsn); err != nil {
 			return err
 		}

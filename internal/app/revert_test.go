@@ -19,7 +19,10 @@ func TestRevertMigrationsKeepsReceiptsReadable(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	newest, err := migrations.Newest()
 	require.NoError(t, err)
-	steps := int(newest) - compactReceiptsStep + 1
+	steps := 0 // as few as revert the step of the tables; the numbers of steps have gaps
+	for at := newest; at >= compactReceiptsStep; at = migrations.Target(newest, steps) {
+		steps++
+	}
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
 	require.NoError(t, err)

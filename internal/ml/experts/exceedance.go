@@ -75,20 +75,30 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages allFeatureModels, each by
-// its residuals nearest in level. Unlike ExceedanceProbs it is calibrated in the middle of the
-// distribution. The experts of ExceedanceProbs are selected for the cost of their tails and are
-// overconfident in the middle. During the cold start, both give the same probabilities.
+// its residuals nearest in level, with weights inversely proportional to the square of their summed squared
+// errors. Unlike ExceedanceProbs it is calibrated in the middle of the distribution. The experts of
+// ExceedanceProbs are selected for the cost of their tails and are overconfident in the middle. During the
+// cold start, both give the same probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)
 		return
 	}
 	clear(risk[:len(amounts)])
-	for _, model := range allFeatureModels {
+	var weights [len(allFeatureModels)]float64
+	total := 0.0
+	for i, model := range allFeatureModels {
+		weights[i] = math.Pow(max(x.SquaredErrors[model], leastSquaredError), -2)
+		total += weights[i]
+	}
+	for m, model := range allFeatureModels {
 		t, _ := x.distribution(p, model, nearestRows, s)
 		sorted := x.residuals(model, nearestRows, s)
 		for i, amount := range amounts {
-			risk[i] += exceedanceProb(&sorted, math.Log(amount)+roundingError-p.Level[model], t.tail) / float64(len(allFeatureModels))
+			risk[i] += weights[m] / total * exceedanceProb(&sorted, math.Log(amount)+roundingError-p.Level[model], t.tail)
 		}
 	}
 }
+
+// leastSquaredError keeps the weights of models without errors finite.
+const leastSquaredError = 1e-12
