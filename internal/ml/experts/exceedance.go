@@ -88,7 +88,8 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 	var weights [len(allFeatureModels)]float64
 	total := 0.0
 	for i, model := range allFeatureModels {
-		weights[i] = math.Pow(max(x.SquaredErrors[model], leastSquaredError), -2)
+		squares := max(x.SquaredErrors[model], leastSquaredError)
+		weights[i] = 1 / (squares * squares)
 		total += weights[i]
 	}
 	for m, model := range allFeatureModels {
