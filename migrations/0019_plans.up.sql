@@ -1,4 +1,4 @@
--- The data from which plans (limits that grow during a run) are learned, and the plans.
+-- The data from which plans (limits that grow during a run) are learned, and what was learned.
 
 -- The usage of tries in short steps. The service keeps the newest 64 of a task. The foreign key deletes a
 -- series with its report.
@@ -39,7 +39,7 @@ CREATE TABLE task_plan (
     content    bytea NOT NULL CHECK (octet_length(content) <= 2097152)
 );
 
--- What the tasks of a namespace share.
+-- The outcomes of the rules for plans on the runs of all tasks of a namespace.
 CREATE TABLE plan_pool (
     namespace text COLLATE "C" PRIMARY KEY,
     version   integer NOT NULL,

@@ -13,10 +13,10 @@ import (
 
 // The bounds of a fit of Profiles.
 const (
-	minProfileTasks = 20   // smallest number of tasks with a profile; fewer show nothing
+	minProfileTasks = 20   // smallest number of tasks with a run in a class; fewer show nothing
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
-	maxClasses      = 16   // largest number of profiles, those with most tasks; one may be the outlier group
+	maxClasses      = 16   // largest number of classes, those with most tasks: profiles and the outlier group
 	profileFolds    = 4    // of the cross-validation
 )
 
@@ -58,7 +58,7 @@ type labelledTask struct {
 }
 
 // FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few
-// tasks or only one profile, or if no fit is possible. It completes the metadata of rows in place.
+// tasks or fewer than two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of rows in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
 	tasks, ids := label(rows, set)

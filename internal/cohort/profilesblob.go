@@ -49,7 +49,7 @@ func (b *profilesBlob) open() (*Profiles, error) {
 		return nil, fmt.Errorf("decode usage profiles of a cohort: %w", err)
 	}
 	for _, c := range b.Classes {
-		for _, d := range c.Spreads {
+		for _, d := range c.Spreads { // quantiles at equidistant probabilities, for memory, CPU and so on
 			if len(d) != 0 && (len(d) != gridSteps+1 || !slices.IsSorted(d) || math.IsNaN(float64(d[0]))) {
 				return nil, fmt.Errorf("decode usage profiles of a cohort: a distribution of profile %d is not %d numbers in ascending order", c.ID, gridSteps+1)
 			}

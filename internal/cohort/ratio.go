@@ -82,7 +82,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	a.Level = sizing.Bytes(typical * float64(requested))
 	a.Promised = experts.Probability(t.Survival((math.Log(float64(a.Limit)/float64(requested)) - m.ratios.Mean) / scale))
 	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks; from %d tasks, %d runs",
-		a.Limit.Approx(), m.describeTasks(), typical, share, 100*a.Promised, m.ratios.Tasks, m.Runs)
+		a.Limit.Approx(), m.describeTasks(), typical, float64(a.Limit)/float64(requested), 100*a.Promised, m.ratios.Tasks, m.Runs)
 	return a, true
 }
 

@@ -67,8 +67,11 @@ func (r *Report) expiry(at time.Time) {
 // retention warns about tables whose rows have no maximum age, so that they grow without limit.
 func (r *Report) retention(_ context.Context, c *Config) {
 	r.Ran("retention")
-	for name, limit := range map[string]time.Duration{"OBSERVATIONS": c.KeepObservations, "RECEIPTS": c.KeepReceipts} {
-		if limit == 0 {
+	for _, table := range []struct {
+		name  string
+		limit time.Duration
+	}{{"OBSERVATIONS", c.KeepObservations}, {"RECEIPTS", c.KeepReceipts}} {
+		if name := table.name; table.limit == 0 {
 			r.Warnf("retention", "set LOADAWARE_KEEP_"+name+", for example to 2160h", "no maximum age is set, so the table of %s grows without limit", strings.ToLower(name))
 		}
 	}

@@ -150,8 +150,8 @@ func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "a fifth above 30")
 }
 
-// The publication of a load-aware scheduler for an ML workflow gives these edges (GB) and improvements in
-// its Table 6. LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
+// Table 6 of the publication of the load-aware scheduler, on which this service is based, gives these edges in GB and the
+// improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent. LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
 func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {

@@ -10,7 +10,8 @@ import (
 const (
 	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
 	maxHeldRows = 10_000
-	// minSmallPeaks is the least number of peaks that shows another unit before the end of a file.
+	// minSmallPeaks is the least number of peaks that rejects a file of at least maxHeldRows rows. In a shorter file one
+	// peak below 1 MiB suffices, if no peak is larger.
 	minSmallPeaks = 8
 )
 

@@ -38,7 +38,8 @@ func findRecurring(columns []column, rows []row) []bool {
 }
 
 // recurringShare returns the share of the values of column j in the newer half of the rows that are also in
-// the older half; ok is false if the newer half has none, or if the values of another kind are more frequent.
+// the older half; ok is false if the newer half has none, or if c.IsOtherKind: a feature
+// with numbers and texts has a column for each kind, and j is that of the less frequent one.
 func recurringShare(j int, c *column, rows []row) (share float64, ok bool) {
 	if c.IsOtherKind {
 		return 0, false
@@ -98,7 +99,7 @@ func groupsAlike(a, b []bool) bool {
 }
 
 // addToRecurring adds a row to the group with the same values of the recurring features. seen is the
-// Clock of the row, and outlier marks a low outlier.
+// number of rows that the model had learned with this row, and outlier marks a low outlier.
 func (m *models) addToRecurring(r *row, seen int, outlier bool) {
 	if m.Recurring != nil {
 		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen, outlier)

@@ -4,7 +4,8 @@
 // opaque blob. Package migrations creates the tables; comments there describe the columns. SQL is next
 // to the method that sends it; long statements are embedded .sql files.
 //
-// Each transaction locks the task's row in table tally before it writes observations of the task:
+// Each transaction locks the task's row in table tally before it writes observations of the task. tally also holds due_at, the
+// time from which on the task is due for training:
 //
 //	Record, new try     ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
 //	Record, stored try  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
@@ -32,7 +33,7 @@ import (
 // Config configures a Store. The zero value is usable.
 type Config struct {
 	MaxConns int32 // maximum connections; 16 if zero
-	// Debounce is the time from a new, amended or voided observation until its task is due; 2 s if zero. An OOM
+	// Debounce is the time from a new, amended or voided observation until its task is due for training; 2 s if zero. An OOM
 	// kill, except in a reproduced run, makes its task due at once.
 	Debounce time.Duration
 	Log      *slog.Logger    // no log if nil

@@ -134,10 +134,10 @@ class Plan:
         return self.start_bytes if self.resizes_memory and not self.keeps_limit else self.static_bytes
 
     def followed_limit(self, wanted: Resources) -> int | None:
-        """Return the memory limit of the plan to which the resources `wanted` belong.
+        """Return the plan's memory limit for the resources `wanted`.
 
-        With `keeps_limit`, the limit of the pod is at least the static grant. While it is not larger, the request shows
-        the limit of the plan.
+        With `keeps_limit`, the limit of the pod is at least the static grant. While it equals the static grant, the
+        plan's limit follows from the request, which is a fixed share of it.
         """
         if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
             return wanted.limit
