@@ -14,8 +14,8 @@ type Schema struct {
 }
 
 // Field is one feature of a schema: its name, its kind, and for a category its values in order of
-// code. A name has several fields if one kind of field cannot store all its values; training uses the most
-// frequent kind.
+// code. A name has several fields if a value is not storable in the fields that it has (CanStore), or is a
+// number in a text (Extend).
 type Field struct {
 	Name       string
 	Kind       ValueKind
@@ -94,8 +94,8 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether v needs no field of another kind than f. A category field keeps only the text of a bool, a date
-// or an amount, so these need one. The category of a number in a text is a separate question (see Extend).
+// CanStore reports whether f can store v without loss. A category field cannot store a bool, a date or an amount, of which
+// it would keep only the text. It is independent of the second field of a number in a text (see Extend).
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }
@@ -238,7 +238,7 @@ func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 		switch {
 		case !hasField && len(s.Fields) >= MaxFields:
 			warnings = append(warnings, FieldError{"features." + name,
-				fmt.Sprintf("is not stored: the task has reached the limit of %d feature names; send the same names with every run", MaxFields)})
+				fmt.Sprintf("is not stored: the task has reached the limit of %d fields (one for each name and kind of value); send the same names and kinds with every run", MaxFields)})
 		case full:
 			warnings = append(warnings, FieldError{"features." + name,
 				fmt.Sprintf("%.40q is stored as an unknown category: this feature has reached the limit of %d values; send categories, not ids", v.Text, MaxCategories)})

@@ -104,7 +104,7 @@ func TestSchemaWarnsAtItsLimits(t *testing.T) {
 	assert.False(t, s.Extend(f))
 	assert.Equal(t, []sizing.FieldError{
 		{Field: "features.id", Detail: `"another" is stored as an unknown category: this feature has reached the limit of 5000 values; send categories, not ids`},
-		{Field: "features.one more", Detail: "is not stored: the task has reached the limit of 1000 feature names; send the same names with every run"},
+		{Field: "features.one more", Detail: "is not stored: the task has reached the limit of 1000 fields (one for each name and kind of value); send the same names and kinds with every run"},
 	}, s.Warnings(f))
 }
 

@@ -32,7 +32,7 @@ func ramp(run int) taskplan.Run {
 	return taskplan.Run{RunID: fmt.Sprint(run), MapIndex: sizing.NoMap, Try: 1, Series: s, Static: sizing.Resources{Memory: static, CPU: 4}}
 }
 
-// learned returns the state and the pool after some runs.
+// learned returns the state of the task and the pool of its namespace after some runs.
 func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
 	t.Helper()
 	s, pool, all := new(taskplan.State), new(plan.Pool), []taskplan.Run(nil)
