@@ -242,7 +242,7 @@ type Baseline struct {
 	TaskID ID `json:"task_id"`
 }
 
-// Bins The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
+// Bins The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
 type Bins struct {
 	// Chosen Index of the bin of the allocation, from 0.
 	Chosen        int           `json:"chosen"`
@@ -1117,10 +1117,10 @@ type ModelVersion struct {
 
 // NewestRun defines model for NewestRun.
 type NewestRun struct {
-	// IsOutlier Whether the run took more than three times its predicted median.
+	// IsOutlier Whether the ratio is more than three times the median ratio.
 	IsOutlier bool `json:"is_outlier"`
 
-	// Ratio Run time of the newest run divided by its predicted median.
+	// Ratio Run time of the newest run divided by the prediction of the models.
 	Ratio float64 `json:"ratio"`
 }
 
@@ -1666,7 +1666,7 @@ type PredictRequest struct {
 
 // Prediction The allocation and its reason.
 type Prediction struct {
-	// Bins The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
+	// Bins The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
 	Bins *Bins `json:"bins"`
 
 	// Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
@@ -1927,7 +1927,7 @@ type RunTime struct {
 	Drift            float64          `json:"drift"`
 	ExecutionTimeout SuggestedTimeout `json:"execution_timeout"`
 
-	// Histogram Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no upper end.
+	// Histogram Histogram of the ratios of run times to the predictions of the models. The first bin starts at 0; the last one has no upper end.
 	Histogram RunTimeHistogram `json:"histogram"`
 
 	// LongestSeconds Longest success among the newest 200 tries.
@@ -1963,7 +1963,7 @@ type RunTime struct {
 	TimeoutProbability *float64 `json:"timeout_probability"`
 }
 
-// RunTimeHistogram Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no upper end.
+// RunTimeHistogram Histogram of the ratios of run times to the predictions of the models. The first bin starts at 0; the last one has no upper end.
 type RunTimeHistogram struct {
 	// Counts Number of runs in each bin.
 	Counts []int `json:"counts"`

@@ -119,8 +119,8 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 
 // clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
 // type of err shows what happened. With a database.Error the step failed, and its rollback left the
-// version that versionAfterFailure returns. With a *database.Error of a change, the step was applied, and only
-// the mark could not be written. With other errors, such as that of a lock that could not be taken, the mark
+// version that versionAfterFailure returns. With a *database.Error of another statement than a SELECT, the mark could
+// not be written: if a mark is there, its step was applied. With other errors, such as that of a lock that could not be taken, the mark
 // belongs to another replica or an earlier call, and stays.
 func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
 	var step database.Error
@@ -305,7 +305,7 @@ func rewind(version int) string {
 func newestStep() (uint, error) {
 	names, err := fs.Glob(steps, "*.up.sql")
 	if err != nil || len(names) == 0 {
-		return 0, fmt.Errorf("list the embedded migrations: none found; build the program again: %w", err)
+		return 0, errors.Join(errors.New("list the embedded migrations: none found; build the program again"), err)
 	}
 	number, _, _ := strings.Cut(names[len(names)-1], "_") // Glob sorts
 	n, err := strconv.ParseUint(number, 10, 32)

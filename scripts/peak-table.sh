@@ -143,4 +143,4 @@ overhead() { # COMMAND… measures the wrapper, the process that runs "sleep:31s
 		printf "| %s | %s | %s | %s | %s |\n", source == "proc" ? "/proc" : "cgroup", cpu, v["VmRSS:"], v["VmHWM:"], v["RssAnon:"] }' "$work/status"
 }
 overhead env
-hidden true 2>/dev/null && overhead hidden
+if hidden true 2>/dev/null; then overhead hidden; fi

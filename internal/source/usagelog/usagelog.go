@@ -102,7 +102,7 @@ type columnIndexes struct{ time, memory, cpu int }
 func header(rows *csv.Reader) (columnIndexes, error) {
 	names, err := rows.Read()
 	if err != nil {
-		return columnIndexes{}, fmt.Errorf("%w: missing header; the first line after the comments must be timestamp,memory_bytes,cpu_cores", ErrInvalidFile)
+		return columnIndexes{}, fmt.Errorf("%w: missing header; the first line after the comments must name the columns timestamp, memory_bytes and, if known, cpu_cores", ErrInvalidFile)
 	}
 	at := func(name string) int {
 		return slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })

@@ -1,4 +1,7 @@
-"""Resizing of the pod of a synchronous task, in a thread beside the operator that waits for the pod."""
+"""Resizing of the pod of a task in the worker: in a thread beside a synchronous operator that waits for the pod.
+
+A deferrable task only returns to its static grant here, in the calling thread; its trigger does the rest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from airflow_provider_loadaware.service import Deadline, Service
 
 KUBERNETES_SECONDS = 5.0  # for one call
 METRICS_API = ("metrics.k8s.io", "v1beta1")
-RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant after the trigger of a deferrable task failed
+RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant of a deferrable task whose trigger failed or was not created
 
 
 class Resizer:

@@ -10,12 +10,13 @@ T = TypeVar("T", bound="BinsType0")
 
 @_attrs_define
 class BinsType0:
-    """The probability of each bin of the task that the peak is in it. The allocation for a bin is its upper edge.
+    """The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper
+    edge of the chosen bin.
 
-    Attributes:
-        upper_bytes (list[int]):
-        probabilities (list[float]):
-        chosen (int): Index of the bin of the allocation, from 0.
+        Attributes:
+            upper_bytes (list[int]):
+            probabilities (list[float]):
+            chosen (int): Index of the bin of the allocation, from 0.
     """
 
     upper_bytes: list[int]

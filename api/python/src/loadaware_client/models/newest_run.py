@@ -12,8 +12,8 @@ T = TypeVar("T", bound="NewestRun")
 class NewestRun:
     """
     Attributes:
-        ratio (float): Run time of the newest run divided by its predicted median.
-        is_outlier (bool): Whether the run took more than three times its predicted median.
+        ratio (float): Run time of the newest run divided by the prediction of the models.
+        is_outlier (bool): Whether the ratio is more than three times the median ratio.
     """
 
     ratio: float

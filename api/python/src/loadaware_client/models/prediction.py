@@ -39,8 +39,8 @@ class Prediction:
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
         duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
             quantile.
-        bins (BinsType0 | None): The probability of each bin of the task that the peak is in it. The allocation for a
-            bin is its upper edge.
+        bins (BinsType0 | None): The probability of each bin of the task that the peak is in it. With the grid `bins`
+            the allocation is the upper edge of the chosen bin.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian

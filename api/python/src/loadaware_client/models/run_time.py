@@ -36,8 +36,8 @@ class RunTime:
         newest (NewestRun):
         drift (float): Median ratio of run time to prediction of the newest 20 runs, divided by the median ratio of the
             earlier runs; 1 with fewer than 40 runs.
-        histogram (RunTimeHistogram): Histogram of the ratios of run times to their predicted medians. The first bin
-            starts at 0; the last one has no upper end.
+        histogram (RunTimeHistogram): Histogram of the ratios of run times to the predictions of the models. The first
+            bin starts at 0; the last one has no upper end.
         shapes (list[ShapeMembership]): Shapes of the namespace, the most probable one first; empty before shapes are
             learned.
         no_shape_probability (float): Probability that the task has none of these shapes.

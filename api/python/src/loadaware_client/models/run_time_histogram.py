@@ -10,8 +10,8 @@ T = TypeVar("T", bound="RunTimeHistogram")
 
 @_attrs_define
 class RunTimeHistogram:
-    """Histogram of the ratios of run times to their predicted medians. The first bin starts at 0; the last one has no
-    upper end.
+    """Histogram of the ratios of run times to the predictions of the models. The first bin starts at 0; the last one has
+    no upper end.
 
         Attributes:
             width (float): Width of a bin.

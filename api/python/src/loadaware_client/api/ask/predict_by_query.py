@@ -109,7 +109,8 @@ def sync_detailed(
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
     missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string in JSON (`done=\"true\"`).
+    string of a JSON body, so
+    that the number in `shop=\"42\"` is also a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -181,7 +182,8 @@ def sync(
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
     missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string in JSON (`done=\"true\"`).
+    string of a JSON body, so
+    that the number in `shop=\"42\"` is also a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -248,7 +250,8 @@ async def asyncio_detailed(
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
     missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string in JSON (`done=\"true\"`).
+    string of a JSON body, so
+    that the number in `shop=\"42\"` is also a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -318,7 +321,8 @@ async def asyncio(
     A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
     value is
     missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string in JSON (`done=\"true\"`).
+    string of a JSON body, so
+    that the number in `shop=\"42\"` is also a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`

@@ -94,8 +94,8 @@ def sync_detailed(
     that version, even
     if the active one is pinned, and withdraws the versions that were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
-    these changes. A withdrawn version may be activated again; the service then evaluates it from the
-    start.
+    these changes. A withdrawn version may be activated again; the service then compares only the
+    promises of later answers with the kills.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -152,8 +152,8 @@ def sync(
     that version, even
     if the active one is pinned, and withdraws the versions that were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
-    these changes. A withdrawn version may be activated again; the service then evaluates it from the
-    start.
+    these changes. A withdrawn version may be activated again; the service then compares only the
+    promises of later answers with the kills.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -205,8 +205,8 @@ async def asyncio_detailed(
     that version, even
     if the active one is pinned, and withdraws the versions that were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
-    these changes. A withdrawn version may be activated again; the service then evaluates it from the
-    start.
+    these changes. A withdrawn version may be activated again; the service then compares only the
+    promises of later answers with the kills.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 
@@ -261,8 +261,8 @@ async def asyncio(
     that version, even
     if the active one is pinned, and withdraws the versions that were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
-    these changes. A withdrawn version may be activated again; the service then evaluates it from the
-    start.
+    these changes. A withdrawn version may be activated again; the service then compares only the
+    promises of later answers with the kills.
 
     The server rejects a version that it cannot load with 409, and nothing changes.
 

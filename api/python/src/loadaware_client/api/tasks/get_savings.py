@@ -88,8 +88,8 @@ def sync_detailed(
 
      Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
     The answer includes
-    every acknowledged report, except those of reproduced runs, also reports that retention has removed
-    since; without `from` and `to` it covers all history.
+    every acknowledged report, even if retention has removed it since, except those of reproduced runs;
+    without `from` and `to` it covers all history.
 
     `granted_gbh` is the allocation of successful tries. `killed_gbh` is the whole allocation of OOM-
     killed attempts.
@@ -157,8 +157,8 @@ def sync(
 
      Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
     The answer includes
-    every acknowledged report, except those of reproduced runs, also reports that retention has removed
-    since; without `from` and `to` it covers all history.
+    every acknowledged report, even if retention has removed it since, except those of reproduced runs;
+    without `from` and `to` it covers all history.
 
     `granted_gbh` is the allocation of successful tries. `killed_gbh` is the whole allocation of OOM-
     killed attempts.
@@ -221,8 +221,8 @@ async def asyncio_detailed(
 
      Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
     The answer includes
-    every acknowledged report, except those of reproduced runs, also reports that retention has removed
-    since; without `from` and `to` it covers all history.
+    every acknowledged report, even if retention has removed it since, except those of reproduced runs;
+    without `from` and `to` it covers all history.
 
     `granted_gbh` is the allocation of successful tries. `killed_gbh` is the whole allocation of OOM-
     killed attempts.
@@ -288,8 +288,8 @@ async def asyncio(
 
      Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
     The answer includes
-    every acknowledged report, except those of reproduced runs, also reports that retention has removed
-    since; without `from` and `to` it covers all history.
+    every acknowledged report, even if retention has removed it since, except those of reproduced runs;
+    without `from` and `to` it covers all history.
 
     `granted_gbh` is the allocation of successful tries. `killed_gbh` is the whole allocation of OOM-
     killed attempts.

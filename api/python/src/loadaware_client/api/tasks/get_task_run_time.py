@@ -88,8 +88,8 @@ def sync_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the median that was
-    predicted before the
+    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
+    models before the
     run. Only successes count as runs; a stopped try shows only that the run takes longer.
 
     Args:
@@ -141,8 +141,8 @@ def sync(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the median that was
-    predicted before the
+    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
+    models before the
     run. Only successes count as runs; a stopped try shows only that the run takes longer.
 
     Args:
@@ -189,8 +189,8 @@ async def asyncio_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the median that was
-    predicted before the
+    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
+    models before the
     run. Only successes count as runs; a stopped try shows only that the run takes longer.
 
     Args:
@@ -240,8 +240,8 @@ async def asyncio(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the median that was
-    predicted before the
+    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
+    models before the
     run. Only successes count as runs; a stopped try shows only that the run takes longer.
 
     Args:
