@@ -156,12 +156,13 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 		kind, name = taskmodel.TermLift, "the next rung of the ladder"
 	case r.Allocation.Source == sizing.FromCohort:
 		kind, name = taskmodel.TermCohort, similarTasks
-	case r.Allocation.Source != sizing.FromRequested:
+	case r.Allocation.Source != sizing.FromRequested, r.Allocation.Shadow != nil && recorded.Granted != r.Ask.Requested.Memory:
 		var ok bool
 		if e.Factors, ok = taskmodel.ExplainReceipt(recorded); ok {
 			e.Note = "the model that answered is not available any more, so the chain has no terms for single features"
 			return
 		}
+		from.Base = 0 // it is unknown whether the amount comes from the request
 	case recorded.Granted < r.Ask.Requested.Memory:
 		kind, name = taskmodel.TermCap, "an upper bound at the time of the answer"
 	}
