@@ -14,7 +14,7 @@ type Facts struct {
 	Metadata  sizing.Metadata
 	Features  sizing.Features
 	Requested sizing.Resources
-	Placement sizing.Placement // only Shapes uses it
+	Placement sizing.Placement // only Shapes uses it, because the other learners get no row with a placement
 }
 
 // Row is one ended try.

@@ -298,11 +298,12 @@ func TestThePreviewReplaysWithTheWholePolicy(t *testing.T) {
 	cfg.WhatIfs = whatif.NewJobs(e.svc)
 	e.serve(cfg)
 	onBins := sizing.Policy{Grid: sizing.OnBins, Edges: sizing.Bins{64 * sizing.GiB}}
+	// The grid of a policy is the set of amounts to which grants are rounded up: whole MiB (fine), or the edges of bins.
 	for change, c := range map[string]struct {
 		current sizing.Policy
 		form    string
 	}{
-		"bins to fine":               {onBins, "&grid=fine"},
+		"bins to whole MiB":          {onBins, "&grid=fine"},
 		"bins to bins without edges": {onBins, "&grid=bins"},
 		"never above the request":    {sizing.Policy{Floor: 16 * sizing.GiB}, "&grid=fine&floor=16Gi&never_above=on"},
 		"a removed cap":              {sizing.Policy{Cap: sizing.GiB}, "&grid=fine"},

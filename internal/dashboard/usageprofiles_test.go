@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	assert.Contains(t, page, "memory_peak_bytes, duration_seconds")
 	assert.Contains(t, page, "<h2>Profile 2</h2>")
 	assert.Contains(t, page, "t&lt;", "the page lists the tasks of the profile")
+	assert.Equal(t, 2, strings.Count(page, `<td class="bar"><svg`), "the outlier group has no run, so it has no bar")
 	assert.Contains(t, e.page("/ui/profiles?id=0"), "<h2>Outliers</h2>")
 	assert.Contains(t, e.page("/ui/task?dag_id=etl&task_id="+url.QueryEscape("t<0>")), ">Usage profile ")
 	assert.Equal(t, http.StatusNotFound, e.get("/ui/profiles?id=9").Code)

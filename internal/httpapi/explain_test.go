@@ -37,7 +37,7 @@ func TestExplanationsMultiplyToTheGrant(t *testing.T) {
 	assert.Equal(t, predicted.Reason, explained.Reason)
 	assert.Equal(t, predicted.LadderBytes, explained.LadderBytes)
 	assert.Len(t, explained.Nearest, 5)
-	assert.Contains(t, explained.Text, "is granted. It starts from ")
+	assert.Contains(t, explained.Text, "is granted. The calculation starts from an amount of ")
 	e.do(http.MethodGet, "/predictions/"+predicted.PredictionID+"/explanation", "").into(&recorded)
 	requireChain(t, predicted.Memory.LimitBytes, &recorded)
 	assert.Equal(t, explained.Terms, recorded.Terms)

@@ -140,7 +140,7 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 }
 
 // sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one.
-// It keeps the request for a lift, and if a run of the task was killed at the answered amount or above it.
+// It keeps the request if a run of the task was killed at the answered amount or above it. It does not change a lift.
 func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
 		return
@@ -159,7 +159,7 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
 	if q.CapBy == taskmodel.CapOnlyKills {
-		limit = 0 // a cap that is derived from kills alone says nothing about other tasks
+		limit = 0 // this cap is a multiple of the kills, the minimum grant or the floor, and may be far below what similar tasks need
 	}
 	return cohort.Question{
 		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
@@ -167,7 +167,8 @@ func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 }
 
 // explainCohort splits the answer of the cohort into the effects of the facts, the margin and the
-// bounds. ok is false if the cohort has no answer, or if the request set the amount of its answer.
+// bounds. ok is false if the cohort has no answer, or if the answer is the request times the typical ratio of peak to
+// request, without the trees of the cohort.
 func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, granted sizing.Bytes) (e taskmodel.Explanation, ok bool) {
 	question := cohortQuestion(ask, q)
 	answer, ok := c.cohort.Size(question)

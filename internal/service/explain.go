@@ -83,6 +83,8 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	e := &ExplainedAnswer{Ask: r.Ask, Allocation: r.Allocation}
 	key := r.Ask.Try.TaskKey
 	task := s.models.Get(ctx, key)
+	// This Guard is the whole recorded state behind the answer, not only the factor that docs/glossary.md calls the guard.
+	// Its Version is the number of tries that the model had learned.
 	recorded := taskmodel.RecordedAnswer{Granted: r.Allocation.Memory.Limit, Guard: r.Allocation.Guard}
 	if r.Allocation.Shadow != nil {
 		recorded.Granted = r.Allocation.Shadow.Limit
@@ -93,7 +95,7 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	}
 	q := s.questionOf(ctx, task, r)
 	ok := false
-	if len(recorded.Guard.Params) > 0 { // with these parameters of the margins the model reproduces the answer
+	if len(recorded.Guard.Params) > 0 { // the state of a model, from which the model can reproduce the answer
 		if e.Factors, ok = explainCurrent(task, version, q, recorded); !ok {
 			model, err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version)
 			if err != nil {
@@ -156,12 +158,13 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 		kind, name = taskmodel.TermLift, "the next rung of the ladder"
 	case r.Allocation.Source == sizing.FromCohort:
 		kind, name = taskmodel.TermCohort, similarTasks
-	case r.Allocation.Source != sizing.FromRequested:
+	case r.Allocation.Source != sizing.FromRequested, r.Allocation.Shadow != nil && recorded.Granted != r.Ask.Requested.Memory:
 		var ok bool
 		if e.Factors, ok = taskmodel.ExplainReceipt(recorded); ok {
 			e.Note = "the model that answered is not available any more, so the chain has no terms for single features"
 			return
 		}
+		from.Base = 0 // it is unknown whether the amount comes from the request
 	case recorded.Granted < r.Ask.Requested.Memory:
 		kind, name = taskmodel.TermCap, "an upper bound at the time of the answer"
 	}

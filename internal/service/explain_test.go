@@ -143,6 +143,41 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 	requireFactors(t, first.Memory.Limit, lost.Factors)
 }
 
+// Without the state of the margins, or with one in the form of another release, a receipt does not show which rule set the
+// amount. The amount of the test is below the static request, which no lower bound explains.
+func TestAReceiptWithoutAReadableStateIsExplainedWithANote(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	receipt, err := r.Receipt(t.Context(), r.predict(ask("load", "")).PredictionID)
+	require.NoError(t, err)
+	require.Less(t, receipt.Allocation.Memory.Limit, receipt.Ask.Requested.Memory)
+	for name, params := range map[string][]float64{"no state": nil, "another release": {0.1}} {
+		receipt.Allocation.Guard.Params = params
+		e, err := r.ExplainReceipt(t.Context(), &receipt)
+		require.NoError(t, err)
+		requireFactors(t, receipt.Allocation.Memory.Limit, e.Factors)
+		assert.Empty(t, e.Factors.Terms, name)
+		assert.Contains(t, e.Note, "does not record how", name)
+	}
+}
+
+// The receipt of shadow mode does not say whether a model gave the shadow.
+func TestTheShadowOfALostModelIsExplainedWithANote(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Mode: sizing.Shadow}))
+	receipt, err := r.Receipt(t.Context(), r.predict(ask("load", "")).PredictionID)
+	require.NoError(t, err)
+	receipt.Allocation.Model = &sizing.ModelRef{Version: 1000}
+	for _, note := range []string{"not available any more", "does not record how"} {
+		e, err := r.ExplainReceipt(t.Context(), &receipt)
+		require.NoError(t, err)
+		requireFactors(t, receipt.Allocation.Shadow.Limit, *e.Shadow)
+		assert.Contains(t, e.Note, note)
+		receipt.Allocation.Guard.Params = nil
+	}
+}
+
 func TestTheExplanationOfAKilledTryListsTheTriesOfItsRun(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

@@ -12,8 +12,8 @@ type Neighbour struct {
 	Row *sizing.HistoryRow
 
 	// Distance is Gower's distance in the features of the question: a weighted mean of the differences in standard
-	// deviations. A category that differs counts as 1, and so does a feature that only the try lacks. A feature that the
-	// question lacks counts as 0.
+	// deviations. Two different categories count as 1, or as 0 if the last fit knows neither of them. A feature counts as 1
+	// if only the try lacks it, and as 0 if the question lacks it.
 	Distance float64
 }
 

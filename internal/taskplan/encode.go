@@ -16,7 +16,7 @@ import (
 // is learned again from the stored series.
 const Format = 2
 
-// MaxSize bounds an encoded state or pool, in bytes.
+// MaxSize bounds an encoded state or pool, in compressed bytes.
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
@@ -29,7 +29,8 @@ var (
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the plan.Pool of a namespace: the outcomes that the plans of its tasks have in common.
+// EncodePool encodes the plan.Pool of a namespace: the outcomes of each rule that makes plans, summed over all its tasks, by
+// classes of run time and of the number of runs of a task. The pool in docs/glossary.md is another one, of a DAG.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
 // encode writes CBOR and compresses it, because running maxima repeat their values.
@@ -41,6 +42,9 @@ func encode(v any) ([]byte, error) {
 	content, err := mode.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of plans: %w", err)
+	}
+	if len(content) > maxDecoded {
+		return nil, fmt.Errorf("encode the state of plans: it has %d bytes before compression, more than %d", len(content), maxDecoded)
 	}
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
@@ -82,7 +86,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	return p, nil
 }
 
-// maxDecoded bounds the decompressed bytes of a state or pool, because damaged bytes may decompress to any size.
+// maxDecoded bounds the bytes of a state or pool before compression, because damaged bytes may decompress to any size.
 const maxDecoded = 16 << 20
 
 // decode decodes the output of encode into v.

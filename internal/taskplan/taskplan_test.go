@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,24 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 	require.NotErrorIs(t, err, taskplan.ErrDamaged)
 	_, err = taskplan.DecodePool(taskplan.Format+1, encodedPool)
 	require.ErrorIs(t, err, taskplan.ErrFormat)
+}
+
+// A state of the same byte over and over compresses to little. It must not be stored, because Decode could not read it.
+func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
+	for _, c := range []struct {
+		bytes int
+		isOK  bool
+	}{{15 << 20, true}, {16 << 20, false}} {
+		s := &taskplan.State{Replays: []taskplan.Replay{{RunID: strings.Repeat("a", c.bytes)}}}
+		content, err := taskplan.Encode(s)
+		if !c.isOK {
+			assert.ErrorContains(t, err, "more than 16777216")
+			continue
+		}
+		require.NoError(t, err)
+		_, err = taskplan.Decode(taskplan.Format, content)
+		require.NoError(t, err)
+	}
 }
 
 // Damaged bytes give an error or a state that can be used, never a panic.

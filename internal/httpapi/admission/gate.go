@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// ErrOverloaded rejects a request that the caller may send again later.
-var ErrOverloaded = errors.New("too many requests of this kind are in flight; send the request again later")
+// ErrOverloaded rejects a request that the caller may send again later: its gate is full, no buffer is free for its
+// body, or the load shedder rejects it.
+var ErrOverloaded = errors.New("the server has no free capacity for this request; send it again later")
 
 // Limits bound the requests in flight. A request beyond its limit waits at most maxWait, and is rejected
 // if no slot becomes free. Zero selects the default.
 type Limits struct {
-	Predict int // single predictions, lifts and calls of /phase; default 64 per CPU, because they need only CPU
+	Predict int // single predictions, lifts and calls of /phase; default 64 per CPU, because a prediction seldom waits for the database
 	Observe int // single reports and removals of reports (/observe/void) while the gate of predictions is empty; default 128
 	Batch   int // batches of predictions or reports, each up to 32 MiB, and other expensive requests such as explanations; default 8
 }

@@ -16,12 +16,12 @@ const maxNamedFeatures = 3
 func (e *Explanation) text() string {
 	var s []string
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
-	chain := &e.Chain
+	chain, isGranted := &e.Chain, "is granted"
 	if e.Shadow != nil {
-		addf("Shadow mode: the answer is the static request of %s. Enforce mode would have granted %s.", chain.Granted.Approx(), e.Shadow.Granted.Approx())
-		chain = e.Shadow
+		addf("Shadow mode: the answer is the static request of %s.", chain.Granted.Approx())
+		chain, isGranted = e.Shadow, "would be granted in enforce mode"
 	}
-	s = append(s, chain.text()...)
+	s = append(s, chain.text(isGranted)...)
 	if p := e.Risk.Promised; p != nil {
 		addf("The run needs more than that with a probability of %s %% (the target is %s %%).", percent(*p), percent(e.Risk.Target))
 	}
@@ -33,7 +33,11 @@ func (e *Explanation) text() string {
 		for _, b := range e.Ladder[1:] {
 			rungs = append(rungs, b.Approx())
 		}
-		addf("After an OOM kill the run gets %s.", strings.Join(rungs, ", then "))
+		if e.Mode == sizing.Enforce {
+			addf("After an OOM kill the run gets %s.", strings.Join(rungs, ", then "))
+		} else { // the lift answers the static request, too
+			addf("After an OOM kill the run gets the static request again; in enforce mode the run would get %s.", strings.Join(rungs, ", then "))
+		}
 	}
 	if e.Killed != nil {
 		addf("%s", e.Killed.Text)
@@ -47,14 +51,14 @@ func (e *Explanation) text() string {
 	return strings.Join(s, " ")
 }
 
-// text describes the chain in sentences.
-func (c *Chain) text() (s []string) {
+// text describes the chain in sentences. isGranted is the predicate of the first sentence.
+func (c *Chain) text(isGranted string) (s []string) {
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if len(c.Terms) == 0 {
-		addf("%s is granted: %s.", c.Granted.Approx(), c.BaseName)
+		addf("%s %s: %s.", c.Granted.Approx(), isGranted, c.BaseName)
 		return s
 	}
-	addf("%s is granted. It starts from %s, %s.", c.Granted.Approx(), c.Base.Approx(), c.BaseName)
+	addf("%s %s. The calculation starts from an amount of %s, %s.", c.Granted.Approx(), isGranted, c.Base.Approx(), c.BaseName)
 	var features []string
 	others := 1.0
 	hasFeatures := false
@@ -70,13 +74,13 @@ func (c *Chain) text() (s []string) {
 		}
 	}
 	if math.Abs(math.Log(others)) >= 0.01 {
-		features = append(features, "everything else about it "+change(others))
+		features = append(features, "everything else about the run "+change(others))
 	}
 	switch {
 	case len(features) > 0:
-		addf("Of this run, %s: it is expected to need %s.", strings.Join(features, ", "), c.Expected.Approx())
+		addf("For this run, %s. The run is expected to need %s.", strings.Join(features, ", "), c.Expected.Approx())
 	case hasFeatures:
-		addf("Nothing about this run changes that much: it is expected to need %s.", c.Expected.Approx())
+		addf("Nothing about the run changes the amount much. The run is expected to need %s.", c.Expected.Approx())
 	}
 	var steps []string
 	for i := range c.Terms {
@@ -98,17 +102,17 @@ func featureText(t *taskmodel.Term) string {
 	return fmt.Sprintf("%s (%s) %s", t.Name, t.Value, change(t.Factor))
 }
 
-// change describes the effect of a factor.
+// change describes the effect of a factor on the amount before it.
 func change(factor float64) string {
 	switch {
 	case factor >= 2:
-		return fmt.Sprintf("multiplies it by %.1f", factor)
+		return fmt.Sprintf("multiplies the amount by %.1f", factor)
 	case factor > 1:
 		return fmt.Sprintf("adds %s %%", percent(factor-1))
 	case factor < 0.5:
-		return fmt.Sprintf("divides it by %.1f", 1/factor)
+		return fmt.Sprintf("divides the amount by %.1f", 1/factor)
 	}
-	return fmt.Sprintf("reduces it by %s %%", percent(1-factor))
+	return fmt.Sprintf("reduces the amount by %s %%", percent(1-factor))
 }
 
 // percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below with at
@@ -200,8 +204,12 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}
-	if killedAgain > 0 {
-		text += fmt.Sprintf(" Later tries were killed %d more times.", killedAgain)
+	switch killedAgain {
+	case 0:
+	case 1:
+		text += " One later try was killed, too."
+	default:
+		text += fmt.Sprintf(" %d later tries were killed, too.", killedAgain)
 	}
 	if k.Needed <= k.At {
 		k.Needed = 0

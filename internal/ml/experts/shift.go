@@ -16,24 +16,29 @@ type Shift struct {
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	Returns       int   `cbor:",omitzero"`      // consecutive returns to a level that had lasted at least as long as the lower one, up to maxReturns
-	Rows          int   `cbor:",omitzero"`      // rows since the last change
-	HighRows      int   `cbor:",omitzero"`      // rows between the last downward change and the change before it
+	// Returns is the number of consecutive returns of the task from a lower level to the level before it, up to maxReturns.
+	// A return counts if the level before had lasted at least as long as the lower one.
+	Returns  int `cbor:",omitzero"`
+	Rows     int `cbor:",omitzero"` // rows since the last change
+	HighRows int `cbor:",omitzero"` // rows between the last downward change and the change before it
 }
 
 const (
-	shiftAllowance    = 1                // standard deviations by which a residual may differ from the median without adding to a sum
-	shiftBound        = 40               // sum of standard deviations that shows a change
-	maxShiftResidual  = 3.0              // standard deviations at which residuals are clipped, so that an outlier is not a change
-	minShiftResiduals = 40               // number of residuals that suffices to estimate the deviation
-	returnBound       = 20               // sum of standard deviations that shows a return after a downward change
-	maxReturns        = 3                // largest value of Shift.Returns
-	minDownRows       = 10               // number of rows in Down from which on the median is computed without them
-	patienceShare     = 2                // a downward change must last for more than 1/patienceShare of the learned rows
-	maxPatience       = 128              // largest number of rows that patienceShare can require
-	lastingShare      = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the learned rows
-	maxLasting        = 32               // largest number of rows that lastingShare can require
-	minLasting        = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
+	shiftAllowance    = 1   // standard deviations by which a residual may differ from the median without adding to a sum
+	shiftBound        = 40  // sum of standard deviations that shows a change
+	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
+	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
+	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
+	maxReturns        = 3   // largest value of Shift.Returns
+	minDownRows       = 10  // number of rows in Down from which on the median is computed without them
+
+	// Each counted return (Shift.Returns) multiplies the numbers of rows and the seconds that follow from these constants
+	// by four; see Experts.patience.
+	patienceShare = 2                // a downward change must last for more than 1/patienceShare of the learned rows
+	maxPatience   = 128              // largest number of rows that patienceShare can require before the first return
+	lastingShare  = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the learned rows
+	maxLasting    = 32               // largest number of rows that lastingShare can require before the first return
+	minLasting    = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
 
 // patience says how long a lower level must last before it replaces the old one: the number of its rows must be
@@ -120,7 +125,9 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	x.discardBefore(rows)
 	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
-		// The models predict the new rows well. A series of errors has ended; the task has not changed.
+		// The median residual was about center before the fall. Where center is positive, the models predicted too little then;
+		// a median above -center/2 means that their errors are smaller now. So a series of errors has ended, and the task
+		// has not changed.
 		x.Shift.Fell = false
 		return 0
 	}
@@ -148,8 +155,9 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 
 // discardBefore removes all rows but the given number of newest ones from the residual store, and discounts
 // the costs and kills so far. The few remaining residuals give wide margins until there are more. After a fall, the low
-// outliers move to the residual store, because they belong to the new level. No row of the old
-// level stays, because a single one makes a margin as wide as the fall.
+// outliers (rows far below their prediction, which storeRow keeps out of the residual store) move to the
+// residual store, because they belong to the new level. No row of the old level stays, because a single one
+// makes a margin as wide as the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {
