@@ -1,4 +1,4 @@
-"""Features of a try, known before launch: scalars and dates within size limits that the DAG author sets or allows.
+"""Features of a try, known before launch: scalars and dates that the DAG author sets or allows, within size limits.
 
 Never read: arguments, environment variables and connections, because they may contain secrets. Never sent: values
 whose name looks like a secret, and values of other types.

@@ -66,10 +66,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Kill:
-    """An OOM kill of this run: the killed allocation, and the amount that the server announced for the next try.
+    """A try of this run that lacked memory: the killed allocation, and the amount announced for the next try.
 
-    `next_bytes` is the announced amount; None without one. If the server answered that the run gets no lift, it equals
-    the killed allocation.
+    The kernel killed the try, or the program itself ran out of memory. `next_bytes` is the amount that the server
+    announced; None without one. If the server answered that the run gets no lift, `next_bytes` equals `at_bytes`.
     """
 
     at_bytes: int
@@ -133,8 +133,8 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """Return the local lift after an OOM kill: the amount that the server announced, or twice the killed allocation.
 
-    Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. A
-    kill at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with a static request of 350Gi.
+    Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. The
+    bounds apply last. A kill at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with one of 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)

@@ -43,7 +43,7 @@ class SizerMixin:
     :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
     :param loadaware_conn_id: the connection; the default is the setting conn_id, or else `loadaware_default`.
     :param loadaware_namespace: distinguishes Airflow deployments.
-    :param sizing: False turns sizing and reporting off for this task.
+    :param sizing: False turns sizing, measuring and reporting off for this task.
     """
 
     template_fields: Sequence[str] = ("features",)
@@ -132,7 +132,7 @@ class SizerMixin:
             self.execution_timeout = chosen
 
     def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
-        """Return the sized pod. Airflow calls this when it starts a try, not when it resumes one.
+        """Return the pod, sized if this is no dry run and sizing is on. Airflow calls this for the start of a try.
 
         The sizing follows pod_mutation_hook, which the method of the superclass calls.
         """

@@ -1,17 +1,22 @@
 """Classification of a try's outcome from its pod. Only oom_killed and app_oom mean a lack of memory.
 
+The first line that applies counts:
+
     exit 0, also with reason OOMKilled ........ success: a child was killed, the program continued
+    gone (404) without a launch timeout,
+    evicted or preempted ...................... evicted
     phase Succeeded without an exit code ...... success
-    evicted, preempted, gone (404) ............ evicted
     OOMKilled, exit not 0 ..................... oom_killed
     exit not 0, "MemoryError" or a similar
     message in the log ........................ app_oom
     exit 137, the measured peak at the limit .. oom_killed
     other exit 137, exit 143 .................. killed
+    pending because of an image error or
+    another error of _START_ERRORS ............ failed
     not scheduled, or launch timeout of a
     pending or deleted pod .................... unschedulable
-    all others, including image errors and the
-    OOM of a sidecar or an init container ..... failed
+    all others, including the OOM of a sidecar
+    or an init container ...................... failed
 
 Pure functions: no Airflow, no I/O, no clock.
 """

@@ -61,7 +61,7 @@ def _peak(value: Any) -> Peak:
 
 
 def _series(value: Any) -> dict[str, Any] | None:
-    """Convert MiB to bytes. An invalid step or memory value drops the series, an invalid CPU value only its CPU.
+    """Convert MiB to bytes. An invalid step or memory value drops the series, an invalid CPU value only the CPU values.
 
     The server would reject a report that contains such a value.
     """

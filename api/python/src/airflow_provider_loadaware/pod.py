@@ -117,7 +117,7 @@ def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[
 def set_memory_env(container: Any, count: int | None) -> None:
     """Set ENV_BYTES, and ENV_MIB for each percentage that the container refers to, for programs that size themselves.
 
-    They come before the author's own variables, because a variable can only use variables that are defined before it.
+    The new variables come before the author's own: a variable can only use variables that are defined before it.
     They do not replace a variable of the author.
     """
     if count is None:

@@ -18,7 +18,7 @@ TRANSIENT = (None, 408, 409, 429, 500, 502, 503, 504)  # statuses after which th
 class Resizes:
     """Sends the resizes of one pod. Its generators yield requests, as those of Controller do.
 
-    With `can_hand_over`, a refusal of the static grant with a status outside TRANSIENT ends the control, and another
+    With `can_hand_over`, a refusal of the static limit with a status outside TRANSIENT ends the control, and another
     process sets the static grant.
     """
 
@@ -28,10 +28,10 @@ class Resizes:
         self._base = base
         self._log = log
         self._can_hand_over = can_hand_over
-        self._refusal = ""  # the last logged refusal of the static grant
+        self._refusal = ""  # the last logged refusal of the static limit
 
     def set_static(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Set the limit of the static grant at once, then its requests. Returns whether this process is done."""
+        """Set the static limit, and the static requests when it is in force. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
         # A larger limit than the static grant stays, in force or wanted: Kubernetes before 1.34 refuses to lower it.

@@ -61,7 +61,7 @@ class RejectedError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may succeed later, with a new token or at a lower rate."""
+        """Whether the same request may succeed later, such as with a new token or at a lower rate."""
         return self.status in (401, 403, 408, 425, 429)
 
 
