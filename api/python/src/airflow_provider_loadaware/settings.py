@@ -8,11 +8,12 @@
     max_memory ...... upper bound of grants, such as "384Gi", for operators that set none; default none
     state_dir ....... folder that processes share; default $AIRFLOW_HOME/loadaware
     policy_allow .... globs of dag_id.task_id that Airflow's cluster policy sizes; default none
-    policy_deny ..... globs that the cluster policy does not size; default none
+    policy_deny ..... globs of dag_id.task_id that it does not size; default none. The pod annotation
+        loadaware.io/enabled overrides both
     timeout_risk .... share of healthy runs that a timeout set by size_timeout may stop; default 0.01
     campaign_pools .. whether tasks of reproduced runs get the Airflow pool of their campaign; default false
     synchronous_limits ... whether the memory limit of a synchronous task follows its plan; default false: only the
-        memory request follows it
+        requests follow it
 
 LOADAWARE_DISABLED=1 turns sizing, measuring and reporting off.
 """

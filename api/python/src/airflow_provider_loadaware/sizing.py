@@ -166,7 +166,7 @@ class Sizing:
         try:
             service, key, deadline = self.hook.get_conn(), self.try_key(), Deadline()
             if key.try_number > 1:
-                # Send pending reports first: the server must know the kill that caused this retry.
+                # Send pending reports first: the server must know a kill that caused this retry.
                 with contextlib.suppress(NotAnsweredError, RejectedError):
                     resend.send_pending(service, Spool(settings.state_folder()), deadline, key.run_key)
             body = {**key.body(), "features": self._features(), "requested": static.to_request()}

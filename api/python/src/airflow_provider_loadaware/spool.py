@@ -40,7 +40,7 @@ class Kills:
     def find(self, current: Try, context: Mapping[str, Any]) -> Kill | None:
         """Return the latest kill of an earlier try of this run, or None.
 
-        Clearing a task in Airflow does not reset its try numbers.
+        Clearing a task in Airflow does not reset its try numbers, so this also finds a kill before the clearing.
         """
         if current.try_number == 1:
             return None
@@ -50,7 +50,7 @@ class Kills:
         return max(earlier, key=lambda kill: kill.try_number, default=None)
 
     def mark_reported(self, killed: Try) -> None:
-        """Note on this machine that the server knows the kill of a try, if it is the latest of its run."""
+        """Note on this machine that the server knows the kill of a try, if this kill is the latest of its run."""
         value = self._store.get(killed.run_key)
         if value is not None and value.get("try_number") == killed.try_number and value.get("unreported"):
             self._store.put(killed.run_key, {**value, "unreported": False})

@@ -29,7 +29,7 @@ from airflow_provider_loadaware.resizer import KUBERNETES_SECONDS, METRICS_API, 
 
 # Status of the event of a trigger that cannot set the static grant; the worker then sets it.
 NEEDS_WORKER = "loadaware_help"
-EXECUTION = "loadaware_execution"  # field of an event: the field `executed_plan` of a report
+EXECUTION = "loadaware_execution"  # field of an event; its value becomes `executed_plan` of the report
 
 
 class ResizingPodTrigger(KubernetesPodTrigger):
@@ -127,7 +127,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
 
 
 async def _first(events: AsyncIterator[TriggerEvent]) -> TriggerEvent | None:
-    """Return the first event of a trigger, which is its only one, or None."""
+    """Return the only event of a trigger, or None if it yields none."""
     async for event in events:
         return event
     return None

@@ -15,7 +15,7 @@ GIB = 2**30
 NAMESPACE = "jobs"
 STATIC = 8 * GIB  # static request of most tasks that a model sizes
 STATIC_SMALL = GIB  # static request of the tasks in FAILURE_CASES
-MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
+MAPPED_ROWS = (100, 400, 800)  # the feature `rows` of each map index
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
 # Arguments of the tasks with pods. They poll the fake cluster often.
@@ -104,7 +104,7 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
     "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),
 }
 
-# Cases for deferrable tasks, whose trigger sees the end of the pod. The other cases look the same to the trigger.
+# Cases for deferrable tasks, whose trigger sees the end of the pod. To it, each other case looks like one of these.
 FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
 # The pipeline of a campaign, and the DAGs that reproduce its runs.
@@ -154,7 +154,7 @@ PHASED_START, PHASED_GROWN, PHASED_STATIC = 256 * MIB, 512 * MIB, GIB
 
 @dataclass(frozen=True)
 class PhasedCase:
-    """A task with a plan, whose pod runs until the limit `grows_to` is in force."""
+    """A task with a plan, whose pod ends half a second after the limit `grows_to` is in force."""
 
     grows_to: int
     deferrable: bool = False

@@ -1,4 +1,4 @@
-"""Tests that each pod is launched despite a fault of loadaware; without a prediction, with its static request.
+"""Tests that each pod is launched despite a fault of loadaware. Without a prediction it has its static request.
 
 Servers that hang or drip (send a byte at a time) do so until the client gives up, so a launch that ends shows that
 the client timed out.

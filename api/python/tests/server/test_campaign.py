@@ -1,4 +1,4 @@
-"""Tests of the branches of a campaign against the real server; a table of DAG runs replaces Airflow."""
+"""Tests of the branches of a campaign (campaign_branches.py) against the real server; TableRuns replaces Airflow."""
 
 from __future__ import annotations
 

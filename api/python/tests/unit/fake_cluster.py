@@ -34,8 +34,8 @@ class Simulation:
 
     `usage` returns the bytes in use at a time, and the program ends at `ends_at`. `answer` answers POST /phase.
     `pending_reason` returns the reason of PodResizePending for wanted resources and resources in force, or None if
-    the node accepts them. `refuse`, `metrics` and `api` return the failure at a time, or None: of a resize, of the
-    metrics API, and of all requests to Kubernetes.
+    the node accepts them. `refuse`, `metrics` and `api` return the failure at a time, or None. They apply to a
+    resize, to the metrics API, and to all requests to Kubernetes.
     """
 
     usage: Callable[[float], int]
@@ -51,7 +51,7 @@ class Simulation:
     now: float = 0.0
     wanted: Resources = field(default_factory=Resources)
     in_force: Resources = field(default_factory=Resources)
-    patches: list[tuple[float, Resources]] = field(default_factory=list)  # times and wanted resources of all resizes
+    patches: list[tuple[float, Resources]] = field(default_factory=list)  # times and resources of all resizes
     phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
     _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resources, and when they apply

@@ -184,7 +184,7 @@ def test_a_deleted_pod_ends_the_control() -> None:
     assert run.now < 30
 
 
-def test_after_a_restart_another_process_continues_and_does_not_count_as_followed() -> None:
+def test_after_a_restart_another_process_continues_a_plan_that_does_not_count_as_followed() -> None:
     run = Simulation(ramp, follow)
     run.run(LOG, until=100)
     reached = run.wanted.limit or 0

@@ -340,7 +340,7 @@ def test_an_error_while_deferring_sets_the_static_grant(
     assert limits(fake.pod) == (START, STATIC)
 
 
-def test_a_worker_sleeps_no_longer_than_it_may_try_to_set_the_static_grant() -> None:
+def test_a_worker_sleeps_at_most_return_seconds_while_it_sets_the_static_grant() -> None:
     pod = k8s.V1Pod(metadata=k8s.V1ObjectMeta(name="n", namespace="ns"))
     plan = plans.Plan(1, "memory", START, STATIC, 1.0, 600, 1)  # 600 s between polls
     resizing = resizer.Resizer(lambda: 1 / 0, pod, "base", plan, {}, None, logging.getLogger())

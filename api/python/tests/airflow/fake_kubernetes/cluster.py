@@ -37,7 +37,7 @@ class Pod:
     created_at: float  # on the cluster's clock, in seconds
     released_at: float | None = None  # on the same clock, when a waiting pod (Script.waits) was released; None before
     reads: int = 0  # number of lookups by name, also for its events; its creation and lists of pods do not count
-    resizes: list[Json] = field(default_factory=list)  # bodies of the patches of `resize`, also rejected ones
+    resizes: list[Json] = field(default_factory=list)  # patches of `resize`, also rejected; none if it is missing
     resizing: Resizing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,12 +61,12 @@ class Pod:
 
     @property
     def base(self) -> Json:
-        """The container that has the script."""
+        """The container that has the script, or else the first."""
         return next(c for c in self.manifest["spec"]["containers"] if c["name"] == self.lifecycle.base)
 
     @property
     def memory_limit(self) -> int | None:
-        """The wanted memory limit of the base container, in bytes."""
+        """The memory limit in the spec of the base container, in bytes, or None."""
         return self.lifecycle.limit()
 
     def limit_in_force(self, seconds: float) -> int | None:
@@ -233,7 +233,7 @@ class Cluster:
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
     def _grown_at(self, pod: Pod) -> float | None:
-        """Return the age at which the limit of a pod reached `grows_to` (STARTUP without one), or None before that."""
+        """Return the age at which the limit reached `grows_to`, or None before that; STARTUP without `grows_to`."""
         goal, now = pod.lifecycle.script.grows_to, self.clock() - pod.created_at
         if goal is None:
             return STARTUP

@@ -1,6 +1,8 @@
 """The status of a pod, computed from its spec, its script, its limits in force and its age.
 
 0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
+
+A pod with Script.grows_to runs for `seconds` from the time at which its limit has reached `grows_to`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from fake_kubernetes.script import FAILURE_LOGS, Failure, Script
 Json = dict[str, Any]
 
 STARTUP = 0.2  # seconds between creation and the first process
-GROWTH_SECONDS = 120.0  # after STARTUP, in which the limit of a growing pod must reach `grows_to`
+GROWTH_SECONDS = 120.0  # from STARTUP; a pod whose limit has not reached Script.grows_to by then is killed
 
 _EXIT_ONE = {
     Failure.FAILED,
@@ -39,7 +41,7 @@ class Lifecycle:
     """Computes the status of one pod. An age is in seconds (see Cluster.age)."""
 
     spec: Json
-    base: str  # name of the container that has the script
+    base: str  # name of the container that has the script, or else of the first
     script: Script
     created_at: datetime
     limit_at: Callable[[float], int | None] | None = None  # memory limit in force at an age; the spec's if omitted

@@ -35,8 +35,8 @@ class NodeCapacity(str, Enum):
     """Whether the node has capacity for larger requests."""
 
     ENOUGH = "enough"
-    LATER = "later"  # such resizes are Deferred
-    NEVER = "never"  # such resizes are Infeasible
+    LATER = "later"  # resizes to larger requests are Deferred
+    NEVER = "never"  # resizes to larger requests are Infeasible
 
 
 FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
@@ -56,7 +56,7 @@ FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
 class Script:
     """A pod's script. The default uses 1 GiB for one second."""
 
-    need: int = 2**30  # bytes; more than the memory limit fails
+    need: int = 2**30  # bytes; more than the memory limit fails, unless `grows_to` is set
     seconds: float = 1.0  # of run time
     waits: bool = False  # whether the run time starts only when the cluster releases the pod
     fails: Failure | None = None  # independent of memory
@@ -71,7 +71,7 @@ class Script:
     cores: float = 0.5  # in use
     measured: bool = True  # whether the metrics API shows the pod
     capacity: NodeCapacity = NodeCapacity.ENOUGH
-    deferred_seconds: float | None = None  # with LATER, until the node has capacity; None: never
+    deferred_seconds: float | None = None  # with LATER, from a resize until the node has capacity; None: never
     resize_seconds: float = 0.2  # until an accepted resize is in force
     resize_refusals: int = 0  # number of resizes, from the first, that the API server rejects
     resize_status: int = 403  # HTTP status of these rejections

@@ -25,8 +25,9 @@ MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
 SCHEDULER = ("scheduler", "--skip-serve-logs")
 
-# The scheduler forks every try, so its imports save seconds per try. A try waits longer for loadaware and Kubernetes
-# than in production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
+# The scheduler forks every try, so these imports in the scheduler save seconds per try. A try waits longer for
+# loadaware and Kubernetes than in production, so that a busy machine does not look like an outage; test_outage tests
+# the real timeouts.
 LOCAL_SETTINGS = """
 import airflow.providers.cncf.kubernetes.operators.pod
 import airflow_provider_loadaware.resize_support

@@ -34,7 +34,7 @@ class Launch:
     try_number: int = 1
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
-    existing_ended: bool = False  # whether that pod already failed
+    existing_ended: bool = False  # whether that pod fails before the launch
     long_timeouts: tuple[str, ...] = ()  # stages with extended timeouts, which have no fault: "predict", "observe"
 
 

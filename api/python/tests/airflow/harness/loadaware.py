@@ -34,7 +34,7 @@ class Loadaware:
         self.start()
 
     def start(self) -> None:
-        """Start it and wait until it is ready. A restart keeps its address and its data."""
+        """Start the server and wait until it is ready. A restart keeps its address and its data."""
         command = [
             str(BINARY),
             "serve",
@@ -62,7 +62,7 @@ class Loadaware:
         self._process.kill()
 
     def kill_postgres(self) -> None:
-        """Kill the private PostgreSQL. The service starts it again. Raises OSError if it does not run."""
+        """Kill the private PostgreSQL. The service starts it again. Raises OSError if no PostgreSQL runs."""
         pid_file = next((self._folder / "data").rglob("postmaster.pid"), None)
         if pid_file is None:
             raise FileNotFoundError("postmaster.pid")

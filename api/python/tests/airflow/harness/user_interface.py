@@ -1,6 +1,7 @@
 """Serves Airflow's own pages with a run that loadaware sized: python -m harness.user_interface.
 
-It writes one line of JSON with the addresses of the pages and of loadaware, and serves until its input ends.
+It writes one line of JSON with Airflow's major version and the addresses of the pages and of loadaware, and serves
+until its input ends.
 scripts/dashboard/airflow.py looks at the pages with a browser.
 """
 

@@ -3,7 +3,7 @@
 python -m trial --help lists the options. The trial checks that every run becomes profiled (the peak of each of its
 tasks is known), that no DAG run is repeated, that the parallelism is never exceeded, that changed Variables are obeyed,
 and that a reset repairs each failed state. With --minutes it may end before all runs are profiled; then it checks only
-the DAG runs so far, their peaks and the parallelism.
+the DAG runs so far, the peaks of the profiled runs and the parallelism.
 """
 
 from __future__ import annotations
@@ -168,9 +168,10 @@ def run(runs: int, kills: int, seed: int, tick: int, minutes: float) -> None:
             "AIRFLOW__CORE__DAGS_FOLDER": str(TESTS / "trial" / "dags"),
             "AIRFLOW__CORE__PARALLELISM": "8",
             "AIRFLOW__CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
-            # Seconds after which a new scheduler takes over the tasks of a killed one.
+            # Seconds until a killed scheduler counts as dead, and between two checks that take over its tasks.
             "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
+            # Seconds without a heartbeat after which a task counts as dead (Airflow 3, Airflow 2).
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "180",
             "AIRFLOW__SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "180",
         }

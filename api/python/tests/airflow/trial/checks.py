@@ -24,7 +24,7 @@ def read_time(text: str | None) -> datetime:
 
 
 def started_attempts(run: Json) -> int:
-    """Return the number of attempts of a run for which a pass has claimed to start the DAG run."""
+    """Return how many attempts of a run a pass has claimed in order to start their DAG runs."""
     attempt: int = run["attempt"]
     return attempt if run["state"] >= CLAIMED_TO_RUN else attempt - 1
 
@@ -91,7 +91,7 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
     """Check that a raised parallelism was used, and that no interval of SLOW ticks had more than one pass.
 
-    Returns the number of these passes.
+    Returns the number of passes in these intervals.
     """
     assert max(most.values()) > settings.changes[RUNS][0].value, f"no raised parallelism was used: {most}"
     slow = settings.tick * SLOW
