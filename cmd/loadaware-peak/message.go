@@ -18,7 +18,7 @@ const maxMessage = 4095
 // combine adds a report to the program's own message, which loses at most white space at its end:
 //
 //	no message .............. the report as one JSON object
-//	a JSON object ........... its members, then those of the report
+//	a JSON object ........... its members, then those of the report that it lacks
 //	an object with a peak ... no report: the program measures itself
 //	other JSON .............. no report: the reader expects only this message
 //	text .................... the text, then the report on a separate line
