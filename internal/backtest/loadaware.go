@@ -6,8 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// triesAfterLoss is the least number of tries until a task is trained again after its challenger, the
-// newly trained model, lost the evaluation against the current model.
+// triesAfterLoss is the least number of tries until a task is trained again after a training without a challenger: the
+// newly trained model lost the evaluation against the current model, or there was nothing to fit.
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
@@ -47,7 +47,7 @@ type learner struct {
 	history  sizing.History
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
 	open     taskmodel.Guard            // raises grants while clearly more open tries were killed than promised
-	lostAt   int                        // number of tries when a challenger last lost its evaluation
+	lostAt   int                        // number of tries when a training last ended without a challenger
 	training *training                  // nil: no training runs, and the model may be used
 }
 

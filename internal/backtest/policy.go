@@ -44,7 +44,7 @@ func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 type Answer struct {
 	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
-	ColdStart bool         // the policy has too few runs of the task for its own rule
+	ColdStart bool         // the model or rule of the task had no answer, usually for lack of runs
 	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 

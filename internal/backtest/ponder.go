@@ -69,8 +69,8 @@ func (r *ponder) unbounded(x float64) float64 {
 }
 
 // fit minimises Σ w·(y − line)² by iterative reweighting until the line no longer changes, at most 100
-// times; w is 1 above the line and ponderOver below it. The iteration starts from the previous fit (zero before
-// the first one), so one more point rarely needs more than two passes.
+// times; w is 1 above the line and otherwise ponderOver. With ponderCold points the iteration starts from r.line, and
+// with more points from the previous fit (zero before the first one), so one more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {
 		return
@@ -113,7 +113,8 @@ func (r *ponder) reweighted() asymmetricFit {
 
 // deviation returns the weighted standard deviation of the residuals around x. The weight falls
 // linearly from 1 at x to 0 at the farthest point. With fewer than ten points, every weight is up to
-// 0.01 larger. These are reliability weights, so the divisor is Σw − Σw²/Σw.
+// 0.01 larger. If all points are at x, every weight is 1. These are reliability weights, so the divisor is
+// Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
 	farthest := 0.0
 	for _, p := range r.points {

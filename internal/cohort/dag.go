@@ -9,8 +9,8 @@ import (
 
 // The DAGs of a namespace may have little in common: in one of them tasks stay within their
 // requests, in another a request says nothing. So each DAG with enough tasks also gets a model of its
-// tasks alone. This model answers first if it predicts these tasks better than the model of the
-// namespace did before it learned them. It also answers where the trees of the namespace cannot.
+// tasks alone. The model of a DAG answers first if its errors on these tasks are smaller than those that the model
+// of the namespace had before it learned the tasks, or if the trees of the namespace cannot answer.
 
 const (
 	maxDAGs        = 64 // largest number of DAGs with a model of their own in a model by Fit: those with most tasks

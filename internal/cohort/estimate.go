@@ -154,7 +154,8 @@ type mixture struct {
 // negligible is the weight below which a profile does not enter a mixture.
 const negligible = 0.002
 
-// mixture returns the distribution of a quantity; ok is false if no profile knows it.
+// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least negligible
+// knows the quantity.
 func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	sum := 0.0
 	m.low, m.high = math.Inf(1), math.Inf(-1)
@@ -199,12 +200,12 @@ func (m *mixture) quantile(probability float64) float64 {
 	return high
 }
 
-// Cores returns the number of cores that a run does not exceed with a probability; 0 if no profile knows
-// the cores.
+// Cores returns the number of cores that a run does not exceed with a probability; 0 if mixture finds no
+// distribution.
 func (p *Place) Cores(probability float64) float64 { return p.amount(cores, probability) }
 
-// GPUMemory returns the GPU memory in bytes that a run does not exceed with a probability; 0 if no
-// profile knows it.
+// GPUMemory returns the GPU memory in bytes that a run does not exceed with a probability; 0 if mixture finds
+// no distribution.
 func (p *Place) GPUMemory(probability float64) float64 { return p.amount(gpuMemory, probability) }
 
 func (p *Place) amount(quantity int, probability float64) float64 {

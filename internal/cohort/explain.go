@@ -38,8 +38,8 @@ type Explanation struct {
 }
 
 // Explain splits an answer of Size to the same question into the mean of the learned tasks, the effect
-// of each fact (Shapley values), the margin, and the reduction to the request or the rounding. ok is false if the
-// request sized the task.
+// of each fact (Shapley values), the margin, and the reduction to the request or the rounding. ok is false if
+// sizeByRequest and not the trees gave the answer.
 func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 	if !(a.amount > 0) {
 		return Explanation{}, false

@@ -13,8 +13,8 @@ import (
 const (
 	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
-	MinTasks    = 15     // smallest number of tasks with a peak for a fit
-	RefitGrowth = 0.1    // share by which the number of runs grows between two fits
+	MinTasks    = 15     // smallest number of tasks with a success for a fit
+	RefitGrowth = 0.1    // share by which the number of successes grows between two fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation
@@ -31,11 +31,11 @@ var treeConfig = gbt.Config{Rounds: 320, LearningRate: 0.02, MaxDepth: 3, MinLea
 type taskRows struct {
 	key  sizing.TaskKey
 	rows []Row
-	runs int // number of runs with a peak, including those that rows no longer contains
+	runs int // number of successes, including those that rows no longer contains
 
 	largest   float64      // largest peak, in bytes
 	requested sizing.Bytes // of the first success
-	exceeded  bool         // the first success exceeded its request
+	exceeded  bool         // the first success exceeded its request; true without a request
 	unseen    float64      // error of the namespace's model on the first success, log(peak) − level; NaN: unknown
 
 	ratio float64 // log of the largest share of its request that a run used; -Inf: unknown
@@ -47,9 +47,9 @@ type Learner struct {
 	order    []*taskRows            // by first success
 	largest  float64                // largest peak, in bytes
 	highest  sizing.Bytes           // largest request of a first success
-	requests int                    // number of tasks with a request
+	requests int                    // number of tasks whose first success has a request
 	exceeded int                    // number of these tasks whose first peak exceeded the request
-	runs     int                    // number of runs with a peak
+	runs     int                    // number of successes
 	fittedAt int                    // runs at the last fit
 	current  *Model                 // nil while too few tasks are known
 	errors   []unseenError          // errors on unseen tasks, oldest first

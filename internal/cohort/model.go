@@ -79,7 +79,7 @@ type Answer struct {
 	Reason   string
 	Promised float64 // P(peak > Limit)
 
-	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 if the request sized the task
+	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 in an answer of sizeByRequest
 	unbounded   sizing.Bytes // limit before floor, bins and cap
 	usesRequest bool         // the request, which the learned tasks rarely exceed, is less than amount in whole MiB
 	ofDAG       bool         // the model of the DAG answered
@@ -142,8 +142,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 }
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
-// model of the namespace. Each of them uses its trees, or else the shares of their requests that its tasks
-// use. ok is false if neither can answer, or if the prediction is not finite.
+// model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
+// (sizeByRequest). ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {

@@ -171,7 +171,7 @@ func (s *Shapes) setErrors(tasks []*labelledTask) {
 	}
 }
 
-// withoutPlacement returns a copy of t as RunTimes learn it.
+// withoutPlacement returns a copy of t without node types and cluster loads, which RunTimes do not learn.
 func withoutPlacement(t *taskRows) *taskRows {
 	c := *t
 	c.rows = slices.Clone(t.rows)

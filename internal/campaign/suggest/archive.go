@@ -61,8 +61,8 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	return a, nil
 }
 
-// detectionBytes is the number of bytes in which isRunList finds the scenario of the first run, also after the
-// longest conf.
+// detectionBytes is the number of bytes in which isRunList finds the scenario of the first run, even if the
+// scenario follows the longest conf.
 const detectionBytes = 2 * campaign.MaxConf
 
 // isRunList reports whether start, the first bytes of an archive, is the start of a list of runs: a JSON object
