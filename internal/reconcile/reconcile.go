@@ -136,8 +136,8 @@ func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) 
 	if len(lookups) == 0 {
 		return err
 	}
-	// SaveLookups also deletes lookups that are older than 4 · Within. Their tries ended, or were answered,
-	// more than 3 · Within ago, so that no pass lists them any more.
+	// SaveLookups also deletes lookups that were stored more than 4 · Within ago. No pass lists their tries any
+	// more: a pass lists the tries that ended, or were answered, at most 3 · Within ago.
 	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 

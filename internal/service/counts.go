@@ -30,16 +30,17 @@ type Counts struct {
 }
 
 // PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries that
-// succeeded or were OOM-killed and whose prediction and report both reached this replica. If a load balancer selects
-// replicas at random, these tries are a random sample of all such first tries.
+// succeeded or were OOM-killed, if this replica remembered an answer with a promise when it received the report.
+// It omits kills below the static grant of a plan. If a load balancer selects replicas at random, these tries are
+// a random sample of all such first tries.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks
 }
 
 // ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request,
-// allocation, peak and duration are known. A kill counts in Allocated only, because the static request would have
-// been enough: Requested minus Allocated is the saving after all retries.
+// allocation, peak and duration are known. A kill with a known allocation and duration counts in Allocated only,
+// because the static request would have been enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
 // UnreportedTries counts the newest first tries that were predicted more than a day ago, at most
@@ -57,8 +58,8 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a success or a kill that was reported for the first time. The argument answer is the answer of
-// this replica, or the zero Answer if there is none.
+// add counts a success or a kill that was reported for the first time. The argument answer is the answer
+// that this replica remembered, or the zero Answer if there is none.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {

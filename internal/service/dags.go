@@ -200,7 +200,7 @@ type pastRun struct {
 }
 
 // add adds the successes of the next task with their predictions, one for each success. It returns the
-// median number of the task's mapped instances per run.
+// median number of the task's mapped instances per run, or 1 without successes.
 func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (instances int) {
 	table := predicted.RatioTable(tablePoints)
 	longest := map[string]float64{} // by run id: the largest LogSeconds of an instance

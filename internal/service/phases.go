@@ -98,7 +98,7 @@ func checkSample(s *taskplan.Sample, previous float64) string {
 type PhaseAnswer struct {
 	taskplan.Need
 	Mode    sizing.PhasesMode
-	Version int          // version of the planner; 0 without a planner
+	Version int          // version of the planner; 0 without a planner, and if phases are off
 	Static  sizing.Bytes // the static grant; 0 if unknown
 	Reason  string       // why the try needs these amounts
 }

@@ -98,8 +98,8 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, unless it was reported before. While the
-// database is down it records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, unless it was reported before, and records it in memory.
+// While the database is down, reportKill only records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
@@ -143,8 +143,8 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the kills of the task since its last success whose allocation was at least least. It returns 1, for
-// this kill, if the read fails.
+// killsAtCap counts the kills with an allocation of least or more since the last success of the task; see
+// store.Observations.KillsAtCap. It returns 1, for this kill, if the read fails.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()

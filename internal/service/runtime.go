@@ -14,7 +14,7 @@ import (
 // RunTimeAsk asks for the run times of a task.
 type RunTimeAsk struct {
 	Task     sizing.TaskKey
-	Features sizing.Features // of one try; if empty, of the task's newest runs
+	Features sizing.Features // of one try; if empty, those of the task's newest successes
 	Risk     float64         // the share of healthy runs (those that work normally) that the suggested timeout may stop
 	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
 	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a prediction

@@ -52,7 +52,7 @@ func (c Config) withDefaults() Config {
 
 // Trainer trains models: trainer.Trainer in this process, or a supervised subprocess.
 type Trainer interface {
-	// Run trains the tasks that are due until ctx ends.
+	// Run trains tasks until ctx ends, each when the store marks it as due, for example after reports.
 	Run(ctx context.Context)
 	// TrainNow trains one task, due or not.
 	TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error)

@@ -8,7 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxRealised is the largest number of a task's newest answers from which its realised risk is computed.
+// maxRealised is the largest number of a task's newest answers from which its realised risk
+// (sizing.RealisedRisk) is computed.
 const maxRealised = 5_000
 
 // Tasks lists the profiles (summaries) of at most limit tasks of a namespace ("" for all) in the order of their

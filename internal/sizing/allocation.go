@@ -60,7 +60,7 @@ type Allocation struct {
 	Risk         Risk
 	Source       Source
 	Mode         Mode
-	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
+	Shadow       *Grant // in shadow mode, and for a Lift also in mode off: the grant that enforce mode would give
 	Model        *ModelRef
 	Reason       string
 	Plan         *Plan        `json:",omitempty"` // nil without a plan

@@ -100,7 +100,7 @@ func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	})
 }
 
-// rebuildWindows fills all windows with the newest n rows of the residual store.
+// rebuildWindows fills the windows with the newest n rows of the residual store. nearestRows has no window.
 func (x *Experts) rebuildWindows(n int) {
 	positions := make([]uint16, n)
 	for i := range positions {

@@ -127,7 +127,7 @@ func (l *labels) shift(intercept []float64) {
 	}
 }
 
-// holdout holds the validation rows for early stopping. A nil holdout has no effect.
+// holdout holds the validation rows for early stopping. Its methods except advance accept a nil holdout.
 type holdout struct {
 	labels
 	x    []float64 // raw values, row by row

@@ -33,7 +33,7 @@ type Config struct {
 	MinLeafRows   int     // least number of rows in a leaf; 5 if zero
 	MinLeafWeight float64 // least Σ hessian in a leaf (Σ weight in regression); 1e-3 if zero
 	MinGain       float64 // a split must have a larger gain: twice the reduction of the penalised loss
-	Lambda        float64 // L2 penalty on leaf values; 1 if zero, none if negative
+	Lambda        float64 // L2 penalty on leaf values, for a quantile only in the gains; 1 if zero, none if negative
 
 	Subsample float64 // share of rows sampled per round; 1 if zero
 	ColSample float64 // share of columns sampled per tree; 1 if zero
@@ -60,8 +60,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names the first field that is out of range. Call it after withDefaults. The
-// comparisons are false for NaN.
+// validate names the first field that is out of range, except MaxBins, which NewBinned checks. Call it after
+// withDefaults. The comparisons are false for NaN.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

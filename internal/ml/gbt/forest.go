@@ -11,7 +11,7 @@ import (
 //	value ≤ cut: child    value > cut: child+above    NaN: child+missing
 //
 // above is 1, or 0 if every number goes left. A leaf is its own child with above = missing =
-// 0, so that further steps stay at it. The cut of a leaf is its value, multiplied by the
+// 0, so that further steps stay at it. The cut of a leaf is its value, which includes the
 // learning rate.
 type node struct {
 	cut            float64 // finite

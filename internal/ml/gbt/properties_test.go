@@ -288,7 +288,7 @@ func TestMaxLeavesBoundsTheTree(t *testing.T) {
 	assert.Len(t, values, 3)
 }
 
-// The last 4 of 40 rows, or the first 4, have a large target. Leaves of at least 5 rows cannot
+// The rows with the 4 largest of 40 sizes, or with the 4 smallest, have a large target. Leaves of at least 5 rows cannot
 // isolate them, and leaves of 4 rows can.
 func TestMinLeafRowsAndMinLeafWeight(t *testing.T) {
 	large := constant(40, 0)
@@ -312,7 +312,7 @@ func TestMinLeafRowsAndMinLeafWeight(t *testing.T) {
 	}
 }
 
-// A sample of some rows equals a table of these rows, given the same cuts.
+// A fit on a sample of some rows equals a fit on a table of these rows if the cuts are equal.
 func TestASampleLearnsOnlyItsTrainingRows(t *testing.T) {
 	whole := coarse(300, 9)
 	binned, err := gbt.NewBinned(whole, 0)

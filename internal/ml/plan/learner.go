@@ -9,7 +9,7 @@ import (
 type Learner struct {
 	Curves []Curve // curves of the newest runs, oldest first
 	Runs   int     // number of learned runs
-	Rules  []tally // by index in rules; empty before the second run
+	Rules  []tally // by index in rules; empty before the first replay
 	Total  float64 // byte-seconds of the static grants of the runs in Rules
 }
 

@@ -89,7 +89,7 @@ func (m *memory) isFull() bool {
 func (c *Cache) MemoryStats() MemoryStats { return c.memory.stats() }
 
 // account records the current size of a task's model, and evicts other models if the limit is
-// exceeded. The caller holds no lock of a task.
+// exceeded. The caller holds neither mu nor sizeMu of a task.
 func (c *Cache) account(t *Task) {
 	t.sizeMu.Lock()
 	victims := c.memory.set(t, t.memoryBytes())

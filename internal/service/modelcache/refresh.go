@@ -85,7 +85,7 @@ func (c *Cache) resync(ctx context.Context) {
 		}
 		_, hasPolicy := policies[key]
 		if t.IsDecoded() || !hasNoModel[key] && !hasPolicy {
-			c.RefreshOrLog(ctx, key) // deleted, renamed, or published since the lists were read
+			c.RefreshOrLog(ctx, key) // decoded; or deleted, renamed, or published since the lists were read
 		}
 	}
 	c.watermark.Store(start.Watermark)
@@ -112,8 +112,8 @@ func (c *Cache) RefreshOrLog(ctx context.Context, key sizing.TaskKey) {
 }
 
 // Refresh reads a task's policy and active model, lets the model learn the rows that arrived
-// since its training, and installs it. If the model cannot be decoded, the last intact
-// model remains in use. Refresh removes a task that is no longer stored.
+// since its training, and installs the model. A model that is in use already stays as it is. If the model cannot
+// be decoded, the last intact model remains in use. Refresh removes a task that is no longer stored.
 func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
 	return c.refresh(ctx, key, false)
 }
@@ -231,8 +231,8 @@ func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, erro
 	return t, nil
 }
 
-// scheduleRetraining marks a task whose active model cannot be decoded as due, because only a new
-// model helps. It returns the decoding error.
+// scheduleRetraining schedules the training of a task whose active model cannot be decoded, because only
+// a new model helps. It returns the decoding error.
 func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, decodeErr error) error {
 	if err := c.store.MarkDue(ctx, key, c.cfg.Now().Add(retrainAfter)); err != nil {
 		return errors.Join(decodeErr, err)

@@ -158,8 +158,8 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	t.updatePool()
 }
 
-// contains reports whether a model that learned the rows of read has learned row. It has not learned a row that amends
-// another one if the other one was read without its peak, or by the training.
+// contains reports whether a model that learned the stored rows up to read.LastSeq has learned row. An amended row
+// counts as learned only if it is one of read.Rows and has a measured peak there.
 func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 	if !row.Amends {
 		return row.Seq <= read.LastSeq

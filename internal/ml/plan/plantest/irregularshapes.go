@@ -82,8 +82,8 @@ func workflow(rng *rand.Rand) irregularShape {
 	}
 }
 
-// service returns a process in a language with a garbage collector, with an allocator that never returns
-// memory, or with a cache that fills.
+// service returns a process with a garbage collector, with an allocator that never returns memory, or
+// with a cache that fills.
 func service(rng *rand.Rand) irregularShape {
 	kind, cycles, live := rng.IntN(3), 5+60*rng.Float64(), .1+.4*rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
