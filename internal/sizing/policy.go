@@ -111,7 +111,8 @@ const MaxEdges = 64
 // IsZero reports whether p has no setting.
 func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 
-// WithDefaults fills the zero fields except Floor, Cap and Edges, whose zero values have a meaning of their own.
+// WithDefaults fills the zero fields except Floor, Cap, NeverAbove, CPUUnmanaged and Edges, whose zero values have a meaning
+// of their own.
 func (p Policy) WithDefaults() Policy {
 	p.Mode = cmp.Or(p.Mode, Enforce)
 	p.Grid = cmp.Or(p.Grid, Fine)

@@ -21,7 +21,7 @@ type Model struct {
 	Evaluation   []byte // JSON: the evaluation that selected the model
 	Active       bool
 	PinnedBy     string // who pinned the version, or Watchdog after a rollback; empty if it is not pinned
-	Withdrawn    bool   // excluded from later rollbacks by RollBack, until a person activates the version
+	Withdrawn    bool   // RollBack excluded the version from later rollbacks, until a person activates it
 }
 
 // Models stores the model versions of each task. At most one version of a task is active.

@@ -59,8 +59,8 @@ type PlanOutcome struct {
 // plans. Record stores the detailed series of a success and the executed plan of any report: the first
 // ones of a try stay. Voiding or removing a report, or deleting its task, also deletes them. Renaming a task moves them.
 type Plans interface {
-	// PlannableTasks lists the tasks with series or outcomes that are newer than their plan, and those
-	// whose plan has another format, by name.
+	// PlannableTasks lists, by name, the tasks with detailed series or executed plans that have no plan of this
+	// format, or have series or outcomes newer than their plan.
 	PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error)
 	// PlannedTasks lists the tasks with a plan, by name. Their plans have no Content. An empty namespace
 	// selects all.

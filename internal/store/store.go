@@ -65,8 +65,8 @@ type Observations interface {
 
 	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
 	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
-	// peaks (OOM kills included), and a fixed sample of the rest, with weights that sum to the full
-	// count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
+	// peaks (OOM kills included), and a fixed sample of the rest, weighted so that the weights of all rows
+	// sum to the full count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from its oldest receipt
 	// in the 24 hours after its end. A try that was killed below the static grant of its plan has no promise.

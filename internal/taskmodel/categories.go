@@ -91,8 +91,8 @@ func (c *column) byFrequency() []string {
 }
 
 // limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. If the
-// trees get the level statistic of a category (the smoothed mean log peak of each value), the line (the ridge
-// regression) then gets it, too.
+// trees get the level statistic of a category (the smoothed mean log peak of each value), limitOneHots gives it to the
+// line (the ridge regression), too.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

@@ -107,8 +107,8 @@ func (m *Model) coldStartScale(p *experts.Point) float64 {
 	return p.Scale[experts.TreeScale]
 }
 
-// coldStartPoint returns the model of component i of a mixture, which is one of its point models. The last model may have two
-// components.
+// coldStartPoint returns the model of component i of a mixture; the component must be one of the point models. The last
+// model may have two components.
 func coldStartPoint(mix *bayes.Mixture, i int) int {
 	return coldStartPoints[min(i-mix.Points, len(coldStartPoints)-1)]
 }
@@ -182,7 +182,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 }
 
 // learnColdStartKill adds a killed try, so that the kill influences the predictions for other runs in the cold start
-// (see bayes.Average.LearnKill). It ignores a try with imputed features.
+// (see bayes.Average.LearnKill). It ignores a try with imputed features, and does nothing for a model of a release without
+// the cold-start rule.
 func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
 		return

@@ -218,8 +218,8 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 	return phi
 }
 
-// explainMixture adds to a the part of the cold-start mixture that is not from point models: the effects of its lines
-// to the features, and the rest to the base. weight is the weight of the mixture in the level.
+// explainMixture adds the part of the cold-start mixture that is not from point models to a: the features get the
+// effects of its lines, and the base gets the rest. weight is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {

@@ -20,7 +20,7 @@ type Outcome struct {
 
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
-// to fit, or if the challenger loses its evaluation against a valid champion; Outcome.Reason says which. Then the stored
+// to fit, or if the challenger loses its evaluation and the champion is valid; Outcome.Reason says which. Then the stored
 // champion stays in use. A champion that learned a voided report, or peaks that were raised with outdated factors
 // (sampling.go), is not valid. Fit modifies champion itself, so the caller must not use it afterwards.
 //
@@ -61,7 +61,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err := m.learnNewRows(h, 0); err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // the champion has learned the rows that make this fit due one by one, without a fit
+	if !fitsAll && m.IsFitDue() { // the champion has learned one by one, without a fit, the rows that make this fit due
 		fitsAll = true
 	}
 	m.releaseGranted(h)

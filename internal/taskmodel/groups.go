@@ -16,7 +16,7 @@ type group struct {
 	Seconds  float64              // mean log1p of the seconds
 	Cores    float64              // mean log cores of the rows with a measurement
 	CoreRows float64              // number of these rows, at most groupMemory
-	Seen     int                  // models.Clock at the newest row
+	Seen     int                  // number of rows that the models had learned with the newest row (models.Clock)
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of rows before them, newest first; 0: none
 }

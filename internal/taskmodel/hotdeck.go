@@ -223,10 +223,10 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 
 // imputeFromDonorRows fills p with the mean of the predictions for a row with the values of similar
 // donor rows. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
-// tail of a normal distribution if that is larger, but at most to 1 + 1/√k times this distance for k donor rows. It
-// sets b.unseenProb to the probability that the run needs more than the margin of LineTrees covers. If the tail is this
-// margin, the probability is the default risk target. Otherwise it is 1/(k+1): among k donor rows and the run itself,
-// the run is the largest with this probability.
+// tail of a normal distribution if that is larger, but at most to 1 + 1/√k times the distance to the largest prediction,
+// for k donor rows. It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees covers.
+// If the tail is this margin, the probability is the default risk target. Otherwise it is 1/(k+1): among k donor rows and
+// the run itself, the run is the largest with this probability.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
@@ -272,7 +272,8 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 }
 
 // describeMissing names the rarely missing features that a question lacks, and the part of amount, which is in
-// bytes, that their absence adds; "" if the question lacks none.
+// bytes, that their absence adds; "" if the question lacks none. If the question has no feature at all, the result says
+// only that.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

@@ -11,8 +11,8 @@ import (
 // chooseKinds chooses the kind of a feature whose values are of several kinds: the most frequent
 // kind, and of two equally frequent kinds the earlier one. The schema has a field for each kind.
 // Fields of the other kinds get no column, so their values count as missing. There is one exception: if
-// the feature is a number or a bool and its texts recur, the texts stay a category beside it. Texts of
-// numbers may be codes, such as 1012 and A17, and a text such as ALL among numbers has a meaning of its own.
+// the feature is a number or a bool and its texts recur, the texts stay a category beside it. The values
+// may be codes, such as 1012 and A17, and a text such as ALL among numbers has a meaning of its own.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()
 	if previous == nil {

@@ -9,8 +9,8 @@ import (
 // limitFollower detects a program whose peak follows its limit, because it uses a share of whatever it
 // gets: a heap sized from the limit, or a page cache that counts as used. Each grant above such a peak
 // raises the next peak, although the smallest limit so far was enough. limitFollower compares pairs of
-// successive successes with the same features. It uses first tries only, and pairs whose allocations
-// differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of
+// successive successes with the same features. It ignores retries, reproduced runs, and pairs whose allocations
+// do not differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of
 // a pair do not correlate. A kill deletes all pairs.
 type limitFollower struct {
 	Pairs      int     // number of compared pairs; starts at −minFollowed after a kill, so that more pairs are needed
@@ -31,7 +31,7 @@ const (
 	provenTolerance = 1.02 // ratio to Least up to which an allocation counts as equal to it
 )
 
-// learn adds a try that ended. features is the featureKey of its features; after an OOM kill it is not used.
+// learn adds a try that ended. features is the featureKey of its features; for an OOM kill it is not used.
 func (f *limitFollower) learn(t *TrainingRow, features uint64) {
 	switch {
 	case t.Outcome.OOM():

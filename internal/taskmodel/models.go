@@ -22,7 +22,8 @@ const (
 
 // models are the point predictors of one task. The line is a ridge regression. A fit replaces the
 // encoding, the line and the trees. Between fits, learn updates the line, the groups, the stack, the smoothed
-// errors and the statistics of the encoding.
+// errors, the ranges of the peaks and the inputs, and the statistics of the encoding. LineTrees is the prediction of
+// the line plus that of the trees Resid (experts.LineTrees).
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the line; only set while a blob is encoded or decoded, see line
@@ -277,8 +278,8 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	m.addToGroups(r, outlier)
 }
 
-// correct updates the line by a row. It also updates the stack and the smoothed errors by the error of LineTrees, unless
-// the row is a low outlier.
+// correct updates the line by a row. Unless outlier is true, it also updates the stack and the smoothed errors by err, the
+// error of LineTrees. An outlier is a row whose residual learn raised to lowest.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)

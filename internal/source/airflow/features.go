@@ -114,7 +114,7 @@ func setLength(glob []rune) int {
 	if first < len(glob) && glob[first] == '!' {
 		first++
 	}
-	// A bracket at the first place is a member.
+	// A closing bracket at the first place is a member of the set and does not end it.
 	if first < len(glob) {
 		if end := slices.Index(glob[first+1:], ']'); end >= 0 {
 			return first + 1 + end + 1

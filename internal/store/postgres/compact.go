@@ -66,7 +66,7 @@ func (w *compactWriter) encode(r *sizing.Receipt) (ok bool) {
 	w.amount(int64(r.Ask.Requested.Memory))
 	w.number(float64(r.Ask.Requested.CPU))
 	w.amount(int64(r.Ask.MaxMemory))
-	if a.Risk.Promised != nil { // after the ask, so that a reader of the ask alone does not need it
+	if a.Risk.Promised != nil { // after the ask, so that a reader of the ask alone does not need the promise
 		w.remember(math.Float64bits(*a.Risk.Promised))
 	}
 	w.amount(int64(a.Memory.Request - a.Memory.Limit))

@@ -14,7 +14,7 @@ import (
 
 // insertReceiptsSQL writes table receipt, which holds sizing.Receipt as JSON. Renaming a field of
 // sizing.Receipt therefore needs a migration. The table has the receipts from before the compact form
-// (compact.go) was in use, those that it cannot hold, and those that expandName converted. Values that are
+// (compact.go) was in use, those that the compact form cannot hold, and those that expandName converted. Values that are
 // searched or summed have their own columns. After a rename of the task only the columns have the new name.
 //
 // The column told holds Guard.Version.

@@ -105,8 +105,8 @@ const removeObservationsSQL = `
 // keepSavingsSQL makes the trigger of the savings ledger leave the deleted rows in the sums.
 const keepSavingsSQL = `SET LOCAL loadaware.retention = 'on'`
 
-// RemoveObservations removes rows from before a time that History no longer reads; surplus says which of them
-// stay. The tally still counts them, so that the weights of the remaining rows do not change.
+// RemoveObservations removes the rows that are older than before and that History no longer reads; surplus says which
+// of them stay. The tally still counts them, so that the weights of the remaining rows do not change.
 func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits, before time.Time, removed func(rows int) error) error {
 	limits = withDefaults(limits)
 	var bounds surplus
