@@ -12,7 +12,8 @@ import (
 
 // cache has the results of the queries of pages, so that these queries take a bounded share of the
 // database's time: a result stays fresh for freshFactor times the duration of its query, at most for
-// maxFresh. After that a slow query runs again in the background, and its page shows the previous result.
+// maxFresh. After that a page waits until a fast query has run again. A slow query runs again in the
+// background, and until maxStale the page shows the previous result.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -202,8 +203,8 @@ func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	}
 }
 
-// entry returns the entry of a key, which it adds if it is missing. If there are maxEntries, it removes
-// the one with the oldest value first.
+// entry returns the entry of a key, which it adds if it is missing. Before it adds one to maxEntries, it
+// removes an entry without a value, or else the entry with the oldest value.
 func (c *cache) entry(key string) (e *cacheEntry, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

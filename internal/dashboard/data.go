@@ -159,7 +159,7 @@ func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.Sa
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead returns the same sums as sums. If they are not cached, it starts to read them and returns nil.
+// sumsIfRead returns the same sums as sums. If cachedIfRead does not wait for them, it returns nil.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err

@@ -151,8 +151,8 @@ func share(v any) string {
 	return percent(100 * f)
 }
 
-// percent formats a number of percent: with two significant digits below 10, one decimal below 100, and none
-// from 100 on or for 0.
+// percent formats a number of percent: with two significant digits below 10, one decimal below 99.95, and none
+// from there on or for 0. For less than 0.0001 it returns only this bound.
 func percent(v any) string {
 	f, isKnown := float(v)
 	switch {

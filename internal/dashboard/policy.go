@@ -141,7 +141,7 @@ func (p *PolicyPage) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: p.Namespace, DAG: p.DagID, Task: p.TaskID}
 }
 
-// PolicyChange is a field that a new policy changes.
+// PolicyChange is a changed field of a policy or, in the audit trail, of any changed object.
 type PolicyChange struct {
 	Field  string `json:"field"`
 	Before string `json:"before"`

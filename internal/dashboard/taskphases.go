@@ -29,7 +29,7 @@ type TaskPhases struct {
 	Prototypes []PrototypeRow    `json:"prototypes"`
 	Coverage   float64           `json:"coverage"`       // share of the runs that follow a prototype
 	Rule       string            `json:"rule,omitempty"` // how the limit of the next run follows the usage
-	Start      sizing.Bytes      `json:"start_bytes"`    // of the next plan; 0 without one
+	Start      sizing.Bytes      `json:"start_bytes"`    // limit at the start of the next plan; 0 without one
 	Static     sizing.Bytes      `json:"static_bytes"`   // the static grant of the next plan; 0 without one
 	Promised   *float64          `json:"promised"`       // P(a run with the next plan is killed); nil if unknown
 	Steps      []PlanStepRow     `json:"steps"`

@@ -212,8 +212,8 @@ func (p *Plan) step() {
 	}
 }
 
-// serve fits the model of the service on training rows. The model does not depend on bins or
-// seeds, so serve caches it by its rows.
+// serve fits the model of the service on training rows. For given rows the model does not depend on
+// bins or seeds, so serve caches it by task and rows.
 func (p *Plan) serve(dataset *taskmodel.Dataset, train []int) (*taskmodel.ServedModel, error) {
 	key := []byte(dataset.Task.String())
 	for _, i := range train {

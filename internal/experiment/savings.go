@@ -28,7 +28,7 @@ type Savings struct {
 	SavedCores        float64 `json:"saved_cores"`             // share of the request
 	OverRequested     float64 `json:"cpu_over_requested"`      // share above the request, of the tries with measured and requested CPU
 	OverGranted       float64 `json:"cpu_over_granted"`        // share of these tries above the grant
-	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, without single threads on one core
+	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, but grants of one core to single-threaded tasks do not count; see singleThread
 }
 
 // TaskSavings holds the means over the tries of one task.

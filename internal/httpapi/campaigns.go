@@ -296,7 +296,8 @@ func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	return n
 }
 
-// span reads a number of seconds from 1 to maximum. It returns fallback if seconds is nil.
+// span reads a number of seconds from 1 to maximum. It returns fallback if seconds is nil or, which is an error,
+// out of this range.
 func (f *fieldReader) span(field string, seconds *float64, fallback, maximum time.Duration) time.Duration {
 	if seconds == nil {
 		return fallback

@@ -63,8 +63,8 @@ func (s *server) begin(next http.Handler) http.Handler {
 	})
 }
 
-// end answers after a panic unless the answer has begun, then counts and logs the request. It passes
-// http.ErrAbortHandler on and counts nothing.
+// end counts and logs a request. After a panic it first answers 500, unless the answer has begun. It passes
+// the panic http.ErrAbortHandler on, and then neither counts nor logs.
 func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, info *requestInfo, started time.Time) {
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {

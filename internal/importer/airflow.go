@@ -172,7 +172,7 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 	}
 }
 
-// addInstance imports the tries of one task instance; last is the last one. It skips an instance whose operator
+// addInstance imports the tries of one task instance; last is the last try. It skips an instance whose operator
 // launches no pod, and tries that cannot be reported.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.operators) {

@@ -34,7 +34,7 @@ const (
 // Challenge is the WWW-Authenticate header of a 401.
 const Challenge = `Bearer realm="loadaware"`
 
-// Config defines who may call the API. The zero Config admits callers to public paths only.
+// Config defines who may call the API. The zero Config identifies no caller.
 type Config struct {
 	Tokens      []Token
 	Disabled    bool // every caller is an admin; use it only where no other machine can connect

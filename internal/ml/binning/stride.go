@@ -8,7 +8,7 @@ import (
 // maxChoices is the largest number of choices of edges that Stride evaluates, which takes a few seconds.
 const maxChoices = 5_000_000
 
-// Stride returns the edges that the exhaustive search of the published load-aware scheduler
+// Stride returns the edges that the exhaustive search of the publication (see History.Improvement)
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
 // the multiples of stride below top, with top as the last edge. It returns the cheapest choice,
 // and the one with the lowest edges on a tie. If there are fewer than bins−1 multiples, all of

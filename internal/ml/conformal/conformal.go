@@ -22,7 +22,7 @@ package conformal
 type Adaptive struct {
 	Target float64 // target share of misses, in (0, 1)
 	Step   float64 // γ > 0: a larger step adapts faster and varies more
-	Alpha  float64 // current miss level; may leave [0, 1]
+	Alpha  float64 // 1 minus the current quantile level; may leave [0, 1]
 }
 
 // NewAdaptive returns an Adaptive that starts at the target.

@@ -10,8 +10,8 @@
 //	                                          │ a row charges every expert (see Learn):
 //	observed peak ────────────────────────────┤ a killed try counts in full, and so do retries
 //	                                          ▼
-//	Picks: the experts whose kill rate is within the risk target, weighted by how close
-//	       their cost is to the lowest cost
+//	Picks: the experts whose kill rate is within the allowed rate (see selectExperts),
+//	       weighted by how close their cost is to the lowest cost
 //
 // The rule assumes no distribution: experts are compared by their out-of-sample cost.
 //
@@ -35,7 +35,7 @@ type Config struct {
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
-	BlendRows        float64 // number of rows at which the geometric mean of both rules has the same prior odds as the cold-start rule
+	BlendRows        float64 // number of rows at which the blend has the same prior odds as the cold-start rule; see hedgeShare
 	Reach            float64 // maxAmount is (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate

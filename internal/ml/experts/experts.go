@@ -43,7 +43,7 @@ type Experts struct {
 	Shift          Shift               // CUSUM state of the change detection
 	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
 	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
-	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the residual store only after a fall of the task's level
+	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers (see LowOutlierBound); they enter Rows only after a fall of the task's level
 	At             int                 // index of the oldest row in Rows
 	Cost           [Count]float64      // decayed sum of the costs of each expert, in units of peak · seconds
 	Kills          [Count]float64      // decayed number of kills of each expert
@@ -67,7 +67,8 @@ type Experts struct {
 	// ColdStartKills is the number of kills of the cold-start rule that the picks avoid. Each row lowers
 	// it by the target, but not below 0.
 	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
-	// BlendExcessLoss and BlendKills are the same for the blend, the geometric mean of both amounts.
+	// BlendExcessLoss and BlendKills are the same sums for the blend, the geometric mean of the amounts of the
+	// cold-start rule and of the picks.
 	BlendExcessLoss float64 `cbor:",omitzero"`
 	BlendKills      float64 `cbor:",omitzero"`
 	// Repeats compares the experts with margins above the peaks of earlier rows that have the same features.
@@ -131,7 +132,7 @@ func (x *Experts) updateTables() {
 }
 
 // Learn charges every expert for a row, except in the burn-in and the three rows after it. It stores the row's
-// residuals, except in the burn-in.
+// residuals (see storeRow), except in the burn-in.
 // p holds the out-of-sample predictions of the row, and is nil for the first row of a task. peak is
 // in bytes, duration in seconds, and at is the time at which the row ended, in Unix seconds. Learn
 // returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
@@ -152,7 +153,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 	}
 	x.updateRepeats(p, peak, duration)
 	x.updateHedge(p, peak, duration)
-	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals
+	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
 		x.updateLosses(p, peak, duration)
 	}
 	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))

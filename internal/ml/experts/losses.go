@@ -7,9 +7,9 @@ import (
 )
 
 // maxAmount returns the upper bound of the allocation of an expert whose model predicts level (the
-// reach). A few residuals say little about a tail and may give margins that are much too wide. The
-// part of the bound above the largest peak shrinks with 1/√rows. For the very first rows it is
-// larger, because most kills of a new task are among them.
+// reach): a multiple of the largest peak, or of the prediction if that is larger. A few residuals say
+// little about a tail and may give margins that are much too wide. The multiple less 1 shrinks with
+// 1/√rows. For the very first rows it is larger, because most kills of a new task are among them.
 func (x *Experts) maxAmount(level float64) float64 {
 	n := float64(max(x.LearnedRows, 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))

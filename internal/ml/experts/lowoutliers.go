@@ -8,7 +8,7 @@ const (
 	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // low outliers that a cut of the list keeps, the newest; it is cut when it is more than a quarter longer
+	maxLowOutliers   = 128  // number of the newest low outliers that stay when the list is cut; it is cut when it is over a quarter longer
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
@@ -34,8 +34,8 @@ func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSince
 // MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
 // returns the residuals of LineTrees before and after the move, oldest row first. levels identifies a row
 // by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. After the
-// move, the residuals from before a fall are still wide enough for a return to the old level. The later
-// residuals no longer contain the fall, which the retrained models already predict. No level rises. Each
+// move, the residuals from before a fall are still wide enough for a return to the old level. The residuals
+// from after the fall no longer contain it, because the retrained models predict it. No level rises. Each
 // change is averaged over neighbouring rows, so that the residuals keep their out-of-sample noise.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)

@@ -17,7 +17,8 @@ type Repeats struct {
 // newest peaks plus a fixed share of it. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
 // A margin answers instead of the experts for the rows of a class if it was clearly cheaper on the earlier
-// rows of this class, and if its kill rate was within the target (repeatMargin adds classes to one with few rows).
+// rows of this class, and if its kill rate was within the target (repeatMargin adds the classes of fewer
+// repeats to a class with few rows).
 
 // repeatMargins lists the margins, as shares of the peak.
 var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
