@@ -164,7 +164,7 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	m.predict(b.cells, q.RiskTarget, p, b)
 }
 
-// predict fills p with the predictions of the models and of the cold-start rule for a row. If rarely
+// predict fills p with the predictions of the models for a row and, while the experts need it, of the cold-start rule. If rarely
 // missing features are missing, it adds their uncertainty to the experts' own margin in quadrature, as for
 // independent errors. target is the risk target.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {

@@ -76,7 +76,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
 	m.updateRunTimes()
 }
 
-// learnCensored learns the duration of a killed or failed try, or of a success without a peak and an allocation, as
+// learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as
 // a lower bound of its run time. It adds no ratio: the try counts only as a miss of each quantile that the duration
 // exceeds.
 func (m *Model) learnCensored(t *TrainingRow) {

@@ -9,7 +9,7 @@ import (
 )
 
 // ratioCache holds what answers need about the ratios of run times to predictions. updateRunTimes
-// computes it from Overrun, DurationLevels and the shapes; blobs do not contain it.
+// computes it from Overrun, DurationLevels and the shapes; a snapshot does not contain it.
 type ratioCache struct {
 	ratioAnswer // for the zero shape.Given: the prior probabilities are the shares of the shapes among the tasks
 

@@ -62,7 +62,7 @@ func (m *Model) isFitDue(unlearned int) bool {
 	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
-// fitKey returns a hash of the content of rows to fit (FNV-1a, 64 bit).
+// fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit). It omits their residuals.
 func fitKey(rows []row) uint64 {
 	h := fnv.New64a()
 	var b []byte

@@ -213,7 +213,7 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather reduces written in place: from index start on, only the columns that keep lists remain. The
+// gather reduces written in place: from index start on, only the columns whose indices are in keep remain. The
 // indices in keep are relative to start. If keep is nil, all columns remain.
 func gather[T any](written []T, start int, keep []int) []T {
 	if keep == nil {

@@ -99,7 +99,8 @@ func (m *Model) size(q Question, b *buffers) Answer {
 
 // guardState returns, for the receipt of an answer, the state of the margins: the amount before
 // bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
-// the models' levels, scales and duration. See guardAmount for the indices.
+// the models' levels, scales and duration. The experts give no answer
+// for a lift, so the values of their answer are zero then. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, guardLevels+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))

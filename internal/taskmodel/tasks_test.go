@@ -27,7 +27,7 @@ func noise(rng *rand.Rand, deviation float64) float64 {
 	return math.Exp(deviation * rng.NormFloat64())
 }
 
-// generators draw runs of tasks whose drivers are obvious to a person.
+// generators draw runs of tasks whose peaks depend on the features in a simple way, or not at all.
 var generators = map[string]generator{
 	"log-linear in size":     growing,
 	"two kinds, eightfold":   kinds,

@@ -11,8 +11,8 @@ import (
 const (
 	maxTextNumbers    = 4  // largest number of numbers in a text
 	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
-	minTextNumberRows = 8  // rows with a text from which the numbers are read
-	rowsPerText       = 3  // mean number of rows per text from which the levels suffice
+	minTextNumberRows = 8  // least number of rows with a text; with fewer, the numbers get no columns
+	rowsPerText       = 3  // with at least so many rows per text on average, the levels suffice
 )
 
 // textNumbers describes a category whose texts differ only in numbers, such as "1920x1080" or
@@ -26,7 +26,8 @@ type textNumbers struct {
 // count returns how many numbers a text of this form has.
 func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 
-// readTextNumbers sets Numbers for field j if all texts in rows have the same form and they seldom recur.
+// readTextNumbers sets Numbers for field j if at least minTextNumberRows rows have a text, and all
+// texts have the same form and seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	var found textNumbers
 	var sums, numbers []float64

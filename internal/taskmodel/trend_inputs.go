@@ -32,8 +32,8 @@ func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its
-// range. It keeps the weekday of a moved date if the range is wide enough.
+// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. A date moves by
+// whole weeks, up to six days further into the range, if the range is wide enough.
 func (p *inputPair) moveToRange(cells []sizing.Value) {
 	d, _ := p.difference(cells)
 	edge := p.Range.edge(d)

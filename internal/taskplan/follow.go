@@ -78,14 +78,14 @@ func (p *Planner) Follow(q *Progress) Need {
 	return need
 }
 
-// The caller asks more seldom for a try whose limit is at least its static grant and that uses less than safeShare of
-// the limit.
+// The caller asks more seldom for a try whose limit stays the same and is at least the static grant, and that uses less than
+// safeShare of the limit.
 const (
 	safePoll  = 60  // seconds until the caller should ask again
 	safeShare = 0.7 // largest share of the limit in use
 )
 
-// isSafe reports whether safePoll applies. largest is the largest memory so far.
+// isSafe reports whether safePoll applies to a try whose limit stays the same. largest is the largest memory so far.
 func isSafe(q *Progress, largest sizing.Bytes) bool {
 	return q.Limit >= q.Static && float64(largest) < safeShare*float64(q.Limit)
 }

@@ -167,7 +167,7 @@ func (c *candidate) rate(points [][]float64) {
 	c.Silhouette = density.Silhouette(sample(rated, validitySample), sample(labels, validitySample))
 }
 
-// sample returns at most n elements: a random one of each block of neighbours. Evenly spaced elements
+// sample returns at most n elements: a random one of each block of consecutive elements. Evenly spaced elements
 // would miss profiles if tasks run in a cycle.
 func sample[T any](list []T, n int) []T {
 	block := (len(list) + n - 1) / n

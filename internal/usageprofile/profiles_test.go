@@ -209,7 +209,7 @@ func TestProfilesKeepTheirIDs(t *testing.T) {
 	assert.Negative(t, second.Find(5).PreviousShare)
 }
 
-func TestARefitIsNeededOnlyAfterAShiftOrGrowth(t *testing.T) {
+func TestARefitIsNeededAfterAShiftOrGrowth(t *testing.T) {
 	s := newStream(4)
 	runs, _ := s.runs(kinds, 5, 20)
 	set := fit(t, runs, nil)

@@ -19,7 +19,8 @@ from typing import Any
 SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
 VARYING = {"prediction_id"}  # fields that differ in every run
 TRAINING_SECONDS = 120  # longest wait for the training after the success
-# Between commands, as the README says. Otherwise a training may read a report before the prediction just before it is stored.
+# Between commands, as the README says. Without the pause, a training may read a report before the receipt of the
+# prediction is stored.
 PAUSE_SECONDS = 2
 AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"  # the prediction after the success
 

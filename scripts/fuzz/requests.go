@@ -166,7 +166,7 @@ func pathValue(random *rand.Rand, name, dag, task string) string {
 	return ""
 }
 
-// query draws query parameters of the contract, sometimes an unknown one and, for GET /predict, features.
+// query draws query parameters of the operation, sometimes an unknown one and, for GET /predict, features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {

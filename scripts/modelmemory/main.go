@@ -39,7 +39,7 @@ type options struct {
 	features     int // per run
 	questions    int
 	copies       int           // number of tasks after the models were copied; 0: no growth is measured
-	registered   int           // number of tasks at the final restart of the replica, which measureGrowth times
+	registered   int           // number of tasks at the final restart of the replica; measureGrowth measures the duration of that start
 	length       time.Duration // of the soak (soak.go); 0: no soak
 	replicas     int
 	route        string  // how the proxy before several replicas distributes questions

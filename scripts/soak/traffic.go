@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// traffic simulates runs and sends their requests to the replicas in turn, at a fixed rate: each
+// traffic simulates runs and sends their requests to the replicas in turn. Unless rate is zero, the rate is fixed: each
 // request waits for its scheduled time.
 type traffic struct {
 	replicas []*testcluster.Replica
@@ -78,7 +78,7 @@ type answer struct {
 	}
 }
 
-// call waits for its scheduled time, posts, and counts the result.
+// call waits for its scheduled time if there is a rate, posts, and counts the result. It does not post after the end of ctx.
 func (t *traffic) call(ctx context.Context, path string, body any) (got answer) {
 	n := t.sent.Add(1)
 	if t.rate > 0 {

@@ -149,7 +149,7 @@ type figures struct {
 	wasted float64 // GB·h per held-out row
 }
 
-// totals contains sums of figures over splits, one per choice of training rows.
+// totals contains sums of figures over splits, one sum for each choice of training rows.
 type totals struct {
 	splits                 int
 	all, suggested, random figures
