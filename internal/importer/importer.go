@@ -150,8 +150,8 @@ func (i *Importer) summary() string {
 
 // count adds the result of one observation. location names its line or its try.
 func (i *Importer) count(o *sizing.Observation, r *sizing.RecordResult, location string) {
-	i.tasks[o.Try.TaskKey] = true
 	if r.Err == nil {
+		i.tasks[o.Try.TaskKey] = true
 		i.warn(o, r, location)
 	}
 	switch {
