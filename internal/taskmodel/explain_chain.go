@@ -15,12 +15,12 @@ const (
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
-	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap
+	TermCeiling  TermKind = "ceiling"  // another bound on the prediction, such as the reach
 	TermGuard    TermKind = "guard"    // the guard's factor, while more open tries are killed than promised
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
 	TermLift     TermKind = "lift"     // a larger amount because of OOM kills
-	TermFloor    TermKind = "floor"    // the policy's floor or the minimum grant
-	TermCap      TermKind = "cap"      // the cap
+	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant or another lower bound
+	TermCap      TermKind = "cap"      // the cap or, if the receipt does not name it, another upper bound
 	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins
 )
 

@@ -75,10 +75,10 @@ func Read(name string, from io.Reader) ([]*Run, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
-			err = s.add(row)
+		if err != nil { // a csv.ParseError states its line
+			return nil, sizing.Errorf(sizing.Invalid, "%s: %v", name, err)
 		}
-		if err != nil {
+		if err := s.add(row); err != nil {
 			line, _ := rows.FieldPos(0)
 			return nil, sizing.Errorf(sizing.Invalid, "%s: line %d: %v", name, line, err)
 		}

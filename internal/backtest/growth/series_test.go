@@ -35,7 +35,8 @@ func TestReadSaysWhatIsInvalid(t *testing.T) {
 		header + ",t,r,1,1,1\n":               "dag_id: is required",
 		header + "d,t,,1,1,1\n":               "run_id: is required",
 		header + "d,t,r,5,1,1\nd,t,r,4,1,1\n": `line 3: seconds 4 is less than in the previous row of run "r"`,
-		header + "d,t,r,5,1\n":                "wrong number of fields",
+		header + "d,t,r,5,1\n":                "record on line 2: wrong number of fields",
+		header + "a\"b,t,r,5,1,1\n":           `line 2, column 2: bare "`,
 	} {
 		_, err := Read("f.csv", strings.NewReader(text))
 		require.ErrorContains(t, err, want)

@@ -98,6 +98,7 @@ func TestRankContinuesAfterKnownRuns(t *testing.T) {
 	}
 }
 
+// Registered runs are those that the campaign already contains.
 func TestSplitRemovesRegisteredRuns(t *testing.T) {
 	a, err := suggest.Read(strings.NewReader(`dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows,feature.day
 pricing,load,r1,2020-01-03T02:00:00Z,100,5,2020-01-01
@@ -117,7 +118,7 @@ pricing,load,r3,2020-01-05T02:00:00Z,400,7,2020-01-03
 	assert.Equal(t, a.Candidates()[0].Features["day"], known[0].Features["day"])
 }
 
-// A registered run has whole seconds.
+// The campaign stores the dates of its runs in whole seconds.
 func TestSplitRemovesARegisteredRunOfAListWithFractionsOfASecond(t *testing.T) {
 	a, err := suggest.Read(strings.NewReader(`{"scenario": "r1", "execution_date": "2020-01-03T02:00:00.25Z", "conf": {"rows": 5}}`))
 	require.NoError(t, err)
