@@ -21,7 +21,8 @@ CREATE TABLE tally (
     due_at       timestamptz -- when the task is due for training; null if there is nothing new
 ) WITH (fillfactor = 50);    -- space for updates in place
 
--- One row per task. Only claimers lock it, so that a writer's lock on tally never hides a task from them.
+-- One row per task. Only claims of trainings lock it: a claim skips locked rows, and writers lock tally, so that a lock on tally
+-- must not hide a task from it.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     token     bigint NOT NULL DEFAULT 0, -- number of claims so far
@@ -52,7 +53,7 @@ CREATE TABLE observation (
     lot              integer NOT NULL,     -- sample rank: a hash of the try; the rows of lowest rank are a fixed uniform sample
     try_number       smallint NOT NULL,
     outcome          smallint NOT NULL,    -- 1 success, 2 oom_killed, 3 app_oom, 4 failed, 5 killed, 6 evicted, 7 unschedulable
-    provisional      boolean NOT NULL,
+    provisional      boolean NOT NULL,     -- a kill that only a request for a lift has reported
     run_id           text COLLATE "C" NOT NULL,
     prediction_id    text COLLATE "C",
     features         float8[],             -- encoded by task.schema at the time of the report; NaN is missing
@@ -75,7 +76,7 @@ CREATE TABLE receipt (
     at            timestamptz NOT NULL,
     promised      float8,                    -- promised risk of the granted amount
     task_limit    bigint,                    -- granted limit in bytes
-    guard         float8[],                  -- safety margins; they may be infinite, which JSON cannot represent
+    guard         float8[],                  -- state of the model behind the answer; a value may be infinite, which JSON cannot represent
     body          json NOT NULL
 );
 CREATE INDEX receipt_newest ON receipt (namespace, dag_id, task_id, at);

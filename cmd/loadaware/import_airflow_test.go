@@ -217,7 +217,7 @@ func TestAirflowPasswordIsNotPrinted(t *testing.T) {
 	assert.Empty(t, leaks(out+stderr, "wrong-and-secret"))
 }
 
-func TestDeniedInstancesOfAirflowHaveAdvice(t *testing.T) {
+func TestADeniedListOfTaskInstancesHasAdvice(t *testing.T) {
 	airflow := startFakeAirflow(t, 1)
 	airflow.denied = true
 	code, _, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")

@@ -1,5 +1,5 @@
 // Package doctor checks a deployment: its settings, database, server, Prometheus and
-// Airflow. It reports each problem with advice, and changes nothing.
+// Airflow. It reports each problem with advice, and changes no setting and no stored row.
 package doctor
 
 import (

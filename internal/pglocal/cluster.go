@@ -102,5 +102,5 @@ func (s *Server) settings() []string {
 	return args
 }
 
-// quoted quotes a path, which may contain spaces, commas or quotes, as one item of a PostgreSQL list of folders.
+// quoted quotes a path, which may contain spaces or quotes, as one item of a PostgreSQL list of folders.
 func quoted(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }

@@ -4,7 +4,7 @@
 //
 //	<data>/lock          locked (flock) while a process uses the folder; names that process
 //	<data>/postgres/     the cluster: back it up, never delete it
-//	<data>/postgres.log  the output of the server
+//	<data>/postgres.log  the output of the server; that of the previous start is in postgres.log.old
 //	<data>/socket/       the folder of the socket, mode 0700 (a temporary folder if the path of
 //	                     the socket would be too long for the operating system or has a comma)
 //

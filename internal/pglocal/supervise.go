@@ -61,6 +61,7 @@ func (s *Server) runOnce(markReady func()) error {
 	if err := stopOrphan(ctx, s.cluster()); err != nil {
 		return err
 	}
+	_ = os.Rename(s.logPath(), s.logPath()+".old") // it may show why the previous server ended
 	log, err := os.OpenFile(s.logPath(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

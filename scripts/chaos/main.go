@@ -38,7 +38,7 @@ var trials = []trial{
 	{"partition", "the network to PostgreSQL is cut: nothing lost or stored twice, recovered within 5 s", trialPartition},
 	{"scarcity", "read-only PostgreSQL, disk full, read-only folder, no memory: reports get a 503, never a false acknowledgement; predictions continue", trialScarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
-	{"overload", "three times as many connections as the best number: recovered within 5 s; in the long form also 80 % of the highest goodput, the rest rejected within 50 ms", trialOverload},
+	{"overload", "three times as many connections as the number with the highest goodput: recovered within 5 s; in the long form also 80 % of the highest goodput, the rest rejected within 50 ms", trialOverload},
 	{"stale-model", "a promotion during a network cut: staleness is bounded and reported", trialStaleModel},
 	{"damaged-model", "a model with a flipped byte or truncated: rejected, and the last good version answers", trialDamagedModel},
 	{"bad-model", "a model that allocates 30 % of the right amount: rolled back automatically within 200 outcomes; good models stay", trialBadModel},

@@ -132,8 +132,8 @@ func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (sta
 	return status, err
 }
 
-// campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries in all
-// attempts. The run ids of all attempts are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
+// campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries. A run may
+// be started several times, each time with another run id; all these ids are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
 const campaignUsageSQL = `
 	SELECT
 		(SELECT coalesce(sum(started), 0) FROM campaign_run WHERE campaign = $1),
@@ -166,7 +166,7 @@ func (s *Store) PauseCampaign(ctx context.Context, id int64, paused bool, budget
 	if paused {
 		action = store.CampaignPaused
 	}
-	err = s.inTx(ctx, "pause a campaign", readWrite, func(tx pgx.Tx) error {
+	err = s.inTx(ctx, "pause or resume a campaign", readWrite, func(tx pgx.Tx) error {
 		before, err := lockCampaign(ctx, tx, id)
 		if err != nil {
 			return err

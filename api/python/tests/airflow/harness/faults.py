@@ -137,7 +137,10 @@ def _read_request(peer: socket.socket) -> tuple[str, bytes]:
     head, _, body = received.partition(b"\r\n\r\n")
     lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
     while lengths and len(body) < int(lengths[0]):
-        body += peer.recv(65536)
+        chunk = peer.recv(65536)
+        if not chunk:
+            raise ValueError("the body is incomplete")
+        body += chunk
     return head.decode("latin-1"), body
 
 
