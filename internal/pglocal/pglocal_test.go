@@ -126,7 +126,7 @@ func TestStartErrorHasTheServerOutput(t *testing.T) {
 func TestAFailedLockReleasesTheFolder(t *testing.T) {
 	const notJSON = "/proc/self/oom_score_adj" // can be locked, but a write of JSON fails
 	if runtime.GOOS != "linux" {
-		t.Skip("needs " + notJSON)
+		t.Skip("only Linux has " + notJSON)
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(notJSON, filepath.Join(dir, "lock")))
