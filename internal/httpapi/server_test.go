@@ -63,7 +63,8 @@ func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
 	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, PollInterval: interval}
-	tr := trainer.New(st, trainer.Config{}, quiet)
+	// A training starts only when a test requests it, so that none falls between two requests of a test.
+	tr := trainer.New(st, trainer.Config{OnlyRequested: true}, quiet)
 	svc := service.New(st, tr, timeouts, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
