@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
     """Send up to BATCH pending reports. Sending a report twice is harmless, because the server counts a try once.
 
-    Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending. A report that cannot be sent,
-    or that the server rejects for good, is dropped with a warning.
+    Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending. A report that the server may
+    record later is sent again after all others. A report that cannot be sent, or that the server rejects for good, is
+    dropped with a warning.
     """
     pending = _sendable(spool, run_key)
     if not pending:
@@ -35,10 +36,13 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     for (key, report), answer in zip(pending.items(), answers, strict=True):
         if answer.recorded:
             spool.deliver(key, report)
-        elif not isinstance(answer.error, Unset) and answer.error.status < 500:  # after a 5xx it may succeed later
+            continue
+        if not isinstance(answer.error, Unset) and answer.error.status < 500:  # after a 5xx it may succeed later
             rejection = RejectedError(answer.error.status, str(answer.error.detail))
             if not rejection.retryable:
                 _drop(spool, key, report, str(rejection))
+                continue
+        spool.postpone(key)
 
 
 def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:

@@ -82,6 +82,10 @@ class Spool:
                 found[key] = value["report"]
         return dict(list(found.items())[:count])
 
+    def postpone(self, key: str) -> None:
+        """Make a report the youngest. Enough reports that stay pending would otherwise hide all younger reports."""
+        self._store.move_to_end(key)
+
     def remove(self, key: str) -> None:
         """Delete a report."""
         self._store.drop(key)

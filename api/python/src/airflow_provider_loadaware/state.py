@@ -91,6 +91,12 @@ class FileStore:
         if self._folder is not None:
             remove(self._folder / f"{key}.json")
 
+    def move_to_end(self, key: str) -> None:
+        """Make the object under `key` the youngest."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                os.utime(self._folder / f"{key}.json")
+
     def oldest(self, count: int) -> dict[str, dict[str, Any]]:
         """Return up to `count` objects, oldest first. Deletes unreadable files."""
         found: dict[str, dict[str, Any]] = {}

@@ -14,7 +14,7 @@ from kubernetes.client.exceptions import ApiException
 from airflow_provider_loadaware import callbacks
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.hooks import LoadawareHook
-from airflow_provider_loadaware.resend import send_pending
+from airflow_provider_loadaware.resend import BATCH, send_pending
 from airflow_provider_loadaware.service import Deadline, RejectedError
 from airflow_provider_loadaware.spool import Spool
 from airflow_provider_loadaware.tries import Try
@@ -221,6 +221,25 @@ def test_a_pending_report_that_may_succeed_later_is_kept(
     with contextlib.suppress(RejectedError):  # of a whole batch
         send_pending(LoadawareHook().get_conn(), spool, Deadline())
     assert key.key in spool.pending(10)
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_pending_reports_that_stay_pending_do_not_hide_younger_ones(
+    server: ScriptedServer, tmp_path: Path, status: int
+) -> None:
+    spool, problem = Spool(tmp_path), {"type": "about:blank", "title": "Later", "status": status, "detail": "later"}
+
+    def answer(body: Any) -> tuple[int, Any]:
+        rejected = {"recorded": False, "duplicate": False, "amended": False, "error": problem}
+        return 200, {"results": [RECORDED if o["dag_id"] == "pricing" else rejected for o in body["observations"]]}
+
+    server.answers["/observe/batch"] = answer
+    rejected = [Try("default", "foreign", "a", f"run-{n}") for n in range(BATCH)]
+    for key in [*rejected, Try("default", "pricing", "a", "run-1")]:
+        spool.add(key, {**key.body(), "outcome": "success"})
+    for _ in range(2):
+        send_pending(LoadawareHook().get_conn(), spool, Deadline())
+    assert set(spool.pending(2 * BATCH)) == {key.key for key in rejected}
 
 
 def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:
