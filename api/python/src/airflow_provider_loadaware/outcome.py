@@ -3,7 +3,7 @@
 The first line that applies counts:
 
     exit 0, also with reason OOMKilled ........ success: a child was killed, the program continued
-    gone (404) without a launch timeout,
+    gone (404) without a launch timeout [1],
     evicted or preempted ...................... evicted
     phase Succeeded without an exit code ...... success
     OOMKilled, exit not 0 ..................... oom_killed
@@ -13,10 +13,12 @@ The first line that applies counts:
     other exit 137, exit 143 .................. killed
     pending because of an image error or
     another error of _START_ERRORS ............ failed
-    not scheduled, or launch timeout of a
+    not scheduled, or launch timeout [1] of a
     pending or deleted pod .................... unschedulable
     all others, including the OOM of a sidecar
     or an init container ...................... failed
+
+[1] A launch timeout counts only before the pod has a node; see is_scheduled.
 
 Pure functions: no Airflow, no I/O, no clock.
 """
@@ -90,6 +92,11 @@ def base_end(pod: Any, base: str) -> BaseEnd:
     return BaseEnd(ended.exit_code, ended.reason, ended.message, ended.started_at, ended.finished_at)
 
 
+def is_scheduled(pod: Any) -> bool:
+    """Return whether a pod has a node."""
+    return _has_condition(pod, "PodScheduled", "True")
+
+
 def reports_out_of_memory(log_tail: str) -> bool:
     """Return whether a log line reports that the program ran out of host memory."""
     return any(_OUT_OF_MEMORY.search(line) and not _GPU.search(line) for line in log_tail.splitlines())
@@ -104,7 +111,10 @@ def classify(
     limit_bytes: int | None = None,
     launch_timed_out: bool = False,
 ) -> Outcome:
-    """Return the outcome of a try. `pod` is its last known state, or None if the pod is gone."""
+    """Return the outcome of a try. `pod` is its last known state, or None if the pod is gone.
+
+    `launch_timed_out` means that the launch timed out before the pod had a node.
+    """
     if pod is None:
         return Outcome.UNSCHEDULABLE if launch_timed_out else Outcome.EVICTED
     end = base_end(pod, base)
@@ -127,8 +137,7 @@ def classify(
 def _is_disrupted(pod: Any) -> bool:
     if str(_get(pod, "status", "reason") or "").lower() in _DISRUPTED:
         return True
-    conditions = _get(pod, "status", "conditions") or ()
-    return any(c.type == "DisruptionTarget" and c.status == "True" for c in conditions)
+    return _has_condition(pod, "DisruptionTarget", "True")
 
 
 def _classify_not_terminated(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
@@ -142,9 +151,12 @@ def _classify_not_terminated(pod: Any, base: str, launch_timed_out: bool) -> Out
     waiting = {_get(s, "state", "waiting", "reason") for s in statuses if s.name == base}
     if waiting & _START_ERRORS:
         return Outcome.FAILED
-    conditions = _get(pod, "status", "conditions") or ()
-    unscheduled = any(c.type == "PodScheduled" and c.status == "False" for c in conditions)
-    return Outcome.UNSCHEDULABLE if launch_timed_out or unscheduled else Outcome.FAILED
+    unscheduled = launch_timed_out or _has_condition(pod, "PodScheduled", "False")
+    return Outcome.UNSCHEDULABLE if unscheduled else Outcome.FAILED
+
+
+def _has_condition(pod: Any, kind: str, status: str) -> bool:
+    return any(c.type == kind and c.status == status for c in _get(pod, "status", "conditions") or ())
 
 
 def _get(thing: Any, *path: str) -> Any:

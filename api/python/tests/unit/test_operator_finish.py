@@ -242,20 +242,33 @@ def test_pending_reports_that_stay_pending_do_not_hide_younger_ones(
     assert set(spool.pending(2 * BATCH)) == {key.key for key in rejected}
 
 
-def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:
+@pytest.mark.parametrize(
+    ("scheduled", "gone", "outcome"),
+    [
+        (None, False, "unschedulable"),
+        ("False", False, "unschedulable"),
+        ("True", False, "failed"),
+        ("False", True, "unschedulable"),
+        ("True", True, "evicted"),
+    ],
+)
+def test_only_a_launch_timeout_without_a_node_is_unschedulable(
+    server: ScriptedServer, scheduled: str | None, gone: bool, outcome: str
+) -> None:
     from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException
 
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
     pod = operator.build_pod_request_obj(task_context())
-    pod.status = k8s.V1PodStatus(phase="Pending")
-    kubernetes.pod = pod
-    with pytest.raises(Exception, match="returned a failure"):
+    conditions = [k8s.V1PodCondition(type="PodScheduled", status=scheduled)] if scheduled else None
+    pod.status = k8s.V1PodStatus(phase="Pending", conditions=conditions)
+    kubernetes.pod = None if gone else pod
+    with pytest.raises(Exception, match=r"returned a failure|404"):
         try:
             raise PodLaunchTimeoutException("took too long")
         finally:
             operator.cleanup(pod, pod)
-    assert [o["outcome"] for o in server.of("/observe")] == ["unschedulable"]
+    assert [o["outcome"] for o in server.of("/observe")] == [outcome]
 
 
 def test_a_deferred_pod_that_is_gone_is_reported_as_evicted(server: ScriptedServer) -> None:
