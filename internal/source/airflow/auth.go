@@ -12,9 +12,7 @@ import (
 // authenticate adds the configured or fetched token to a request, or else user and password. A request for a token gets
 // no credentials.
 func (c *Client) authenticate(r *http.Request) {
-	c.mu.Lock()
-	token := c.token
-	c.mu.Unlock()
+	token := c.currentToken()
 	switch {
 	case strings.HasSuffix(r.URL.Path, tokenPath): // the body contains user and password
 	case token != "":
@@ -24,18 +22,29 @@ func (c *Client) authenticate(r *http.Request) {
 	}
 }
 
+// currentToken returns the configured or fetched token; empty if there is none.
+func (c *Client) currentToken() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.token
+}
+
 // needsToken reports whether user and password must be exchanged for a token before the next request,
 // because Airflow 3 has no basic authentication.
 func (c *Client) needsToken() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.token == "" && c.cfg.User != "" && c.api == "/api/v2"
+	return c.currentToken() == "" && c.cfg.User != "" && c.api == "/api/v2"
 }
 
 const tokenPath = "/auth/token"
 
-// fetchToken exchanges user and password for a token of Airflow 3.
+// fetchToken exchanges user and password for a token of Airflow 3, if the client needs one. Concurrent callers
+// wait for the same token.
 func (c *Client) fetchToken(ctx context.Context) error {
+	c.fetching.Lock()
+	defer c.fetching.Unlock()
+	if !c.needsToken() {
+		return nil
+	}
 	body, err := json.Marshal(map[string]string{"username": c.cfg.User, "password": c.cfg.Password})
 	if err != nil {
 		return err
@@ -62,14 +71,16 @@ func (c *Client) fetchToken(ctx context.Context) error {
 	return nil
 }
 
-// dropToken removes a fetched token, so that the next request fetches another. It reports whether there
-// was a fetched token. A configured token stays.
-func (c *Client) dropToken() bool {
+// dropToken removes the denied token, so that the next request fetches another, unless a concurrent request has
+// replaced it already. It reports whether the next request has another token. A configured token stays.
+func (c *Client) dropToken(denied string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fetched := c.token != "" && c.cfg.Token == ""
-	if fetched {
+	if denied == "" || c.cfg.Token != "" {
+		return false
+	}
+	if c.token == denied {
 		c.token = ""
 	}
-	return fetched
+	return true
 }

@@ -63,9 +63,10 @@ type Client struct {
 	api  string // "/api/v1" or "/api/v2"; empty until findAPI returns
 	http *http.Client
 
-	mu    sync.Mutex // protects next and token
-	next  time.Time  // earliest time of the next request
-	token string     // bearer token; empty if none is configured or fetched
+	fetching sync.Mutex // held while a token is fetched
+	mu       sync.Mutex // protects next and token
+	next     time.Time  // earliest time of the next request
+	token    string     // bearer token; empty if none is configured or fetched
 }
 
 // maxResponse is the maximum size of a response in bytes. A page of 100 instances with their
@@ -116,8 +117,9 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	if body == nil {
 		sent = nil
 	}
+	token := c.currentToken() // if a new one is fetched before the request, its denial is final
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
-	if errors.Is(err, ErrDenied) && c.dropToken() { // a token of Airflow 3 expires, by default after a day
+	if errors.Is(err, ErrDenied) && c.dropToken(token) { // a token of Airflow 3 expires, by default after a day
 		response, err = c.sendWithRetry(ctx, method, c.api+path, sent)
 	}
 	if err != nil {

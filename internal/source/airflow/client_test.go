@@ -62,6 +62,37 @@ func TestExpiredTokenIsFetchedAgain(t *testing.T) {
 	assert.EqualValues(t, 2, fetched.Load())
 }
 
+func TestConcurrentRequestsShareOneNewToken(t *testing.T) {
+	var fetched, denied atomic.Int32
+	bothDenied := make(chan struct{})
+	client, err := newClient(t, airflow.Config{User: "u", Password: "p"}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/auth/token" {
+			fmt.Fprintf(w, `{"access_token": "token %d"}`, fetched.Add(1))
+			return
+		}
+		if r.URL.Path == "/api/v2/dags/d/tasks" && r.Header.Get("Authorization") != "Bearer token 2" {
+			if denied.Add(1) == 2 {
+				close(bothDenied)
+			}
+			<-bothDenied
+			http.Error(w, `{"detail": "expired"}`, http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, `{"dags": [], "tasks": []}`)
+	})
+	require.NoError(t, err)
+	errs := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := client.Tasks(t.Context(), "d")
+			errs <- err
+		}()
+	}
+	assert.NoError(t, <-errs)
+	assert.NoError(t, <-errs)
+	assert.EqualValues(t, 2, fetched.Load())
+}
+
 func TestDeniedAccessIsNotRetried(t *testing.T) {
 	var requests atomic.Int32
 	_, err := newClient(t, airflow.Config{Token: "wrong"}, func(w http.ResponseWriter, _ *http.Request) {

@@ -61,10 +61,8 @@ func (c *Client) attempt(ctx context.Context, method, path string, body []byte) 
 	if err := c.waitForRate(ctx); err != nil {
 		return nil, err
 	}
-	if c.needsToken() {
-		if err := c.fetchToken(ctx); err != nil {
-			return nil, err
-		}
+	if err := c.fetchToken(ctx); err != nil {
+		return nil, err
 	}
 	return c.send(ctx, method, path, body)
 }
