@@ -119,14 +119,15 @@ func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, fmt.Errorf("%s is not a regular file", m.path))
 	}
-	old, err := io.ReadAll(io.LimitReader(file, maxMessage+1))
+	old, err := io.ReadAll(io.LimitReader(file, int64(len(m.written))+maxMessage+1))
 	if err != nil {
 		return err
 	}
-	if len(old) > maxMessage {
+	own := bytes.TrimPrefix(old, m.written)
+	if len(own) > maxMessage {
 		return errProgramMessage // too long to read and to extend
 	}
-	text, err := compose(bytes.TrimPrefix(old, m.written))
+	text, err := compose(own)
 	if err != nil || bytes.Equal(text, old) {
 		return err
 	}

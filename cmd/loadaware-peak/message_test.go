@@ -103,6 +103,26 @@ func TestDraftPreservesMessageOfProgram(t *testing.T) {
 	assert.Equal(t, "no rows\n"+shortJSON, read(t, path))
 }
 
+func TestDraftBeforeLongMessageIsRemoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		length  int
+		hasPeak bool
+	}{
+		"the report fits":     {3700, true},
+		"no space for report": {maxMessage, false},
+	} {
+		path := filepath.Join(t.TempDir(), "termination-log")
+		m := &message{path: path, create: true}
+		require.NoError(t, m.draft(longReport()))
+		own := strings.Repeat("z", c.length)
+		require.NoError(t, os.WriteFile(path, []byte(read(t, path)+own), 0o666))
+		require.NoError(t, m.final(longReport()))
+		assert.True(t, strings.HasPrefix(read(t, path), own), name)
+		assert.Equal(t, c.hasPeak, strings.Contains(read(t, path), peakKey), name)
+		assert.LessOrEqual(t, len(read(t, path)), maxMessage, name)
+	}
+}
+
 func TestReplacedDraftIsNotRestored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	m := &message{path: path, create: true}
