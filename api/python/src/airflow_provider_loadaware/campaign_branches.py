@@ -199,8 +199,8 @@ class Campaigns:
             return 37, ""
         if state == FAILED:
             states = self.runs.task_states(run.dag_id, run.run_id)
-            failed = sorted(task for task, task_state in states.items() if task_state == FAILED)
-            return 35, f"the DAG run failed: {', '.join(failed) or 'no task failed'}"
+            failed = {task for task, task_state in states.items() if task_state == FAILED}
+            return 35, f"the DAG run failed: {_names(failed) or 'no task failed'}"
         if state is None:
             return 35, f"the DAG run {run.run_id} does not exist any more"
         return 31, ""
@@ -215,15 +215,17 @@ class Campaigns:
         reported = self.service.request("GET", path)["tasks"]
         measured = {(t["task_id"], t["map_index"]) for t in reported if t["memory_max_bytes"]}
         awaited = {(t["task_id"], t["map_index"]) for t in reported}
-        for task, state in self.runs.task_states(run.dag_id, run.run_id).items():
-            name, _, index = task.rpartition("_")
-            key = (name, int(index)) if index.isdigit() and name and (name, int(index)) in awaited else (task, -1)
-            if state == SUCCESS and any(fnmatch.fnmatchcase(key[0], glob) for glob in self.hooks.pod_tasks):
-                awaited.add(key)
-        missing = sorted(task for task, _ in awaited - measured)
+        for (task, index), state in self.runs.task_states(run.dag_id, run.run_id).items():
+            if state == SUCCESS and any(fnmatch.fnmatchcase(task, glob) for glob in self.hooks.pod_tasks):
+                awaited.add((task, index))
+        missing = _names(awaited - measured)
         if awaited and not missing:
             return 57, f"{len(measured)} tasks have a peak"
-        why = f"without a peak: {', '.join(missing)}" if missing else "no task reported a try"
+        why = f"without a peak: {missing}" if missing else "no task reported a try"
         if datetime.now(timezone.utc) - run.changed_at > self.hooks.profile_timeout:
             return 55, why
         return 51, why
+
+
+def _names(tasks: set[tuple[str, int]]) -> str:
+    return ", ".join(task if index < 0 else f"{task}_{index}" for task, index in sorted(tasks))

@@ -5,6 +5,7 @@ In Airflow 2 it uses Airflow's database. In Airflow 3 it asks the supervisor of 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,8 +32,8 @@ class Runs(Protocol):
     def state(self, dag_id: str, run_id: str) -> str | None:
         """Return the state of a run, or None if it does not exist."""
 
-    def task_states(self, dag_id: str, run_id: str) -> dict[str, str]:
-        """Return the states of the tasks of a run by task id; for a mapped task, by `<task id>_<map index>`."""
+    def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
+        """Return the states of the tasks of a run by task id and map index. The index of an unmapped task is -1."""
 
 
 def open_runs() -> Runs:
@@ -69,12 +70,30 @@ class _SupervisorRuns:
         found = _ask(comms.GetDagRunState(dag_id=dag_id, run_id=run_id))
         return str(getattr(found.state, "value", found.state))
 
-    def task_states(self, dag_id: str, run_id: str) -> dict[str, str]:
+    def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
+        # Airflow names an instance of a mapped task `<task id>_<map index>`. The id of another task may have that form,
+        # so ask which of these names belong to the task ids in them.
+        states = self._states(dag_id, run_id)
+        ids = {task_id for task_id, index in map(_split_name, states) if index >= 0}
+        mapped = self._states(dag_id, run_id, sorted(ids)) if ids else {}
+        return {
+            _split_name(name) if name in mapped and name not in ids else (name, -1): state
+            for name, state in states.items()
+        }
+
+    @staticmethod
+    def _states(dag_id: str, run_id: str, task_ids: list[str] | None = None) -> dict[str, str]:
         from airflow.sdk.execution_time import comms
 
-        found = _ask(comms.GetTaskStates(dag_id=dag_id, run_ids=[run_id]))
+        found = _ask(comms.GetTaskStates(dag_id=dag_id, run_ids=[run_id], task_ids=task_ids))
         states = found.task_states.get(run_id) or {}
-        return {task: str(getattr(state, "value", state)) for task, state in states.items()}
+        return {name: str(getattr(state, "value", state)) for name, state in states.items()}
+
+
+def _split_name(name: str) -> tuple[str, int]:
+    """Split `<task id>_<map index>`. Returns `name` and -1 if it has another form."""
+    task_id, _, index = name.rpartition("_")
+    return (task_id, int(index)) if task_id and re.fullmatch("[0-9]+", index) else (name, -1)
 
 
 def _ask(message: Any, none_if: tuple[str, ...] = ()) -> Any:
@@ -127,13 +146,10 @@ class _DatabaseRuns:
         run = self._find(dag_id, run_id)
         return str(getattr(run.state, "value", run.state)) if run else None
 
-    def task_states(self, dag_id: str, run_id: str) -> dict[str, str]:
+    def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
         run = self._find(dag_id, run_id)
         instances = run.get_task_instances() if run else []
-        return {
-            i.task_id if i.map_index < 0 else f"{i.task_id}_{i.map_index}": str(getattr(i.state, "value", i.state))
-            for i in instances
-        }
+        return {(i.task_id, i.map_index): str(getattr(i.state, "value", i.state)) for i in instances}
 
     @staticmethod
     def _find(dag_id: str, run_id: str) -> Any:

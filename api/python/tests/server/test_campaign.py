@@ -54,8 +54,8 @@ class TableRuns:
                 self._report(run_id)
         return state
 
-    def task_states(self, dag_id: str, run_id: str) -> dict[str, str]:
-        return dict.fromkeys(TASKS, self.states[run_id])
+    def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
+        return dict.fromkeys(((task, -1) for task in TASKS), self.states[run_id])
 
     def _report(self, run_id: str) -> None:
         reports = [
