@@ -12,8 +12,8 @@ import (
 )
 
 // Write writes observations as CSV, with the required columns and all columns that some
-// observation fills. It omits series and executed plans. When Open reads the CSV, a text that looks like
-// a number or a bool becomes one, and a text such as nan is missing. JSON preserves all of these.
+// observation fills. It omits series and executed plans. When Open reads the CSV, a text feature that
+// looks like a number or a bool becomes one, and one that is blank or such as nan is missing. JSON preserves all of these.
 func Write(w io.Writer, observations []sizing.Observation) error {
 	used := usedColumns(observations)
 	features, entries := featureNames(observations), metadataNames(observations)
