@@ -68,11 +68,11 @@ const (
 	maxBudgetGBHours = 1e9
 )
 
-// Budget limits a campaign. A zero field is no limit.
+// Budget limits a campaign. A zero field is no limit. The audit trail has it as JSON, in the form of the API.
 type Budget struct {
-	Runs    int       // number of DAG runs, including repeated attempts
-	GBHours float64   // allocated memory times duration of the reproduced tries
-	Until   time.Time // time after which no run starts
+	Runs    int       `json:"runs,omitempty"` // number of DAG runs, including repeated attempts
+	GBHours float64   `json:"gbh,omitempty"`  // allocated memory times duration of the reproduced tries
+	Until   time.Time `json:"until,omitzero"` // time after which no run starts
 }
 
 // Validate returns an error for each invalid field.

@@ -91,13 +91,20 @@ func TestAnswerIsWithinItsBounds(t *testing.T) {
 	q.Cap = free.Limit / 2
 	capped, _ := l.Model().Size(q)
 	assert.Equal(t, q.Cap, capped.Limit)
+	assert.Contains(t, capped.Reason, "covers the errors on tasks without history, lowered to the cap")
 	assert.Greater(t, capped.Promised, free.Promised)
 	q.Cap, q.Floor = 0, 2*free.Limit
 	raised, _ := l.Model().Size(q)
 	assert.Equal(t, q.Floor, raised.Limit)
+	assert.Contains(t, raised.Reason, "raised to the floor or the next bin")
 	q.Floor, q.Edges = 0, sizing.Bins{sizing.GiB, 64 * sizing.GiB}
 	edge, _ := l.Model().Size(q)
 	assert.Contains(t, q.Edges, edge.Limit)
+	q.Edges, q.Requested.Memory = nil, free.Limit/2
+	l.Model().Exceeded = 0 // no learned task has exceeded its request
+	requested, _ := l.Model().Size(q)
+	assert.Equal(t, q.Requested.Memory, requested.Limit)
+	assert.Contains(t, requested.Reason, "; the static request is granted, because such tasks rarely exceed theirs; from")
 }
 
 func TestKillsRaiseGrantsAtOnce(t *testing.T) {

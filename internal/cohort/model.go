@@ -170,9 +170,24 @@ func (m *Model) size(q *Question) (a Answer, ok bool) {
 	a.ofDAG, a.amount, a.unbounded = m.ofDAG, amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
-	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; a margin factor of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
-		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), float64(a.Limit)/float64(max(1, a.Level)), m.Tasks, m.Runs)
+	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; %s; from %d tasks, %d runs",
+		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(), m.Tasks, m.Runs)
 	return a, true
+}
+
+// describeLimit says in a reason how the limit follows from the predicted peak.
+func (a *Answer) describeLimit() string {
+	text := fmt.Sprintf("a margin factor of %.2g covers the errors on tasks without history", float64(a.unbounded)/float64(max(1, a.Level)))
+	if a.usesRequest {
+		text = "the static request is granted, because such tasks rarely exceed theirs"
+	}
+	switch {
+	case a.Limit > a.unbounded:
+		text += ", raised to the floor or the next bin"
+	case a.Limit < a.unbounded:
+		text += ", lowered to the cap"
+	}
+	return text
 }
 
 // describeTasks says in a reason which tasks the model knows.

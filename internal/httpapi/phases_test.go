@@ -158,6 +158,16 @@ func TestPlannedRunsCostLess(t *testing.T) {
 	assert.NotEmpty(t, newest.Limits)
 }
 
+func TestPhaseSaysWhichRunsAPlanNeeds(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.reportDetailed(0, 2)
+	require.NoError(t, e.trainer.LearnPlans(t.Context(), time.Now()))
+	e.do(http.MethodPut, "/tasks/ml/train/policy", `{"phases": "memory"}`)
+	var answer api.PhaseAnswer
+	e.post("/phase", `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1000000000}`).into(&answer)
+	assert.Contains(t, answer.Reason, "3 runs with a median of 600 seconds or more")
+}
+
 func TestPhaseAnswersTheStaticGrantWithoutAPlan(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	const ask = `{"dag_id": "ml", "task_id": "train", "run_id": "r", "elapsed_seconds": 60, "limit_bytes": 1000000000, "static_bytes": 3000000000}`

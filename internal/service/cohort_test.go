@@ -75,6 +75,12 @@ func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 		assert.Equal(t, "metadata.owner", factors.Terms[0].Name)
 		assert.Equal(t, "large", factors.Terms[0].Value)
 		assert.Positive(t, factors.Expected)
+		if past := r.explainPrediction(answer.PredictionID); answer.Shadow != nil {
+			assert.Contains(t, past.Note, "the reason of the answer")
+			assert.Contains(t, past.Allocation.Reason, "similar tasks")
+		} else {
+			assert.Empty(t, past.Note, name)
+		}
 	}
 }
 

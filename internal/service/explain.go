@@ -171,6 +171,9 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 	if from.Base == 0 {
 		from = taskmodel.Explanation{Granted: recorded.Granted, Base: recorded.Granted, BaseName: "the amount of the receipt"}
 		e.Note = "the receipt does not record how this amount was computed"
+		if r.Allocation.Shadow != nil {
+			e.Note = "the receipt of shadow mode does not record how this amount was computed, such as by similar tasks; the reason of the answer names the source"
+		}
 	}
 	e.Factors = from.WithTerm(kind, name, recorded.Granted)
 }

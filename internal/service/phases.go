@@ -132,7 +132,7 @@ func (s *Service) Phase(ctx context.Context, ask *PhaseAsk) (*PhaseAnswer, error
 		return a, nil
 	case !planner.HasPlan():
 		a.Version = planner.Version
-		a.Reason = fmt.Sprintf("the static grant: a plan needs %d runs of %d seconds or more", taskplan.MinRuns, taskplan.MinSeconds)
+		a.Reason = fmt.Sprintf("the static grant: a plan needs %d runs with a median of %d seconds or more", taskplan.MinRuns, taskplan.MinSeconds)
 		return a, nil
 	case ask.Static == 0:
 		a.Version = planner.Version

@@ -75,11 +75,12 @@ type RunReport struct {
 
 // CampaignAudit is the audited form of a campaign or of one of its runs.
 type CampaignAudit struct {
-	Campaign int64           `json:"campaign"` // id
-	Name     string          `json:"name,omitempty"`
-	Pool     string          `json:"pool,omitempty"`  // Airflow pool of the reproduced tasks
-	Conf     json.RawMessage `json:"conf,omitempty"`  // sandbox settings that override the archived conf
-	Run      int             `json:"run,omitempty"`   // number of the run that was reset
-	State    *int            `json:"state,omitempty"` // state of that run
-	Runs     int             `json:"runs,omitempty"`  // number of registered runs
+	Campaign int64            `json:"campaign"` // id
+	Name     string           `json:"name,omitempty"`
+	Pool     string           `json:"pool,omitempty"`   // Airflow pool of the reproduced tasks
+	Conf     json.RawMessage  `json:"conf,omitempty"`   // sandbox settings that override the archived conf
+	Budget   *campaign.Budget `json:"budget,omitempty"` // nil if the change does not set it
+	Run      int              `json:"run,omitempty"`    // number of the run that was reset
+	State    *int             `json:"state,omitempty"`  // state of that run
+	Runs     int              `json:"runs,omitempty"`   // number of registered runs
 }

@@ -111,6 +111,9 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	if err != nil || set == nil {
 		return err
 	}
+	if isDamaged {
+		set.SkipIDs(stored.Version) // answers and cohorts refer to the ids of the lost versions
+	}
 	content, err := usageprofile.Encode(set)
 	if err != nil {
 		return err

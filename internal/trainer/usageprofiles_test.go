@@ -95,8 +95,12 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	_, err = st.SaveUsageProfiles(t.Context(), stored)
 	require.NoError(t, err)
 	find(6 * time.Hour)
-	version, _ = usageProfiles(t, st, "b")
+	version, found := usageProfiles(t, st, "b")
 	assert.Equal(t, 4, version, "damaged profiles are found again")
+	for i := range found.Profiles {
+		assert.GreaterOrEqual(t, found.Profiles[i].ID, again.NextID, "the ids of the damaged set are not used again")
+		assert.Less(t, found.Profiles[i].ID, found.NextID)
+	}
 }
 
 // A running trainer finds profiles at intervals, finds them again after the sample has doubled, and ends with its

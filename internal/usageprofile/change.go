@@ -156,6 +156,15 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
+// SkipIDs raises the ids of a set that was found without a previous set above those of its lost versions. A version has
+// at most maxProfiles new ids.
+func (s *Set) SkipIDs(versions int) {
+	for i := range s.Profiles {
+		s.Profiles[i].ID += versions * maxProfiles
+	}
+	s.NextID += versions * maxProfiles
+}
+
 // inherit gives the ids of previous profiles to the profiles that overlap with them most.
 func (s *Set) inherit(runs []Run, previous *Set) {
 	both := make([][]int, len(s.Profiles))

@@ -12,7 +12,7 @@ import (
 type Set struct {
 	Scaler
 	Quality
-	NextID   int       // the id of the next new profile: ids are not used again, unless the previous set is lost
+	NextID   int       // the id of the next new profile: ids are not used again
 	Profiles []Profile // by descending number of runs
 	Outliers Profile   // runs of no profile; its id is 0
 	Tasks    []Task

@@ -141,6 +141,9 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 		rows = append(rows, runs[i].row())
 	}
 	e.classifier = cohort.FitShapes(slices.Clone(rows), labels)
+	for i := range rows {
+		rows[i].Placement = sizing.Placement{} // the trainer of cohorts reads none
+	}
 	e.runTimes = cohort.Fit(rows[max(0, len(rows)-cohort.MaxRows):]).RunTimes
 	return e, nil
 }

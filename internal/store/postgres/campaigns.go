@@ -42,8 +42,11 @@ func (s *Store) CreateCampaign(ctx context.Context, c campaign.Campaign) (create
 		if err != nil {
 			return err
 		}
-		return auditCampaign(ctx, tx, &created, store.CampaignCreated, nil,
-			store.CampaignAudit{Campaign: created.ID, Name: created.Name, Pool: created.Pool, Conf: created.Conf}, "")
+		after := store.CampaignAudit{Campaign: created.ID, Name: created.Name, Pool: created.Pool, Conf: created.Conf}
+		if created.Budget != (campaign.Budget{}) {
+			after.Budget = &created.Budget
+		}
+		return auditCampaign(ctx, tx, &created, store.CampaignCreated, nil, after, "")
 	})
 	return created, err
 }
@@ -175,7 +178,12 @@ func (s *Store) PauseCampaign(ctx context.Context, id int64, paused bool, budget
 		if err != nil || before.Paused == paused && before.Stopped == c.Stopped && budget == nil {
 			return err
 		}
-		return auditCampaign(ctx, tx, &c, action, nil, store.CampaignAudit{Campaign: id, Name: c.Name}, "")
+		after := store.CampaignAudit{Campaign: id, Name: c.Name}
+		if budget == nil {
+			return auditCampaign(ctx, tx, &c, action, nil, after, "")
+		}
+		after.Budget = &c.Budget
+		return auditCampaign(ctx, tx, &c, action, store.CampaignAudit{Campaign: id, Name: c.Name, Budget: &before.Budget}, after, "")
 	})
 	return c, err
 }

@@ -121,6 +121,40 @@ func TestReceiptsOfBothFormsGiveTheSameResults(t *testing.T) {
 	require.Equal(t, want, readDerived(t, st, saved, from), "all receipts were converted to JSON")
 }
 
+// A try may have a compact receipt and one as JSON, such as one whose id is no UUID. An older receipt is not listed while
+// the newer one is outside the window.
+func TestOnlyTheNewestReceiptOfBothFormsIsUnreported(t *testing.T) {
+	st := open(t, pgtest.Migrated(t))
+	from := time.Now().UTC().Truncate(time.Second)
+	save := func(i int, run string, at time.Time, id string) string {
+		r := receiptAt(i, at)
+		r.Ask.Try.RunID = run
+		if id != "" {
+			r.Allocation.PredictionID = id
+		}
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{r}))
+		return r.Allocation.PredictionID
+	}
+	later := from.Add(time.Minute)
+	save(0, "a", from, "an old JSON receipt")
+	compact := save(0, "a", later, "")
+	save(0, "b", from, "")
+	json := save(0, "b", later.Add(time.Second), "a new JSON receipt")
+	for _, c := range []struct {
+		to    time.Time
+		limit int
+		want  []string
+	}{{later, 10, nil}, {later.Add(time.Hour), 10, []string{compact, json}}, {later.Add(time.Hour), 1, []string{compact}}} {
+		receipts, err := st.UnreportedReceipts(t.Context(), store.Window{From: from, To: c.to, Now: c.to, Limit: c.limit})
+		require.NoError(t, err)
+		var ids []string
+		for i := range receipts {
+			ids = append(ids, receipts[i].Allocation.PredictionID)
+		}
+		require.Equal(t, c.want, ids)
+	}
+}
+
 // A rename keeps the receipts of both names, and a deletion removes them, while another replica
 // has cached the vocabulary of the task.
 func TestCompactReceiptsFollowRenameAndDeletion(t *testing.T) {

@@ -79,8 +79,8 @@ func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observa
 }
 
 // unreportedReceiptsSQL selects the unreported tries first, and only then checks whether a
-// receipt is the newest of its try: OFFSET 0 keeps the planner from merging the subquery.
-// unreportedCompactSQL does the same for compact receipts.
+// receipt is the newest of its try in both tables: OFFSET 0 keeps the planner from merging the subquery.
+// unreportedCompactSQL does the same for compact receipts. Of two receipts of the same time, it omits the compact one.
 const unreportedReceiptsSQL = `
 	SELECT ` + jsonColumns + `
 	FROM (
@@ -95,6 +95,13 @@ const unreportedReceiptsSQL = `
 			AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
 			AND newer.run_id <> ''
 		ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1)
+		AND at >= coalesce((
+			SELECT newer.at FROM receipt_compact AS newer
+			WHERE newer.name = (SELECT id FROM receipt_name AS name WHERE name.namespace = receipt.namespace AND name.dag_id = receipt.dag_id AND name.task_id = receipt.task_id)
+				AND hashtext(newer.run_id) # newer.map_index = hashtext(receipt.run_id) # receipt.map_index
+				AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
+				AND newer.run_id <> ''
+			ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1), '-infinity')
 	ORDER BY at, prediction_id LIMIT $4`
 
 const unreportedCompactSQL = `
@@ -113,6 +120,12 @@ const unreportedCompactSQL = `
 			AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
 			AND newer.run_id <> ''
 		ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1)
+		AND at > coalesce((
+			SELECT newer.at FROM receipt AS newer
+			WHERE newer.namespace = receipt.namespace AND newer.dag_id = receipt.dag_id AND newer.task_id = receipt.task_id
+				AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
+				AND newer.run_id <> ''
+			ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1), '-infinity')
 	ORDER BY at, prediction_id LIMIT $4`
 
 const notReported = `NOT EXISTS (
@@ -121,25 +134,15 @@ const notReported = `NOT EXISTS (
 					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)`
 
 // UnreportedReceipts lists the newest receipt of each unreported try whose lookup is due, if it is in the window;
-// oldest first, at most w.Limit. Of a try with receipts in both tables it takes the newer one.
+// oldest first, at most w.Limit. A try may have receipts in both tables.
 func (s *Store) UnreportedReceipts(ctx context.Context, w store.Window) ([]sizing.Receipt, error) {
 	var all []sizing.Receipt
-	byTry := map[sizing.TryKey]int{}
 	for _, sql := range []string{unreportedReceiptsSQL, unreportedCompactSQL} {
 		receipts, err := s.readReceipts(ctx, sql, w.From, w.To, w.Now, w.Limit)
 		if err != nil {
 			return nil, wrapError("list unreported receipts", err)
 		}
-		for _, r := range receipts {
-			if i, isKnown := byTry[r.Ask.Try]; isKnown {
-				if r.At.After(all[i].At) {
-					all[i] = r
-				}
-				continue
-			}
-			byTry[r.Ask.Try] = len(all)
-			all = append(all, r)
-		}
+		all = append(all, receipts...)
 	}
 	slices.SortFunc(all, func(a, b sizing.Receipt) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Allocation.PredictionID, b.Allocation.PredictionID))

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +71,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 	})
 	t.Run("a pause stops triggers, and a used-up budget stops triggers but no checks", func(t *testing.T) {
 		c := newCampaign(t, st, "bounded", campaign.Budget{Runs: 1})
+		require.Contains(t, trail(t, st, store.AuditFilter{}, 1)[0], `"budget":{"runs":1}}`)
 		register(t, st, c.ID, 3)
 		for range 3 {
 			advance(t, st, c.ID, campaign.TriggerDeploy, campaign.Deploying)
@@ -92,6 +94,8 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		resumed, err := st.PauseCampaign(asActor(t, "ada"), c.ID, false, &campaign.Budget{GBHours: 2})
 		require.NoError(t, err)
 		require.Equal(t, []any{"", campaign.Budget{GBHours: 2}}, []any{resumed.Stopped, resumed.Budget})
+		named := fmt.Sprintf(`{"campaign":%d,"name":"bounded"`, c.ID)
+		require.Equal(t, "ada:  campaign resumed "+named+`,"budget":{"runs":1}} > `+named+`,"budget":{"gbh":2}}`, trail(t, st, store.AuditFilter{}, 1)[0])
 
 		run := claimRuns(t, st, c.ID, campaign.TriggerRun, 2)[0]
 		used := success(firstTry(task("heavy"), run.RunID), sizing.GiB, 1)
