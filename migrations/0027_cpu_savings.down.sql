@@ -2,8 +2,14 @@ LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;
 SET LOCAL statement_timeout = 0;
 
 DO $do$
+DECLARE
+    before  text := pg_get_functiondef('savings_change'::regproc);
+    changed text := replace(before, ', r.allocated_cpu) AS s', ', coalesce(r.allocated_cpu, r.requested_cpu)) AS s');
 BEGIN
-    EXECUTE replace(pg_get_functiondef('savings_change'::regproc), ', r.allocated_cpu) AS s', ', coalesce(r.allocated_cpu, r.requested_cpu)) AS s');
+    IF changed = before THEN
+        RAISE EXCEPTION 'function savings_change does not read the allocations as expected';
+    END IF;
+    EXECUTE changed;
 END $do$;
 
 UPDATE savings_day AS d

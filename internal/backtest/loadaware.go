@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// triesAfterLoss is the least number of tries until a task is trained again after a training without a challenger: the
+// triesAfterLoss is the least number of tries until a task is trained again after a training that returned no model: the
 // newly trained model lost the evaluation against the current model, or there was nothing to fit.
 const triesAfterLoss = 25
 
@@ -47,7 +47,7 @@ type learner struct {
 	history  sizing.History
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
 	open     taskmodel.Guard            // raises grants while clearly more open tries were killed than promised
-	lostAt   int                        // number of tries when a training last ended without a challenger
+	lostAt   int                        // number of tries when a training last returned no model
 	training *training                  // nil: no training runs, and the model may be used
 }
 

@@ -98,7 +98,7 @@ func Fit(rows []Row) *Model {
 	}
 	published := l.current.withTasks(l)
 	published.RunTimes, published.dags = fitRunTimes(rows), l.fitDAGs()
-	return published
+	return published.learnPending(rows, l)
 }
 
 // completeMetadata gives a row without metadata the metadata of the next row of the same task that has
@@ -200,12 +200,15 @@ func (l *Learner) recordError(r *Row) {
 	}
 	switch {
 	case !l.hasTrees():
-	case len(l.errors) >= minUnseenErrors:
+	case l.usesUnseenErrors():
 		l.current = l.current.withErrors(l.streamErrors(), l)
 	default:
 		l.current = l.current.withErrors(slices.Clone(l.current.errors), l)
 	}
 }
+
+// usesUnseenErrors reports whether enough errors on unseen tasks are recorded to replace those of the cross-validation.
+func (l *Learner) usesUnseenErrors() bool { return len(l.errors) >= minUnseenErrors }
 
 // streamErrors returns the newest errors on unseen tasks, weighted by recency.
 func (l *Learner) streamErrors() []weightedError {
@@ -223,7 +226,7 @@ func (l *Learner) fit() {
 	l.fittedAt = l.runs
 	var errors []weightedError
 	byRequest := l.hasTrees() && l.current.byRequest && l.allRequest()
-	if len(l.errors) >= minUnseenErrors {
+	if l.usesUnseenErrors() {
 		errors = l.streamErrors()
 	} else {
 		errors, byRequest = l.chooseTarget()

@@ -10,8 +10,11 @@ import (
 
 // A published model, which a training has stored and the replicas use, learns the first runs of tasks that
 // it has not seen: a kill among them raises the margin of the next new task before the next training. The
-// errors, the ratios and the largest amounts change. The trees and the target statistics wait for the
-// training.
+// errors, the ratios of peaks to requests and the largest amounts change. The trees and the target statistics
+// wait for the training.
+//
+// A Model also holds models of single DAGs (see dag.go), which learn the runs of their DAG in the same way. For
+// some tasks the model of the DAG answers first, for others that of the namespace; see Model.first.
 
 // recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {
@@ -40,7 +43,7 @@ func (m *Model) withTasks(l *Learner) *Model {
 		recent.learned[hashOfTask(task)] = struct{}{}
 	}
 	for task, i := range l.pending {
-		if i < len(l.errors) {
+		if i < len(l.errors) && l.usesUnseenErrors() {
 			recent.killed[hashOfTask(task)] = killedRun{Error: l.errors[i].error, Level: l.errors[i].level}
 		}
 	}
@@ -49,11 +52,22 @@ func (m *Model) withTasks(l *Learner) *Model {
 	return &updated
 }
 
-// Level predicts the log peak of a task without history; NaN if the trees cannot. It is valid for a
-// nil model.
+// learnPending returns a model that has learned the pending kills of l. If the training used the errors on unseen
+// tasks, m knows these kills already. A cross-validation uses successes only; the trees of a DAG always use one.
+func (m *Model) learnPending(rows []Row, l *Learner) *Model {
+	for i := range rows {
+		if _, isPending := l.pending[rows[i].Task]; isPending && rows[i].Killed {
+			m = m.Learn(&rows[i], math.NaN())
+		}
+	}
+	return m
+}
+
+// Level predicts the log peak of a task without history by the trees of the model that answers first; NaN if
+// they cannot. It is valid for a nil model.
 func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
 
-// treeLevel is Level of the trees of m itself.
+// treeLevel is Level by the trees of m, whichever model answers first.
 func (m *Model) treeLevel(f *Facts) float64 {
 	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
 		return math.NaN()
@@ -62,8 +76,9 @@ func (m *Model) treeLevel(f *Facts) float64 {
 }
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
-// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The same run
-// changes nothing a second time. Learn returns nil for a nil model.
+// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
+// first learns the error of level, and the other model that of its own prediction. The same run changes nothing a
+// second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {
 	if m.first(&r.Task) != m {
 		return m.learnRun(r, math.NaN()).learnDAG(r, level)
@@ -71,7 +86,7 @@ func (m *Model) Learn(r *Row, level float64) *Model {
 	return m.learnRun(r, level).learnDAG(r, math.NaN())
 }
 
-// learnRun is Learn for m itself, without the models of DAGs.
+// learnRun is Learn without the models of DAGs, which stay as they are; see learnDAG.
 func (m *Model) learnRun(r *Row, level float64) *Model {
 	if m == nil || m.recent == nil || !(r.Peak > 0) || len(m.recent.added) >= maxRecent || len(m.recent.killed) >= maxRecent {
 		return m
@@ -170,7 +185,7 @@ func (m *Model) replaceError(before, now float64) {
 		return 0
 	})
 	if !found {
-		m.addError(now) // the training has dropped the earlier error
+		m.addError(now) // the training used newer errors only
 		return
 	}
 	errors := slices.Clone(m.errors)

@@ -97,6 +97,27 @@ func TestTheTrainingKnowsKilledTasks(t *testing.T) {
 	assert.NotSame(t, opened, opened.Learn(&killed, math.NaN()), "a higher kill of the same task")
 }
 
+// A training with too few errors on unseen tasks uses a cross-validation, which uses successes only.
+func TestTheTrainingKeepsTheMarginOfAKill(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 1))
+	m, rows := published(t, 60, r)
+	largest := func(m *Model) float64 { return m.errors[len(m.errors)-1].Error }
+	killed := task(7000, r)
+	killed.Killed, killed.Peak = true, math.Exp(m.Level(&killed.Facts)+5)
+	require.InDelta(t, 5, largest(m.Learn(&killed, math.NaN())), 1e-9)
+
+	trained := Fit(append(rows, killed))
+	expected := math.Log(killed.Peak) - trained.Level(&killed.Facts)
+	require.Greater(t, expected, 4.0)
+	assert.InDelta(t, expected, largest(trained), 1e-9)
+	assert.Same(t, trained, trained.Learn(&killed, math.NaN()), "a repeated report changes nothing")
+
+	success := killed
+	success.Killed, success.Peak = false, math.Exp(trained.Level(&killed.Facts))
+	assert.Less(t, largest(trained.Learn(&success, math.NaN())), 4.0, "the peak replaces the lower bound of the kill")
+	assert.Less(t, largest(Fit(append(rows, killed, success))), 4.0)
+}
+
 func TestLearnedTasksAreBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 1))
 	m, _ := published(t, 150, r)

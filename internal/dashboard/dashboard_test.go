@@ -181,7 +181,7 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 		assert.NotContains(t, page, "%!", target)
 	}
 	page := e.page("/ui/task?dag_id=etl&task_id=load")
-	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator", "To paste into a manifest", ">bins</li>", "bin up to",
+	for _, text := range []string{"Granted and used memory", "What drives the grant", "Pin version", "Newest tries", "SizedKubernetesPodOperator", "from kubernetes.client import models as k8s", "To paste into a manifest", ">bins</li>", "bin up to",
 		"3 <small>4.8\u00a0% of successes and kills</small>", "of 63 tries in all"} {
 		assert.True(t, strings.Contains(page, text), text)
 	}

@@ -48,7 +48,7 @@ type Task struct {
 	RunTimeURL  string         `json:"-"`
 	AskURL      string         `json:"-"`
 	ForecastURL string         `json:"-"`
-	IsPinned    bool           `json:"pinned"` // a version is pinned, so trainings do not replace it
+	IsPinned    bool           `json:"pinned"` // a version is pinned; a training can replace it only if the watchdog pinned it
 	IsAdmin     bool           `json:"-"`      // the caller may change the task
 }
 
@@ -247,11 +247,11 @@ func evaluationText(stored []byte) string {
 // identifier matches the names that a Jinja template may write after a dot.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pythonOf returns the operator with the features of the task and its request (4Gi if the request is unknown), to paste
-// into a DAG.
+// pythonOf returns the imports and the operator with the features of the task and its request (4Gi if the request is
+// unknown), to paste into a DAG.
 func pythonOf(t *Task) string {
 	var b strings.Builder
-	b.WriteString("from airflow_provider_loadaware.operators import SizedKubernetesPodOperator\n\nSizedKubernetesPodOperator(\n")
+	b.WriteString("from airflow_provider_loadaware.operators import SizedKubernetesPodOperator\nfrom kubernetes.client import models as k8s\n\nSizedKubernetesPodOperator(\n")
 	fmt.Fprintf(&b, "    task_id=%s,\n    features={", strconv.Quote(t.TaskID))
 	for _, name := range t.Features {
 		param := "{{ params[" + strconv.Quote(name) + "] }}"

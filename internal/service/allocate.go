@@ -131,13 +131,16 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	if q.Cap == 0 {
 		return max(killed, q.MinGrant, q.Floor).Times(4), taskmodel.CapOnlyKills
 	}
-	limit, by := max(q.Cap, q.MinGrant.Times(4), c.model.Extrapolated(q.Features).Times(4)), taskmodel.CapDerived
-	if floor := q.Floor.Times(4); floor > limit {
-		limit, by = floor, taskmodel.CapFloor
+	limit, by := q.Cap, taskmodel.CapDerived
+	raise := func(to sizing.Bytes, rule taskmodel.CapRule) {
+		if to > limit {
+			limit, by = to, rule
+		}
 	}
-	if raised := min(killed.Times(4), limit.Times(4)); raised > limit {
-		limit, by = raised, taskmodel.CapKill
-	}
+	raise(q.MinGrant.Times(4), taskmodel.CapMinGrant)
+	raise(c.model.Extrapolated(q.Features).Times(4), taskmodel.CapExtrapolated)
+	raise(q.Floor.Times(4), taskmodel.CapFloor)
+	raise(min(killed.Times(4), limit.Times(4)), taskmodel.CapKill)
 	return limit, by
 }
 

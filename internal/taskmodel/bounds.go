@@ -12,22 +12,25 @@ type CapRule uint8
 
 // The cap rules.
 const (
-	CapDerived       CapRule = iota // four times the largest of the request, the peaks, the minimum grant and an extrapolated peak
+	CapDerived       CapRule = iota // four times the larger of the request and the largest peak
 	CapPolicy                       // the policy's cap
 	CapCaller                       // the caller's max_memory
 	CapRequest                      // the policy forbids more than the request
-	CapUnschedulable                // a larger request was unschedulable within the last hour
+	CapUnschedulable                // a larger allocation was unschedulable within the last hour
 	CapFloor                        // four times the policy's floor
-	CapKill                         // four times the largest killed allocation, at most four times the cap by CapDerived or CapFloor
+	CapKill                         // four times the largest killed allocation, at most four times the derived cap without kills
 	CapOnlyKills                    // four times the largest of the killed allocations, the minimum grant and the floor: neither a request nor a peak is known
+	CapMinGrant                     // four times the minimum grant
+	CapExtrapolated                 // four times an extrapolated peak
 )
 
 // capRules describes the cap rules in reasons.
 var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
-	"the static request: the policy grants no more", "a larger request was unschedulable within the last hour",
+	"the static request: the policy grants no more", "a larger allocation was unschedulable within the last hour",
 	"four times the policy's floor", "four times the OOM-killed allocation, at most four times the cap without kills",
 	"four times the largest of the OOM-killed allocations, the minimum grant and the policy's floor, as no request and no peak is known",
+	"four times the minimum grant", "four times the extrapolated peak",
 }
 
 // Remedy describes the rule and, except for CapRequest, how to allow more.

@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The inputs are 1 to 1,000. The inputs of the questions are up to fifty times the largest of them,
+// The learned inputs are 1 to 1,000. The inputs of the questions are up to fifty times the largest learned input,
 // and the peaks continue the trend.
-func TestExtrapolatesAlongASupportedTrend(t *testing.T) {
+func TestPredictionsContinueTheTrendOutsideTheRange(t *testing.T) {
 	for name, peak := range map[string]func(x float64) float64{
 		"proportional":             func(x float64) float64 { return 0.01 * x },
 		"proportional over a base": func(x float64) float64 { return 2 + 0.01*x },
@@ -212,7 +212,7 @@ func TestExtrapolationOfNegativeInputsAndFallingPeaks(t *testing.T) {
 	}
 }
 
-// The peak is unit · (12 + slope · x) GiB for inputs x up to 1,000. The questions are about the input at.
+// The peak is unit · (12 + slope · x) GiB for inputs x up to 1,000. Each question has the input at.
 func TestExtrapolationIsBounded(t *testing.T) {
 	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e5, 100}, {-.01, -1e5, 100}, {.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
 		k := newTask(t)

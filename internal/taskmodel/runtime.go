@@ -100,8 +100,8 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	m.updateRunTimes()
 }
 
-// runTimeSlack is the distance, in log units, by which a prediction may leave the range of the
-// learned run times: the line would otherwise diverge for unusual inputs.
+// runTimeSlack is the distance, in log units, by which a prediction may leave the range of the learned run
+// times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 
 // runTimeAt returns the prediction of the run time: the weighted average of the point prediction and the

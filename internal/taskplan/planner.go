@@ -59,7 +59,7 @@ func (p *Planner) Plan(static sizing.Resources) *sizing.Plan {
 	return result
 }
 
-// Rule describes in words how the limit of the next run follows the usage.
+// Rule names the rule by which the limit of the next run follows the usage, with its parameters.
 func (p *Planner) Rule() string { return p.planner.Plan(1).Rule() }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

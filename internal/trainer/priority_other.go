@@ -2,5 +2,5 @@
 
 package trainer
 
-// lowerThreadPriority does nothing, because only on Linux setpriority(2) can change the priority of a single thread.
+// lowerThreadPriority does nothing: in POSIX, setpriority(2) changes the priority of the whole process.
 func lowerThreadPriority() {}

@@ -4,7 +4,7 @@ import "math"
 
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
-	rowsAfterFall    = 200  // rows after a downward change during which the residuals contain both levels
+	rowsAfterFall    = 200  // rows after the detection of a fall during which stored predictions may be of the level before it
 	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
@@ -27,16 +27,17 @@ func (x *Experts) LowOutlierBound() float64 {
 	return min(quartile, 0) - lowDeviations*max(deviation, minLowDeviation)
 }
 
-// RecentlyFell reports whether the level of the task fell so recently that the residuals mix
-// both levels.
+// RecentlyFell reports whether a fall of the task's level was detected so recently that predictions in the residual
+// store may be of the level before it.
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
 // MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
 // returns the residuals of LineTrees before and after the move, oldest row first. levels identifies a row
-// by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. After the
-// move, the residuals from before a fall are still wide enough for a return to the old level. The residuals
-// from after the fall no longer contain it, because the retrained models predict it. No level rises. Each
-// change is averaged over neighbouring rows, so that the residuals keep their out-of-sample noise.
+// by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. When a fall is
+// detected, the residual store keeps only rows of the lower level (see discardBefore), but the models that predicted them
+// had learned the higher level. The retrained models predict the lower level, so the move removes the fall from the
+// residuals. No level rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep
+// their out-of-sample noise.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)
@@ -72,7 +73,7 @@ func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, a
 }
 
 // storeRow appends a row to the residual store. Low outliers go to a list of their own: otherwise
-// many of them would become the neighbours of a high row and narrow its margin.
+// many of them could be nearest in predicted level to a row with a high peak, and narrow its margin.
 func (x *Experts) storeRow(e Entry) {
 	if e.residual() >= x.LowOutlierBound() {
 		x.appendRow(e)

@@ -34,7 +34,7 @@ type Point struct {
 	_         struct{}            `cbor:",toarray"` // compact, because thousands are stored
 	Level     [ModelCount]float64 // predicted log peak
 	Scale     [ScaleCount]float64 // > 0, in log units
-	Duration  float64             // predicted log of the duration in seconds
+	Duration  float64             // predicted log1p of the run time in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
 	Imputed   bool                `cbor:"-"` // features are imputed, so Learn charges no expert for the row

@@ -14,7 +14,7 @@ func TestTrainingScoresEqualPredictions(t *testing.T) {
 	for i := range data.Y {
 		data.Y[i] = float64(i % 3)
 	}
-	binned, err := NewBinned(data, 16) // quantile bins too
+	binned, err := NewBinned(data, 16) // the columns have more distinct values than bins, so that the cuts are quantiles
 	require.NoError(t, err)
 	for _, l := range []loss{squaredLoss{}, newQuantile(0.7), softmax{3}} {
 		s := Sample{Binned: binned, Y: data.Y, W: data.W}

@@ -93,7 +93,7 @@ func (p *Plan) Lift(killed float64) *Plan {
 	return &lifted
 }
 
-// Rule returns the description of the chosen rule for people.
+// Rule returns the name of the chosen rule with its parameters; see rule.String.
 func (p *Plan) Rule() string { return p.rule.String() }
 
 // Step is one increase of a limit: the time since the start in seconds, the largest memory so far, and

@@ -82,7 +82,7 @@ func (r *rule) limit(grant, level float64, f forecast) float64 {
 	return need
 }
 
-// String returns the description of the rule for people.
+// String returns the name of the base, stretch × margin, and the headroom.
 func (r *rule) String() string {
 	return fmt.Sprintf("%s %d × %g, headroom %g %%", baseNames[r.base], r.stretch, r.margin, 100*r.headroom)
 }

@@ -37,8 +37,8 @@ const (
 //   - Median of 0, or no numbers: SMOTENC ignores categories, or rejects the rows. This function
 //     uses a median of 1.
 //   - Ties of a vote: SMOTENC draws. In this function the code of the base wins, else the lowest.
-//   - Few rows: SMOTENC rejects a class with at most neighbours rows. This function uses fewer
-//     neighbours, and repeats a single row.
+//   - Few rows: SMOTENC rejects a class whose number of rows is not above the argument neighbours. This
+//     function uses fewer neighbours, and repeats a single row.
 //   - Self-neighbour: SMOTENC drops the first row found, which may be a duplicate of the base.
 //     This function excludes the base itself.
 //   - Missing values (NaN): SMOTENC rejects them. In this function a value that is missing in one

@@ -161,6 +161,7 @@ def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
     assert partial == "one\n"
     assert whole.startswith("one\n") and "std::bad_alloc" in whole
     assert "std::bad_alloc" in log(api, tail_lines=1)
+    assert log(api, tail_lines=0) == ""
 
 
 def test_a_waiting_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""Tests of Service: server faults raise NotAnsweredError or RejectedError; deadlines, retries, circuit breakers."""
+"""Tests of Service: its errors (NotAnsweredError and RejectedError), deadlines, retries, circuit breakers."""
 
 from __future__ import annotations
 

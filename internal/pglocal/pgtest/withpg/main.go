@@ -1,5 +1,5 @@
 // Command withpg runs a command with a private PostgreSQL, whose DSN is in LOADAWARE_TEST_DSN, and
-// exits with the status of the command:
+// exits with the status of the command, or with 1 for an error of its own:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test ./...
 package main
@@ -29,8 +29,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of the command, or 1 if PostgreSQL or the command did not start, or if the command
-// was killed or succeeded after an interruption.
+// run returns the exit code of the command, or 1 if PostgreSQL or the command did not start, if the command
+// was killed or succeeded after an interruption, or if it succeeded and PostgreSQL did not stop.
 func run(command []string) (code int, err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -39,7 +39,9 @@ func run(command []string) (code int, err error) {
 		return 1, err
 	}
 	defer func() {
-		err = errors.Join(err, server.Stop(), pglocal.Remove(context.Background(), server.DataDir()))
+		if failed := errors.Join(server.Stop(), pglocal.Remove(context.Background(), server.DataDir())); failed != nil {
+			code, err = max(code, 1), errors.Join(err, failed)
+		}
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

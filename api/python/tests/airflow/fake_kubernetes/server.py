@@ -105,8 +105,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
-        # A pod without a node stays Pending until the caller gives up after its launch timeout. This read lasts until
-        # the release of the pod, so that the caller cannot give up earlier.
+        # A pod without a node stays Pending until the caller gives up after its launch timeout. If such a pod waits
+        # (Script.waits), this read lasts until the cluster releases it, so that the caller cannot give up earlier.
         while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_waiting(pod):
             time.sleep(_TICK)
         self._answer(self.pods.render(pod))
@@ -167,7 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_lines(new_lines())
             time.sleep(_TICK)
         rest = new_lines()
-        self._send_lines(rest[-int(self.query["tailLines"]) :] if "tailLines" in self.query else rest)
+        if "tailLines" in self.query:
+            rest = rest[max(0, len(rest) - int(self.query["tailLines"])) :]
+        self._send_lines(rest)
         self._end_stream()
 
     def _send_lines(self, lines: list[str]) -> None:
