@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,6 +171,27 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 	code, found := runDoctor(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, found["database"].Message, "no database to check")
+}
+
+// Commands that only read must not create a database in an empty data folder.
+func TestReadingCommandsCreateNoDatabase(t *testing.T) {
+	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
+	dir := dataFolder(t)
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"no database to check", []string{"doctor"}}, {"has no database", []string{"migrate", "status"}}, {"has no database", []string{"migrate", "down"}},
+		{"no history", []string{"experiment", "run"}}, {"no saved experiments", []string{"experiment", "list"}},
+	} {
+		code, out, stderr := invoke(t, "", append(c.args, "--data", dir)...)
+		assert.Equal(t, 1, code, c.args)
+		assert.Contains(t, out+stderr, c.want, c.args)
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		assert.Empty(t, files, c.args)
+	}
 }
 
 func TestDoctorWarnsOfFewConnections(t *testing.T) {

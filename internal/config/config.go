@@ -133,12 +133,12 @@ func (c *Config) Location() string {
 	return c.Data
 }
 
-// HasDatabase reports whether a database is configured or the data folder exists.
+// HasDatabase reports whether a database is configured or the data folder has the cluster of a private PostgreSQL.
 func (c *Config) HasDatabase() bool {
 	if c.DatabaseURL != "" {
 		return true
 	}
-	_, err := os.Stat(c.Data)
+	_, err := os.Stat(filepath.Join(c.Data, "postgres")) // see the layout in package pglocal
 	return err == nil
 }
 

@@ -206,7 +206,7 @@ func TestExperimentIsSavedInDataFolder(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	dir = filepath.Join(dir, "data")
 	_, _, err = runCommand(t, listExperiments, "--data", dir)
-	require.ErrorContains(t, err, "no saved experiments: the data folder "+dir+" does not exist")
+	require.ErrorContains(t, err, "no saved experiments: the data folder "+dir+" has no database")
 	saveReport(t, "private", &experiment.Report{}, nil, "--data", dir)
 	out, _, err := runCommand(t, showExperiment, "private", "--data", dir)
 	require.NoError(t, err)
