@@ -144,11 +144,14 @@ func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
 
 func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {
 	dsn := pgtest.Migrated(t)
-	execute(t, dsn, "UPDATE schema_migrations SET dirty = true", "DROP TABLE model CASCADE")
-	r := NewReport()
-	r.database(t.Context(), dsn)
-	require.Len(t, r.Findings, 1, "%v", r.Findings)
-	assert.Contains(t, r.Findings[0].Message, "is incomplete")
+	execute(t, dsn, "DROP TABLE model CASCADE")
+	for _, version := range []string{"version", "-1"} { // -1 marks an unfinished revert of the first step
+		execute(t, dsn, "UPDATE schema_migrations SET dirty = true, version = "+version)
+		r := NewReport()
+		r.database(t.Context(), dsn)
+		require.Len(t, r.Findings, 1, "%v", r.Findings)
+		assert.Contains(t, r.Findings[0].Message, "is incomplete")
+	}
 }
 
 func TestClockAndDiskErrors(t *testing.T) {
