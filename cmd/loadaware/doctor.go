@@ -63,8 +63,8 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 // a database, to a server that answers at --addr.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
+	report.Ran("database")
 	if !cmd.HasDatabase() {
-		report.Ran("database")
 		running := cmp.Or(cmd.URL, cmd.ServerAt(cmd.Addr))
 		if client.New(running, "").IsAvailable(ctx) {
 			cmd.URL = running
@@ -84,7 +84,6 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 			cmd.URL = cmd.ServerAt(inUse.Addr)
 		}
 		if running := inUse.DSN(); running != "" {
-			report.Ran("database")
 			return running, none
 		}
 		if cmd.URL != "" {
@@ -93,7 +92,6 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 		report.Warnf("database", "stop the server to check its private database"+advice, "the private database is in use: %v%s", inUse, consequence)
 		return "", none
 	}
-	report.Ran("database")
 	if err != nil {
 		report.Errorf("database", "follow the advice in the message", "the private database does not start: %v", err)
 		return "", none

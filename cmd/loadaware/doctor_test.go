@@ -57,6 +57,7 @@ func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.
 	found = map[string]doctor.Finding{}
 	for _, f := range d.Findings {
 		assert.NotEmpty(t, f.Advice)
+		assert.Contains(t, d.Checks, f.Check)
 		found[f.Check] = f
 	}
 	return code, found
@@ -104,7 +105,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'untrained'",
 			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id = 'untrained'",
 		}, []string{"DELETE FROM task WHERE task_id = 'untrained'"}},
-		{"tasks without models", "waited for their first training", []string{
+		{"tasks without models", "waited for the first training", []string{
 			"UPDATE task SET active_version = NULL", "UPDATE tally SET due_at = now() - interval '1 hour'",
 		}, []string{"UPDATE task SET active_version = 1", "UPDATE tally SET due_at = NULL"}},
 		{"unreported tries", "40 were never reported", []string{`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)

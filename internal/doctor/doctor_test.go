@@ -172,6 +172,31 @@ func TestClockAndDiskErrors(t *testing.T) {
 	assert.Empty(t, r.Findings)
 }
 
+func TestReportListsTheChecksOfItsFindings(t *testing.T) {
+	r := NewReport()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	previous := http.DefaultClient
+	http.DefaultClient = server.Client() // trusts the certificate
+	defer func() { http.DefaultClient = previous }()
+	r.now = func() time.Time { return server.Certificate().NotAfter.Add(-time.Hour) }
+	r.tokens(t.Context(), &Config{Addr: "nowhere"})
+	r.server(t.Context(), &Config{ServerURL: server.URL})
+	assert.Equal(t, []string{"tokens", "address", "server", "certificate"}, r.Checks)
+	found := map[string]bool{} // whether the finding is an error
+	for _, f := range r.Findings {
+		found[f.Check] = f.IsError
+	}
+	assert.Equal(t, map[string]bool{"address": true, "server": true, "certificate": false}, found)
+
+	var text strings.Builder
+	require.EqualError(t, r.Write(&text, "text"), "the doctor found 2 errors")
+	assert.Contains(t, text.String(), "4 checks: 2 errors, 1 warning\n")
+	r.Findings = r.Findings[:1]
+	require.EqualError(t, r.Write(&text, "text"), "the doctor found 1 error")
+	assert.Contains(t, text.String(), "4 checks: 1 error, 0 warnings\n")
+}
+
 func TestChecksOfOtherServers(t *testing.T) {
 	respond := func(status int, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
