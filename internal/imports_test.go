@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"internal/source/prometheus": {"internal/sizing"},
 	"internal/source/usagelog":   {"internal/sizing"},
 	"internal/client":            {"api", "internal/sizing", "internal/source/file"},
-	"internal/importer":          {"internal/sizing", "internal/client", "internal/insight/forecast", "internal/source/…"},
+	"internal/importer":          {"internal/sizing", "internal/client", "internal/insight/forecast", "internal/render", "internal/source/…"},
 	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/cohort", "internal/render", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 

@@ -201,7 +201,8 @@ func TestAirflowImportResumes(t *testing.T) {
 	assert.Contains(t, stderr, "not found in airflow")
 	airflow.unavailable = false
 	_, out, _ := invoke(t, "", append(importArgs, "--since", "2025-03-02T11:30:00Z")...)
-	assert.Contains(t, out, "1 runs;", "only the last run")
+	assert.Contains(t, out, "1 run;", "only the last run")
+	assert.Contains(t, out, "1 try read:")
 	assert.Equal(t, 1, server.observations("etl", "load"))
 	code, out, _ = invoke(t, "", importArgs...)
 	assert.Equal(t, 0, code)
