@@ -100,8 +100,8 @@ var mayImport = map[string][]string{
 	"internal/source/prometheus": {"internal/sizing"},
 	"internal/source/usagelog":   {"internal/sizing"},
 	"internal/client":            {"api", "internal/sizing", "internal/source/file"},
-	"internal/importer":          {"internal/sizing", "internal/client", "internal/insight/forecast", "internal/source/…"},
-	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/cohort", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
+	"internal/importer":          {"internal/sizing", "internal/client", "internal/insight/forecast", "internal/render", "internal/source/…"},
+	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/cohort", "internal/render", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
 	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/taskmodel", "internal/cohort", "internal/usageprofile", "internal/ml/cost", "internal/ml/gbt", "internal/ml/shape", "internal/ml/table"},

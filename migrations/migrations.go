@@ -60,7 +60,7 @@ const (
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is
-// locked for too long, is dirty, or rejects a step. The end of ctx rolls back the current step.
+// locked for too long, is dirty, or rejects a step. The end of ctx rolls back the current step; the error wraps that of ctx.
 // Up does not change a database that a newer version has migrated further. Because steps keep the tables
 // and columns that the previous version uses, replicas of both versions may run at the same time.
 func Up(ctx context.Context, dsn string) error {
@@ -77,7 +77,13 @@ func Up(ctx context.Context, dsn string) error {
 		if version, dirty, err := m.Version(); err == nil && !dirty && version > newest {
 			return nil
 		}
-		return applySteps(ctx, m)
+		if err := applySteps(ctx, m); err != nil {
+			return err
+		}
+		if version, _, _ := m.Version(); version < newest {
+			return ctx.Err() // ctx ended between two steps
+		}
+		return nil
 	})
 }
 
@@ -182,7 +188,7 @@ func numbers() []int {
 
 // Down reverts the newest n steps, and deletes the data that the schema before them cannot store. If fewer
 // than n steps are applied, it reverts all of them. It returns an error if this program does not know the
-// step of the database.
+// step of the database, and one that wraps the error of ctx if ctx ends before all steps are reverted.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
@@ -199,6 +205,9 @@ func Down(ctx context.Context, dsn string, n int) error {
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
 			return nil // fewer than n steps, or none, were applied
 		}
+		if version, _, _ := m.Version(); err == nil && version > Target(current, n) {
+			return ctx.Err() // ctx ended between two steps
+		}
 		return err
 	})
 }
@@ -209,11 +218,11 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
 	}
-	err = run(ctx, dsn, lockTimeout, before, func(m *migrate.Migrate, _ *sql.DB) error {
+	err = run(ctx, dsn, lockTimeout, before, func(m *migrate.Migrate, db *sql.DB) error {
 		var err error
 		version, dirty, err = m.Version()
-		if errors.Is(err, migrate.ErrNilVersion) {
-			return nil
+		if errors.Is(err, migrate.ErrNilVersion) { // which hides the mark of an unfinished revert of the first step
+			return db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM schema_migrations WHERE dirty)").Scan(&dirty)
 		}
 		return err
 	})
@@ -269,7 +278,8 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 			return advise(errors.Join(err, failed))
 		}
 		if ctx.Err() != nil {
-			return ctx.Err()
+			version, _, _ := m.Version() // 0 if no step is applied
+			return fmt.Errorf("the migration was stopped at step %d: %w", version, ctx.Err())
 		}
 	}
 	return advise(err)
@@ -282,15 +292,27 @@ func advise(err error) error {
 	case err == nil, errors.Is(err, migrate.ErrNoChange):
 		return nil
 	case errors.As(err, &dirty):
-		// A crash may happen before or after the commit of the step, so a person must check.
-		return fmt.Errorf("migration %d is unfinished; a step is applied completely or not at all: if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
-			dirty.Version, dirty.Version, rewind(dirty.Version), err)
+		return fmt.Errorf("migration %d is unfinished; a step is applied or reverted completely or not at all: %s; then start again: %w",
+			max(dirty.Version, 1), repair(dirty.Version), err)
 	case strings.Contains(err.Error(), "prepared statement"):
 		return fmt.Errorf("a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly: %w", err)
 	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
 		return fmt.Errorf("another migration or a long transaction locks the database; wait for its end and try again: %w", err)
 	}
 	return fmt.Errorf("the migration failed and was rolled back; fix the cause and start again: %w", err)
+}
+
+// repair says how to remove the dirty mark of version, which both the step to version and the revert of the next step
+// set. A crash may happen before or after the commit of either, so a person must check.
+func repair(version int) string {
+	var checks strings.Builder
+	if next := after(version); next > version {
+		fmt.Fprintf(&checks, "if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET version = %d, dirty = false; if not, ", next, next)
+	}
+	if version > 0 {
+		fmt.Fprintf(&checks, "if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET dirty = false; if not, ", version)
+	}
+	return checks.String() + "run " + rewind(version)
 }
 
 // rewind returns the statement that makes the step before version the current one, without a dirty mark.

@@ -148,6 +148,29 @@ func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 }
 
+// A revert marks the step before the reverted one as unfinished, and -1 if it reverts the first step. If a crash prevents the
+// revert, the advice restores the reverted step.
+func TestAdviceAfterAnInterruptedRevert(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	newest := latest(t)
+	for _, c := range []struct {
+		applied, status uint
+		mark            int
+	}{{newest, migrations.Target(newest, 1), int(migrations.Target(newest, 1))}, {1, 0, -1}} {
+		if c.applied < newest {
+			require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, c.applied)))
+		}
+		require.NoError(t, exec(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = true", c.mark)))
+		requireStatus(t, dsn, c.status, true)
+		repair := fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", c.applied)
+		err := migrations.Up(t.Context(), dsn)
+		require.ErrorContains(t, err, fmt.Sprintf("if the objects of migrations/%04d_*.up.sql exist, run %s; if not, ", c.applied, repair))
+		require.NoError(t, exec(t, dsn, repair))
+		require.NoError(t, migrations.Up(t.Context(), dsn))
+	}
+}
+
 func TestUpReportsConnectionProblems(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://localhost:1/none?connect_timeout=2": "does not answer",
@@ -222,6 +245,39 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 		require.NoError(t, reader.Close(t.Context()))
 		require.NoError(t, migrateTo(t.Context(), target), direction)
 		requireStatus(t, dsn, target, false)
+	}
+}
+
+// When the context ends between two steps, the error says how far the call came.
+func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	observer := connect(t, dsn)
+	// The trigger keeps each step from ending until its statement is cancelled, and then lets the step end.
+	require.NoError(t, exec(t, dsn, `CREATE FUNCTION wait_for_cancellation() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM pg_sleep(60); RETURN new; EXCEPTION WHEN query_canceled THEN RETURN new; END $$;
+		CREATE TRIGGER wait BEFORE INSERT ON schema_migrations FOR EACH ROW WHEN (NOT new.dirty) EXECUTE FUNCTION wait_for_cancellation()`))
+	newest := latest(t)
+	for _, c := range []struct {
+		reached uint
+		call    func(ctx context.Context) error
+	}{
+		{migrations.Target(newest, 1), func(ctx context.Context) error { return migrations.Down(ctx, dsn, 3) }},
+		{migrations.Target(newest, 2), func(ctx context.Context) error { return migrations.Down(ctx, dsn, 2) }},
+		{migrations.Target(newest, 1), func(ctx context.Context) error { return migrations.Up(ctx, dsn) }},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var migration errgroup.Group
+		migration.Go(func() error { return c.call(ctx) })
+		require.Eventually(t, func() (waits bool) {
+			require.NoError(t, observer.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')").Scan(&waits))
+			return waits
+		}, testwait.Limit, 10*time.Millisecond)
+		cancel()
+		err := migration.Wait()
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, fmt.Sprintf("stopped at step %d:", c.reached))
+		requireStatus(t, dsn, c.reached, false)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSuggestDoesNotRepeatTheRunsOfACampaign(t *testing.T) {
 	}
 	code, out, stderr := invoke(t, "", "campaign", "create", "c", "--url", server.url, "--dag", "etl", "--conf", `{"sandbox": true}`)
 	require.Equal(t, 0, code, out+stderr)
-	for _, registered := range []string{"registered 4 runs; 0 were", "registered 2 runs; 0 were", "registered 0 runs; 0 were"} {
+	for _, registered := range []string{"registered 4 runs; registered before: 0", "registered 2 runs; registered before: 0", "registered 0 runs; registered before: 0"} {
 		code, out, stderr = invoke(t, history, "campaign", "suggest", "-", "--url", server.url, "--count", "4", "--campaign", "1")
 		require.Equal(t, 0, code, out+stderr)
 		assert.Contains(t, out, registered)
@@ -64,10 +64,10 @@ func TestCampaignTakesOnlyRunsOfItsDAG(t *testing.T) {
 	}
 	code, out, stderr = invoke(t, header+sales+pricing, "campaign", "suggest", "-", "--dag", "pricing", "--url", server.url, "--campaign", "1")
 	require.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "registered 1 runs; 0 were")
+	assert.Contains(t, out, "registered 1 run; registered before: 0")
 	code, out, stderr = invoke(t, header+pricing, "campaign", "register", "1", "-", "--url", server.url)
 	require.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "registered 0 runs; 1 were")
+	assert.Contains(t, out, "registered 0 runs; registered before: 1")
 	code, _, stderr = invoke(t, header+sales+pricing, "campaign", "suggest", "-", "--dag", "nope")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, `choose the runs of --dag: -: no row is of DAG "nope"; the rows are of pricing, sales`)

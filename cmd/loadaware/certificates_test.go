@@ -205,7 +205,7 @@ func TestCertificateErrors(t *testing.T) {
 		"a certificate without its key":       {cert: files.cert, want: "both a certificate and its key"},
 		"a key alone":                         {key: files.key, want: "both a certificate and its key"},
 		"an authority alone":                  {ca: files.ca, want: "both a certificate and its key"},
-		"a missing file":                      {cert: "absent.crt", key: files.key, want: "absent.crt"},
+		"a missing file":                      {cert: "absent.crt", key: files.key, want: "check --tls-cert"},
 		"the key of another certificate":      {cert: files.cert, key: expired.key, want: "does not match"},
 		"an expired certificate":              {cert: expired.cert, key: expired.key, want: "expired on"},
 		"a certificate that is not valid yet": {cert: early.cert, key: early.key, want: "check the clock"},

@@ -18,8 +18,8 @@ const doctorUsage = `[flags]
 Checks a deployment, and prints each problem with advice. Run it with the settings of
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
 if they are configured. It also checks a server: the one at --url; else the one that uses
-the data folder; else, without a database and a data folder, the one at --addr. It changes
-no setting and no stored row, but starts a private database that does not run.
+the data folder; else, without a database, the one at --addr. It changes no setting and no
+stored row, and creates no database, but starts a private database that does not run.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
 // checkDeployment runs the command doctor.
@@ -60,20 +60,20 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 
 // findDatabaseToCheck returns the DSN to check, or "" after it has reported why there is none; stop releases
 // the database. Unless --url names a server, it sets cmd.URL to the server that uses the data folder or, without
-// a database and a data folder, to a server that answers at --addr.
+// a database, to a server that answers at --addr.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
+	report.Ran("database")
 	if !cmd.HasDatabase() {
-		report.Ran("database")
 		running := cmp.Or(cmd.URL, cmd.ServerAt(cmd.Addr))
 		if client.New(running, "").IsAvailable(ctx) {
 			cmd.URL = running
 			report.Warnf("database", "set DATABASE_URL to the database of the server, or name its data folder with --data",
-				"the database was not checked, only the server at %s: DATABASE_URL is not set, and the folder %s does not exist", running, cmd.Data)
+				"the database was not checked, only the server at %s: DATABASE_URL is not set, and the folder %s has no database", running, cmd.Data)
 			return "", none
 		}
 		report.Errorf("database", "set DATABASE_URL, or name the folder of a private database with --data",
-			"no database to check: DATABASE_URL is not set, the folder %s does not exist, and no server answers at %s", cmd.Data, running)
+			"no database to check: DATABASE_URL is not set, the folder %s has no database, and no server answers at %s", cmd.Data, running)
 		return "", none
 	}
 	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.Err))
@@ -84,7 +84,6 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 			cmd.URL = cmd.ServerAt(inUse.Addr)
 		}
 		if running := inUse.DSN(); running != "" {
-			report.Ran("database")
 			return running, none
 		}
 		if cmd.URL != "" {
@@ -93,7 +92,6 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 		report.Warnf("database", "stop the server to check its private database"+advice, "the private database is in use: %v%s", inUse, consequence)
 		return "", none
 	}
-	report.Ran("database")
 	if err != nil {
 		report.Errorf("database", "follow the advice in the message", "the private database does not start: %v", err)
 		return "", none

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +57,7 @@ func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.
 	found = map[string]doctor.Finding{}
 	for _, f := range d.Findings {
 		assert.NotEmpty(t, f.Advice)
+		assert.Contains(t, d.Checks, f.Check)
 		found[f.Check] = f
 	}
 	return code, found
@@ -103,7 +105,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'untrained'",
 			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id = 'untrained'",
 		}, []string{"DELETE FROM task WHERE task_id = 'untrained'"}},
-		{"tasks without models", "waited for their first training", []string{
+		{"tasks without models", "waited for the first training", []string{
 			"UPDATE task SET active_version = NULL", "UPDATE tally SET due_at = now() - interval '1 hour'",
 		}, []string{"UPDATE task SET active_version = 1", "UPDATE tally SET due_at = NULL"}},
 		{"unreported tries", "40 were never reported", []string{`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
@@ -170,6 +172,27 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 	code, found := runDoctor(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, found["database"].Message, "no database to check")
+}
+
+// Commands that only read must not create a database in an empty data folder.
+func TestReadingCommandsCreateNoDatabase(t *testing.T) {
+	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
+	dir := dataFolder(t)
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"no database to check", []string{"doctor"}}, {"has no database", []string{"migrate", "status"}}, {"has no database", []string{"migrate", "down"}},
+		{"no history", []string{"experiment", "run"}}, {"no saved experiments", []string{"experiment", "list"}},
+	} {
+		code, out, stderr := invoke(t, "", append(c.args, "--data", dir)...)
+		assert.Equal(t, 1, code, c.args)
+		assert.Contains(t, out+stderr, c.want, c.args)
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		assert.Empty(t, files, c.args)
+	}
 }
 
 func TestDoctorWarnsOfFewConnections(t *testing.T) {

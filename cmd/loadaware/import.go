@@ -121,7 +121,7 @@ func findTarget(cmd *cli.Command, ctx context.Context, con cli.Console) (importe
 		return server, func() {}, nil
 	}
 	if !storeNamed && !cmd.HasDatabase() {
-		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s does not exist; start a server with loadaware serve, or name the destination with --url, --database or --data",
+		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s has no database; start a server with loadaware serve, or name the destination with --url, --database or --data",
 			server.URL, cmd.Data)
 	}
 	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))

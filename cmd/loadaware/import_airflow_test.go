@@ -187,6 +187,7 @@ func TestUnjoinedTriesAreCounted(t *testing.T) {
 	// The 3 failed tries and the last tries of the first 5 runs have no log.
 	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
 	assert.Contains(t, out, "3 × with usage, but not in Airflow")
+	assert.Contains(t, out, "removed): etl/load run 30 try 2, etl/load run 31 try 1, etl/load run 32 try 1\n")
 	assert.Contains(t, out, "30 runs; a peak was joined to 25 tries\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))
 }
@@ -200,7 +201,8 @@ func TestAirflowImportResumes(t *testing.T) {
 	assert.Contains(t, stderr, "not found in airflow")
 	airflow.unavailable = false
 	_, out, _ := invoke(t, "", append(importArgs, "--since", "2025-03-02T11:30:00Z")...)
-	assert.Contains(t, out, "1 runs;", "only the last run")
+	assert.Contains(t, out, "1 run;", "only the last run")
+	assert.Contains(t, out, "1 try read:")
 	assert.Equal(t, 1, server.observations("etl", "load"))
 	code, out, _ = invoke(t, "", importArgs...)
 	assert.Equal(t, 0, code)

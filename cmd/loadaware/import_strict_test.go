@@ -44,7 +44,7 @@ func TestStrictImportSendsNothingIfRowIsUnreadable(t *testing.T) {
 	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "1", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "0 new")
-	assert.Contains(t, stderr, "1 rows were rejected, and --strict stops the import")
+	assert.Contains(t, stderr, "1 row rejected, and --strict stops the import")
 	assert.Equal(t, 3, server.observations("etl", "load"))
 	conflict = header + "\netl,load,r20,1000000000,\netl,load,r20,2000000000,\netl,load,r21,1000000000,\netl,load,r22,1000000000,\n"
 	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "3", "--url", server.url, "-")

@@ -59,7 +59,7 @@ func TestBadRowsDoNotStopImport(t *testing.T) {
 	assert.Contains(t, stderr, `-: line 3: memory_max_bytes: "lots" is not a number of bytes`)
 	assert.Contains(t, stderr, "-: line 5: ") // contradicts the first row
 	assert.Contains(t, stderr, "-: line 6: memory_allocated_bytes: is required for an OOM")
-	assert.Contains(t, stderr, "3 rows were rejected")
+	assert.Contains(t, stderr, "3 rows rejected")
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 

@@ -27,6 +27,9 @@ func migrate(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
+	if rest[0] != "up" && !cmd.HasDatabase() {
+		return fmt.Errorf("DATABASE_URL is not set, and the data folder %s has no database; name another folder with --data, or a database with --database", cmd.Data)
+	}
 	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.Err))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
 		return err
 	}
 	if len(rest) > 1 {
-		return cli.UsageErrorf("profiles takes at most one argument, an id or metadata, but was given %q", rest)
+		return cli.UsageErrorf("profiles takes at most one argument, an id or metadata, but was given %q; see loadaware profiles --help", rest)
 	}
 	path, query := "/profiles", url.Values{}
 	if *namespace != "" {

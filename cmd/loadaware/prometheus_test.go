@@ -84,7 +84,7 @@ func TestImportPrometheusErrors(t *testing.T) {
 		"a time before --to":     {"--url", "http://127.0.0.1:1", "--from", "2026-01-02", "--to", "2026-01-01"},
 		"--from \"monday\"":      {"--url", "http://127.0.0.1:1", "--from", "monday"},
 		"http://host:9090":       {"--url", "127.0.0.1:1", "--from", "2026-01-01"},
-		"is unavailable":         {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
+		"check --url":            {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
 	} {
 		code, _, stderr := invoke(t, "", append([]string{"import", "prometheus"}, args...)...)
 		assert.NotZero(t, code, want)

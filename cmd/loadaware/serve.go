@@ -35,7 +35,7 @@ func serve(ctx context.Context, con cli.Console, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return cli.UsageErrorf("serve takes no arguments, but was given %q", rest)
+		return cli.UsageErrorf("serve takes no arguments, but was given %q; see loadaware serve --help", rest)
 	}
 	if err := cmd.CheckDurations(); err != nil {
 		return err

@@ -53,7 +53,7 @@ func listTasks(ctx context.Context, con cli.Console, args []string) error {
 func whyNoTasks(all int, namespace, dag string, hasToken bool) string {
 	switch {
 	case all > 0:
-		return fmt.Sprintf("no task is of DAG %q; %d tasks are of other DAGs", dag, all)
+		return fmt.Sprintf("no task is of DAG %q; other DAGs have %s", dag, render.Count(all, "task"))
 	case namespace != "":
 		return fmt.Sprintf("no task is in namespace %q; omit --namespace to list all", namespace)
 	case hasToken:

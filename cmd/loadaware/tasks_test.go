@@ -14,7 +14,7 @@ func TestEmptyListOfTasksNamesItsCause(t *testing.T) {
 		args []string
 		want string
 	}{
-		"another DAG":       {[]string{"--url", server.url, "--dag", "sales"}, `no task is of DAG "sales"; 1 tasks are of other DAGs` + "\n"},
+		"another DAG":       {[]string{"--url", server.url, "--dag", "sales"}, `no task is of DAG "sales"; other DAGs have 1 task` + "\n"},
 		"another namespace": {[]string{"--url", server.url, "--namespace", "blue"}, `no task is in namespace "blue"; omit --namespace to list all` + "\n"},
 		"a narrow token":    {[]string{"--url", scoped.url, "--token", token}, "the server has no tasks in the scope of the token; "},
 		"an empty server":   {[]string{"--url", startServer(t, database(t)).url}, "the server has no tasks yet; "},

@@ -24,7 +24,7 @@ func createToken(_ context.Context, con cli.Console, args []string) error {
 	if rest, err := cmd.ParseArgs(con, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
-		return cli.UsageErrorf("token takes no arguments, but was given %q", rest)
+		return cli.UsageErrorf("token takes no arguments, but was given %q; see loadaware token --help", rest)
 	}
 	secret, hash := auth.NewSecret()
 	namePart, suffix := "", ":"+hash

@@ -40,7 +40,7 @@ func version(_ context.Context, con cli.Console, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return cli.UsageErrorf("version takes no arguments, but was given %q", rest)
+		return cli.UsageErrorf("version takes no arguments, but was given %q; see loadaware version --help", rest)
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

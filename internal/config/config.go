@@ -111,12 +111,15 @@ func Errorf(format string, args ...any) error {
 // CheckDurations returns a joined error with one *Error per negative duration, or nil. It does not check Keep.
 func (c *Config) CheckDurations() error {
 	var errs []error
-	for name, d := range map[string]time.Duration{
-		"--search-every": c.SearchEvery, "LOADAWARE_PROMETHEUS_DELAY": c.PrometheusDelay,
-		"LOADAWARE_PROMETHEUS_WITHIN": c.PrometheusWithin, "LOADAWARE_PROMETHEUS_EVERY": c.PrometheusEvery,
+	for _, s := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"--search-every", c.SearchEvery}, {"LOADAWARE_PROMETHEUS_DELAY", c.PrometheusDelay},
+		{"LOADAWARE_PROMETHEUS_WITHIN", c.PrometheusWithin}, {"LOADAWARE_PROMETHEUS_EVERY", c.PrometheusEvery},
 	} {
-		if d < 0 {
-			errs = append(errs, Errorf("%s must not be negative: %s", name, d))
+		if s.value < 0 {
+			errs = append(errs, Errorf("%s must not be negative: %s", s.name, s.value))
 		}
 	}
 	return errors.Join(errs...)
@@ -133,12 +136,12 @@ func (c *Config) Location() string {
 	return c.Data
 }
 
-// HasDatabase reports whether a database is configured or the data folder exists.
+// HasDatabase reports whether a database is configured or the data folder has the cluster of a private PostgreSQL.
 func (c *Config) HasDatabase() bool {
 	if c.DatabaseURL != "" {
 		return true
 	}
-	_, err := os.Stat(c.Data)
+	_, err := os.Stat(filepath.Join(c.Data, "postgres")) // see the layout in package pglocal
 	return err == nil
 }
 

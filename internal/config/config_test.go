@@ -23,6 +23,16 @@ func TestZeroDisablesSearch(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
+func TestNegativeDurationsAreListedInOneOrder(t *testing.T) {
+	cfg := Config{SearchEvery: -1, PrometheusDelay: -1, PrometheusWithin: -1, PrometheusEvery: -1}
+	for range 20 { // the order of a map would differ
+		require.EqualError(t, cfg.CheckDurations(), `--search-every must not be negative: -1ns
+LOADAWARE_PROMETHEUS_DELAY must not be negative: -1ns
+LOADAWARE_PROMETHEUS_WITHIN must not be negative: -1ns
+LOADAWARE_PROMETHEUS_EVERY must not be negative: -1ns`)
+	}
+}
+
 func TestMinMemoryIsAQuantity(t *testing.T) {
 	cfg := Defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))

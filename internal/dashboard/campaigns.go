@@ -205,7 +205,7 @@ func (d *Dashboard) findCampaign(ctx context.Context, v *pageRequest) (status ca
 		return status, err
 	}
 	if status, err = d.svc.CampaignStatus(ctx, id); err == nil && !v.grants.Covers(status.Key()) {
-		err = sizing.Errorf(sizing.NotFound, "no campaign has the id %d", id)
+		err = sizing.Errorf(sizing.NotFound, "no campaign has the id %d; GET /campaigns lists them", id)
 	}
 	return status, err
 }

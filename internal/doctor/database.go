@@ -122,7 +122,7 @@ func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	}
 	var current uint
 	var dirty bool
-	err = conn.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&current, &dirty)
+	err = conn.QueryRow(ctx, `SELECT greatest(version, 0), dirty FROM schema_migrations`).Scan(&current, &dirty)
 	var pg *pgconn.PgError
 	switch {
 	case errors.As(err, &pg) && pg.Code == "42501":

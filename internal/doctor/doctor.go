@@ -5,10 +5,13 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/source/airflow"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
@@ -36,7 +39,11 @@ func NewReport() *Report {
 }
 
 // Ran records that a check ran.
-func (r *Report) Ran(check string) { r.Checks = append(r.Checks, check) }
+func (r *Report) Ran(check string) {
+	if !slices.Contains(r.Checks, check) {
+		r.Checks = append(r.Checks, check)
+	}
+}
 
 // Errorf adds an error.
 func (r *Report) Errorf(check, advice, format string, args ...any) {
@@ -106,10 +113,10 @@ func (r *Report) Write(w io.Writer, format string) error {
 			}
 			fmt.Fprintf(w, "%s  %s: %s\n         do: %s\n", mark, f.Check, f.Message, f.Advice)
 		}
-		fmt.Fprintf(w, "%d checks: %d errors, %d warnings\n", len(r.Checks), errorCount, len(r.Findings)-errorCount)
+		fmt.Fprintf(w, "%s: %s, %s\n", render.Count(len(r.Checks), "check"), render.Count(errorCount, "error"), render.Count(len(r.Findings)-errorCount, "warning"))
 	}
 	if errorCount > 0 {
-		return fmt.Errorf("%d errors were found", errorCount)
+		return errors.New("the doctor found " + render.Count(errorCount, "error"))
 	}
 	return nil
 }

@@ -144,11 +144,14 @@ func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
 
 func TestIncompleteMigrationEndsTheChecksOfTables(t *testing.T) {
 	dsn := pgtest.Migrated(t)
-	execute(t, dsn, "UPDATE schema_migrations SET dirty = true", "DROP TABLE model CASCADE")
-	r := NewReport()
-	r.database(t.Context(), dsn)
-	require.Len(t, r.Findings, 1, "%v", r.Findings)
-	assert.Contains(t, r.Findings[0].Message, "is incomplete")
+	execute(t, dsn, "DROP TABLE model CASCADE")
+	for _, version := range []string{"version", "-1"} { // -1 marks an unfinished revert of the first step
+		execute(t, dsn, "UPDATE schema_migrations SET dirty = true, version = "+version)
+		r := NewReport()
+		r.database(t.Context(), dsn)
+		require.Len(t, r.Findings, 1, "%v", r.Findings)
+		assert.Contains(t, r.Findings[0].Message, "is incomplete")
+	}
 }
 
 func TestClockAndDiskErrors(t *testing.T) {
@@ -167,6 +170,31 @@ func TestClockAndDiskErrors(t *testing.T) {
 	r.minFreeDisk, r.Findings = -1, nil
 	r.disk(t.TempDir())
 	assert.Empty(t, r.Findings)
+}
+
+func TestReportListsTheChecksOfItsFindings(t *testing.T) {
+	r := NewReport()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	previous := http.DefaultClient
+	http.DefaultClient = server.Client() // trusts the certificate
+	defer func() { http.DefaultClient = previous }()
+	r.now = func() time.Time { return server.Certificate().NotAfter.Add(-time.Hour) }
+	r.tokens(t.Context(), &Config{Addr: "nowhere"})
+	r.server(t.Context(), &Config{ServerURL: server.URL})
+	assert.Equal(t, []string{"tokens", "address", "server", "certificate"}, r.Checks)
+	found := map[string]bool{} // whether the finding is an error
+	for _, f := range r.Findings {
+		found[f.Check] = f.IsError
+	}
+	assert.Equal(t, map[string]bool{"address": true, "server": true, "certificate": false}, found)
+
+	var text strings.Builder
+	require.EqualError(t, r.Write(&text, "text"), "the doctor found 2 errors")
+	assert.Contains(t, text.String(), "4 checks: 2 errors, 1 warning\n")
+	r.Findings = r.Findings[:1]
+	require.EqualError(t, r.Write(&text, "text"), "the doctor found 1 error")
+	assert.Contains(t, text.String(), "4 checks: 1 error, 0 warnings\n")
 }
 
 func TestChecksOfOtherServers(t *testing.T) {

@@ -24,6 +24,7 @@ func (r *Report) tokens(_ context.Context, c *Config) {
 		r.Errorf("tokens", "create a new one with loadaware token", "the tokens are invalid: %v", c.TokensErr)
 		return
 	}
+	r.Ran("address")
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
 		r.Errorf("address", "use host:port, such as 127.0.0.1:8080", "LOADAWARE_ADDR is not an address: %q", c.Addr)
@@ -125,6 +126,7 @@ func (r *Report) server(ctx context.Context, c *Config) {
 	base := strings.TrimRight(c.ServerURL, "/")
 	status, body, state, err := fetch(ctx, base+"/readyz", "")
 	if state != nil && len(state.PeerCertificates) > 0 {
+		r.Ran("certificate")
 		r.expiry(state.PeerCertificates[0].NotAfter)
 	}
 	var ready struct {

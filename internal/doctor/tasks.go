@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -47,7 +48,7 @@ func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 		if hasPins {
 			advice = "DELETE /tasks/{dag_id}/{task_id}/pin for pinned ones, then " + advice
 		}
-		r.Errorf("models", advice, "%d active models cannot be decoded: %s", len(broken), strings.Join(broken, ", "))
+		r.Errorf("models", advice, "%s cannot be decoded: %s", render.Count(len(broken), "active model"), strings.Join(broken, ", "))
 	}
 	return err
 }
@@ -74,7 +75,7 @@ func (r *Report) cohorts(ctx context.Context, conn *pgx.Conn) error {
 	})
 	if len(broken) > 0 {
 		r.Errorf("cohorts", "delete the row of each namespace in the table cohort, then POST /tasks/{dag_id}/{task_id}/train for a task of it, which learns the cohort again; until then tasks without history get the static request",
-			"%d cohorts cannot be decoded: %s", len(broken), strings.Join(broken, ", "))
+			"%s cannot be decoded: %s", render.Count(len(broken), "cohort"), strings.Join(broken, ", "))
 	}
 	return err
 }
@@ -114,11 +115,11 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	})
 	if len(withoutPeak) > 0 {
 		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes of successful tries",
-			"%d tasks have no successful try with a reported peak: %s", len(withoutPeak), joinFirst(withoutPeak))
+			"%s without a successful try with a reported peak: %s", render.Count(len(withoutPeak), "task"), joinFirst(withoutPeak))
 	}
 	if len(waiting) > 0 {
 		r.Errorf("tasks without models", "check that a server runs, and its log for failed trainings",
-			"%d tasks have waited for their first training for over 10 minutes: %s", len(waiting), joinFirst(waiting))
+			"%s waited for the first training for over 10 minutes: %s", render.Count(len(waiting), "task"), joinFirst(waiting))
 	}
 	return err
 }

@@ -68,7 +68,7 @@ func ExportMLflow(dir string, k *StoredRun) error {
 	}
 	home := filepath.Join(dir, mlflowID)
 	if err := makeMLflowExperiment(home, k.CreatedAt); err != nil {
-		return fmt.Errorf("export to MLflow: %w", err)
+		return fmt.Errorf("export to MLflow: %w; name a folder that can be written", err)
 	}
 	parent, err := k.parent()
 	if err != nil {
@@ -81,7 +81,7 @@ func ExportMLflow(dir string, k *StoredRun) error {
 	}
 	for _, run := range runs {
 		if err := run.write(home, k.CreatedAt); err != nil {
-			return fmt.Errorf("export to MLflow: %w", err)
+			return fmt.Errorf("export to MLflow: %w; name a folder that can be written", err)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -144,7 +145,7 @@ func (p *Plan) chooseBinnings() error {
 		}
 		p.binned, p.table = append(p.binned, binned...), append(p.table, table...)
 	}
-	for name := range p.BinsGB {
+	for _, name := range slices.Sorted(maps.Keys(p.BinsGB)) {
 		if !used[name] {
 			return sizing.Errorf(sizing.NotFound, "bins are given for %q, which is not a task of this experiment; check --tasks", name)
 		}

@@ -101,7 +101,7 @@ func (s *server) checkRun(ctx context.Context, id int64, n int) error {
 }
 
 func unknownCampaign(id int64) error {
-	return sizing.Errorf(sizing.NotFound, "no campaign has the id %d", id)
+	return sizing.Errorf(sizing.NotFound, "no campaign has the id %d; GET /campaigns lists them", id)
 }
 
 // ClaimCampaignRuns leases runs to a worker.

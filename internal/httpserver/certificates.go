@@ -101,7 +101,7 @@ func (c *certificates) fileVersion() (v fileVersion) {
 func (c *certificates) load() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s with %s: %w", c.cert, c.key, err)
+		return nil, fmt.Errorf("%s with %s: %w; check --tls-cert and --tls-key", c.cert, c.key, err)
 	}
 	now, leaf := time.Now(), pair.Leaf
 	switch {

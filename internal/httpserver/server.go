@@ -70,7 +70,7 @@ func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, cfg.Addr)
 	}
 	if err != nil {
-		return nil, configErrorf("listen on --addr: %v", err)
+		return nil, configErrorf("listen on --addr: %v; use host:port with an address of this machine, such as 127.0.0.1:8080", err)
 	}
 	s := &Server{cfg: cfg, main: netutil.LimitListener(main, cfg.MaxConns), tls: tlsConfig, log: log}
 	if s.admin, err = listenAdmin(cfg, log); err != nil {
@@ -102,7 +102,7 @@ func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE): // not a ConfigError: the configuration may be right
 		return nil, fmt.Errorf("another program serves on %s: stop it, or choose another --admin-addr", cfg.AdminAddr)
 	default:
-		return nil, configErrorf("listen on --admin-addr: %v", err)
+		return nil, configErrorf("listen on --admin-addr: %v; use host:port with an address of this machine, such as 127.0.0.1:9090", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/airflow"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
@@ -232,7 +233,7 @@ func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if err == nil {
 		err = a.sendStructures(ctx)
 	}
-	fmt.Fprintf(a.con.Out, "%d runs; a peak was joined to %d tries\n", a.runs, a.joined)
+	fmt.Fprintf(a.con.Out, "%s; a peak was joined to %s\n", render.Count(a.runs, "run"), render.Count(a.joined, "try"))
 	if a.usage.prometheus == nil && len(a.usage.byTry) == 0 {
 		fmt.Fprintln(a.con.Out, "Airflow stores no peaks: add them with --usage, --usage-log or --prometheus, now or in another import")
 	}

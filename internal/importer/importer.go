@@ -21,6 +21,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/file"
 )
@@ -67,12 +68,12 @@ type counts struct{ read, added, duplicate, amended, rejected int }
 
 // String formats the counts of an import.
 func (c counts) String() string {
-	return fmt.Sprintf("%d rows read: %d new, %d already there, %d amended, %d rejected", c.read, c.added, c.duplicate, c.amended, c.rejected)
+	return fmt.Sprintf("%s read: %d new, %d already there, %d amended, %d rejected", render.Count(c.read, "row"), c.added, c.duplicate, c.amended, c.rejected)
 }
 
 // dryRun formats the counts of a dry run.
 func (c counts) dryRun() string {
-	return fmt.Sprintf("%d rows read: %d can be imported, %d rejected; nothing was sent", c.read, c.read-c.rejected, c.rejected)
+	return fmt.Sprintf("%s read: %d can be imported, %d rejected; nothing was sent", render.Count(c.read, "row"), c.read-c.rejected, c.rejected)
 }
 
 // PartialError means that the import ran to its end, but some or all rows were rejected, or some files were not
@@ -83,10 +84,10 @@ type PartialError struct{ Rows, Files int }
 func (e *PartialError) Error() string {
 	var parts []string
 	if e.Files > 0 {
-		parts = append(parts, fmt.Sprintf("%d files were not imported, or not to their end", e.Files))
+		parts = append(parts, render.Count(e.Files, "file")+" not imported, or not to the end")
 	}
 	if e.Rows > 0 {
-		parts = append(parts, fmt.Sprintf("%d rows were rejected", e.Rows))
+		parts = append(parts, render.Count(e.Rows, "row")+" rejected")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -107,9 +108,9 @@ func (i *Importer) Result() error {
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
-		return fmt.Errorf("%d rows were rejected, and --strict stops the import", i.counts.rejected)
+		return fmt.Errorf("%s rejected, and --strict stops the import", render.Count(i.counts.rejected, "row"))
 	case i.failedFiles > 0:
-		return fmt.Errorf("%d files were not imported, and --strict stops the import", i.failedFiles)
+		return fmt.Errorf("%s not imported, and --strict stops the import", render.Count(i.failedFiles, "file"))
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (i *Importer) printProblems(name string) {
 		fmt.Fprintf(i.con.Err, "%s: %s\n", name, reason)
 	}
 	if i.unprinted > 0 {
-		fmt.Fprintf(i.con.Err, "%s: and %d more rows rejected\n", name, i.unprinted)
+		fmt.Fprintf(i.con.Err, "%s: and %s rejected\n", name, render.Count(i.unprinted, "more row"))
 	}
 	i.rejections, i.unprinted = nil, 0
 	i.warnings.print(i.con.Err, name)

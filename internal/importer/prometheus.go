@@ -2,6 +2,8 @@ package importer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -22,6 +24,9 @@ func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q 
 
 func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
 	pods, err := c.LaunchedPods(ctx, q.From, q.To, q.DAG, q.Task)
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		return fmt.Errorf("%w; check --url and the network policy", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -64,7 +65,7 @@ func (i *Importer) sendStructures(ctx context.Context) error {
 		}
 	}
 	if n := len(i.upstream); n > 0 && i.Target != nil {
-		fmt.Fprintf(i.con.Out, "structures of %d DAGs stored\n", n)
+		fmt.Fprintf(i.con.Out, "structures of %s stored\n", render.Count(n, "DAG"))
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 		err = errors.Join(err, t.flush(ctx))
 	}
 	t.printProblems(name)
-	fmt.Fprintln(t.con.Out, strings.Replace(t.summary(), "rows read", "tries read", 1))
+	fmt.Fprintln(t.con.Out, strings.NewReplacer("row read", "try read", "rows read", "tries read").Replace(t.summary()))
 	if t.reduced > 0 {
 		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values, which stay\n", t.reduced)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/file"
@@ -167,9 +168,14 @@ func fillMissingContext(o, more *sizing.Observation) {
 
 // countUnjoined counts the tries of files that Airflow did not return or that the import skipped.
 func (u *usage) countUnjoined(skipped skipCounts) {
+	var tries []string
 	for key, found := range u.byTry {
 		if !found.joined {
-			skipped.add("with usage, but not in Airflow or skipped there (another DAG or operator, before --since, still running, or removed)", formatTry(key))
+			tries = append(tries, formatTry(key))
 		}
+	}
+	slices.Sort(tries) // so that the examples are the same in each import
+	for _, try := range tries {
+		skipped.add("with usage, but not in Airflow or skipped there (another DAG or operator, before --since, still running, or removed)", try)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -45,14 +46,14 @@ func (w *warnings) print(to io.Writer, name string) {
 		fmt.Fprintf(to, "%s: %s\n", name, line)
 	}
 	if w.unprinted > 0 {
-		fmt.Fprintf(to, "%s: and %d more rows with warnings\n", name, w.unprinted)
+		fmt.Fprintf(to, "%s: and %s with warnings\n", name, render.Count(w.unprinted, "more row"))
 	}
 	kinds := w.kinds.warnings()
 	for _, line := range kinds[:min(len(kinds), maxPrintedWarnings)] {
 		fmt.Fprintf(to, "%s: %s\n", name, line)
 	}
 	if more := len(kinds) - maxPrintedWarnings; more > 0 {
-		fmt.Fprintf(to, "%s: and %d more warnings about the kinds of values\n", name, more)
+		fmt.Fprintf(to, "%s: and %s about the kinds of values\n", name, render.Count(more, "more warning"))
 	}
 	for _, line := range []string{w.zones.warning(), w.units.warning()} {
 		if line != "" {

@@ -1,6 +1,10 @@
 package importer
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/loadaware/loadaware/internal/render"
+)
 
 // zonelessTimes counts the rows of a file with a time that has no zone or no time of day.
 type zonelessTimes struct {
@@ -23,5 +27,5 @@ func (z *zonelessTimes) warning() string {
 	if z.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("warning: %s of line %d has no zone or no time of day, and is read as UTC; %d rows in all", z.column, z.line, z.rows)
+	return fmt.Sprintf("warning: %s of line %d has no zone or no time of day, and is read as UTC; %s in all", z.column, z.line, render.Count(z.rows, "row"))
 }

@@ -25,8 +25,8 @@ func Campaign(w io.Writer, c *api.Campaign) error {
 		b.WriteString(": paused")
 	}
 	done := int(c.Progress * progressWidth)
-	fmt.Fprintf(&b, "\n[%s%s] %.0f %% of %d runs profiled, %d in the last hour\n", strings.Repeat("#", done), strings.Repeat(".", progressWidth-done), 100*c.Progress, c.Runs, c.ProfiledLastHour)
-	fmt.Fprintf(&b, "started %d runs%s, allocated %.4g GB·h%s\n", c.Used.Runs, bound(c.Budget.Runs, "%d"), c.Used.Gbh, bound(c.Budget.Gbh, "%.4g"))
+	fmt.Fprintf(&b, "\n[%s%s] %.0f %% of %s profiled, %d in the last hour\n", strings.Repeat("#", done), strings.Repeat(".", progressWidth-done), 100*c.Progress, Count(c.Runs, "run"), c.ProfiledLastHour)
+	fmt.Fprintf(&b, "started %s%s, allocated %.4g GB·h%s\n", Count(c.Used.Runs, "run"), bound(c.Budget.Runs, "%d"), c.Used.Gbh, bound(c.Budget.Gbh, "%.4g"))
 	for _, s := range c.States {
 		if s.Runs > 0 {
 			fmt.Fprintf(&b, "  %2d %-21s %d\n", s.State, s.Name, s.Runs)

@@ -19,6 +19,17 @@ import (
 // ReportFormats returns the output formats of savings and reports.
 func ReportFormats() []string { return []string{"table", "json", "yaml", "csv", "markdown", "html"} }
 
+// Count returns a number with its noun, in the plural unless the number is 1.
+func Count(n int, noun string) string {
+	switch stem, endsInY := strings.CutSuffix(noun, "y"); {
+	case n == 1:
+		return "1 " + noun
+	case endsInY:
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // notKnown is the cell of an unknown value. A CSV cell is empty instead, and compact replaces the text by a dash.
 const notKnown = "not known"
 

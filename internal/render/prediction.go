@@ -46,10 +46,10 @@ func Prediction(out io.Writer, p *api.Prediction) {
 		if c.Profile != nil && c.Confidence != nil {
 			profile = fmt.Sprintf("; usage profile %d with probability %.2g", *c.Profile, *c.Confidence)
 		}
-		line("cohort", "%d tasks, %d runs%s", c.Tasks, c.Runs, profile)
+		line("cohort", "%s, %s%s", Count(c.Tasks, "task"), Count(c.Runs, "run"), profile)
 	}
 	if p.Model != nil {
-		line("model", "version %d, learned from %d runs", p.Model.Version, p.Model.Observations)
+		line("model", "version %d, learned from %s", p.Model.Version, Count(p.Model.Observations, "run"))
 	}
 	line("reason", "%s", p.Reason)
 	if p.PredictionID != "" {

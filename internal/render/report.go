@@ -123,13 +123,13 @@ func Static(w io.Writer, r *report.Report) error {
 			fmt.Fprintf(&b, "\n# %s: no safe request yet; %d of the %d measured runs that a risk of %s %% needs\n", name, runs, needed, percent(&t.RiskTarget))
 			continue
 		}
-		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %d runs; would save %s of %s GB·h\n", name, percent(t.Static.Risk), t.Static.Runs,
+		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %s; would save %s of %s GB·h\n", name, percent(t.Static.Risk), Count(t.Static.Runs, "run"),
 			figure(t.Static.SavesGBH), figure(t.RequestedGBH))
 		b.WriteString(resourcesArgument(*t.Static.Request))
 	}
 	for _, g := range r.Groups {
 		if g.Request == nil {
-			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; %d tasks have too few runs\n", g.Group, g.TasksWithoutRequest)
+			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; too few runs of %s\n", g.Group, Count(g.TasksWithoutRequest, "task"))
 			continue
 		}
 		tasks := strconv.Itoa(g.Tasks)

@@ -12,14 +12,14 @@ import (
 
 // TaskPhases prints the phases of a task, its next plan and the replayed savings.
 func TaskPhases(w io.Writer, p *api.TaskPhases, format string) error {
-	fmt.Fprintf(w, "%s/%s: phases %s, %d learned runs, version %d\n", p.DagID, p.TaskID, p.Mode, p.Runs, p.Version)
+	fmt.Fprintf(w, "%s/%s: phases %s, %s, version %d\n", p.DagID, p.TaskID, p.Mode, Count(p.Runs, "learned run"), p.Version)
 	s := &p.Savings
 	if s.ShareOfStatic != nil {
-		fmt.Fprintf(w, "plans would take %.2f of the static grant: %.1f instead of %.1f GB·h in %d runs; killed %d instead of %d\n",
-			*s.ShareOfStatic, s.PlanGbh, s.StaticGbh, s.Runs, s.PlanKilled, s.StaticKilled)
+		fmt.Fprintf(w, "plans would take %.2f of the static grant: %.1f instead of %.1f GB·h in %s; killed %d instead of %d\n",
+			*s.ShareOfStatic, s.PlanGbh, s.StaticGbh, Count(s.Runs, "run"), s.PlanKilled, s.StaticKilled)
 	}
 	if c := s.CPU; c != nil {
-		fmt.Fprintf(w, "CPU requests: %.1f instead of %.1f core·h in %d runs; too low for %.1f %% of the time\n", c.PlanCoreHours, c.StaticCoreHours, c.Runs, c.ShortPercent)
+		fmt.Fprintf(w, "CPU requests: %.1f instead of %.1f core·h in %s; too low for %.1f %% of the time\n", c.PlanCoreHours, c.StaticCoreHours, Count(c.Runs, "run"), c.ShortPercent)
 	}
 	if p.Plan == nil {
 		fmt.Fprintln(w, "no plan yet: a plan needs three learned runs with a median of ten minutes or more, and the static grant of the newest run")

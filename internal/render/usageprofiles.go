@@ -13,7 +13,7 @@ import (
 // UsageProfiles prints the usage profiles of a namespace in one of Formats except json.
 func UsageProfiles(w io.Writer, format string, set *api.UsageProfileSet) error {
 	if format == "table" {
-		fmt.Fprintf(w, "%d profiles of %d runs of %d tasks, version %d of %s; compared by %s\n", len(set.Profiles), set.Runs, set.Tasks, set.Version,
+		fmt.Fprintf(w, "%s of %s of %s, version %d of %s; compared by %s\n", Count(len(set.Profiles), "profile"), Count(set.Runs, "run"), Count(set.Tasks, "task"), set.Version,
 			set.LearnedAt.UTC().Format("2006-01-02 15:04"), strings.Join(set.Quantities, ", "))
 		fmt.Fprintf(w, "coverage %.2f, silhouette %.2f, Davies–Bouldin %.2f, Hopkins %.2f\n\n", set.Coverage, set.Silhouette, set.DaviesBouldin, set.Hopkins)
 	}
@@ -78,7 +78,7 @@ func UsageProfile(w io.Writer, format string, d *api.UsageProfileDetail) error {
 		if d.Profile.ID == 0 {
 			name = "outliers"
 		}
-		fmt.Fprintf(w, "%s of namespace %s: %d runs of %d tasks, %.1f %% of all runs, %d killed\n\n", name, d.Namespace, d.Profile.Runs, d.Profile.Tasks, 100*d.Profile.Share, d.Profile.Killed)
+		fmt.Fprintf(w, "%s of namespace %s: %s of %s, %.1f %% of all runs, %d killed\n\n", name, d.Namespace, Count(d.Profile.Runs, "run"), Count(d.Profile.Tasks, "task"), 100*d.Profile.Share, d.Profile.Killed)
 		spreads := Table{Header: []string{"quantity", "runs", "p10", "p50", "p90"}, TextColumns: 1}
 		for _, s := range d.Profile.Spreads {
 			cell := func(v float64) string { return amountCell(format, s.Quantity, v, s.Runs) }

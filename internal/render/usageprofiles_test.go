@@ -21,7 +21,7 @@ func TestUsageProfiles(t *testing.T) {
 		Coverage: 0.5, Profiles: []api.UsageProfile{profile}, Outliers: api.UsageProfile{Runs: 80, Tasks: 4, Share: 0.5}}
 	var out bytes.Buffer
 	require.NoError(t, render.UsageProfiles(&out, "table", set))
-	assert.Contains(t, out.String(), "1 profiles of 160 runs of 8 tasks, version 2 of 2026-01-02 03:04; compared by memory_peak_bytes, duration_seconds\n")
+	assert.Contains(t, out.String(), "1 profile of 160 runs of 8 tasks, version 2 of 2026-01-02 03:04; compared by memory_peak_bytes, duration_seconds\n")
 	assert.Regexp(t, `(?m)^ +3 +80 +0.500 +0.250 +4 +0 +1Gi +2Gi +3Gi +1.25 +30 +4000$`, out.String())
 	assert.Regexp(t, `(?m)^ +0 +80 +0.500 +4 +0$`, out.String(), "no quantity of the outliers is known")
 

@@ -15,7 +15,7 @@ func WhatIf(out io.Writer, w *api.WhatIf) error {
 	if w.Current == nil {
 		return nil
 	}
-	fmt.Fprintf(out, "replayed %d runs, each predicted before it was learned\n\n", w.Current.Rows)
+	fmt.Fprintf(out, "replayed %s, each predicted before it was learned\n\n", Count(w.Current.Rows, "run"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "settings\tutilisation %%\twasted GB·h\tkilled %%\tlifts\tgave up\tpromised %%\trealised %%\n")
 	line := func(name string, r *api.WhatIfResult) {
@@ -62,7 +62,7 @@ func settingsText(s *api.WhatIfSettings) string {
 		parts = append(parts, fmt.Sprintf("max-lifts %d", *s.MaxLifts))
 	}
 	if len(s.Bins) > 0 {
-		parts = append(parts, fmt.Sprintf("%d bins", len(s.Bins)))
+		parts = append(parts, Count(len(s.Bins), "bin"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -3,6 +3,7 @@ package campaigns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,9 @@ func (f *campaignFlags) readAirflow(ctx context.Context, con cli.Console) (*sugg
 	source := f.Airflow(airflowRate)
 	source.Retrying = con.PrintRetry
 	server, err := airflow.Open(ctx, source)
+	if errors.Is(err, airflow.ErrUnavailable) {
+		return nil, fmt.Errorf("read the runs of %s: %w; check --airflow-url and the network policy", *f.dag, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the runs of %s: %w", *f.dag, err)
 	}

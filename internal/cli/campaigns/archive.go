@@ -66,7 +66,7 @@ func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *clien
 	if *f.format == "json" {
 		return render.JSON(con.Out, total)
 	}
-	_, err := fmt.Fprintf(con.Out, "registered %d runs; %d were registered before\n", total.Registered, total.Already)
+	_, err := fmt.Fprintf(con.Out, "registered %s; registered before: %d\n", render.Count(total.Registered, "run"), total.Already)
 	return err
 }
 

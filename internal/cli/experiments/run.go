@@ -214,7 +214,7 @@ func (e *experimentRun) data(ctx context.Context, con cli.Console) (*experiment.
 		defer file.Close()
 		return experiment.Read(filepath.Base(e.trace), file)
 	case !e.HasDatabase():
-		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s does not exist", e.Data)
+		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s has no database", e.Data)
 	}
 	return e.databaseHistory(ctx, con)
 }

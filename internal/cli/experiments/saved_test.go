@@ -206,7 +206,7 @@ func TestExperimentIsSavedInDataFolder(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	dir = filepath.Join(dir, "data")
 	_, _, err = runCommand(t, listExperiments, "--data", dir)
-	require.ErrorContains(t, err, "no saved experiments: the data folder "+dir+" does not exist")
+	require.ErrorContains(t, err, "no saved experiments: the data folder "+dir+" has no database")
 	saveReport(t, "private", &experiment.Report{}, nil, "--data", dir)
 	out, _, err := runCommand(t, showExperiment, "private", "--data", dir)
 	require.NoError(t, err)
@@ -221,9 +221,10 @@ func TestExperimentCommandErrors(t *testing.T) {
 		code    int
 		want    string
 	}{
-		"an unknown id":            {showExperiment, []string{"99"}, 1, `no experiment "99" is stored`},
+		"an unknown id":            {showExperiment, []string{"99"}, 1, `no experiment "99" is stored; GET /experiments lists them`},
 		"an unknown name":          {exportExperiment, []string{"none", "--mlflow", "x"}, 1, `no experiment "none" is stored`},
 		"the second is unknown":    {compareExperiments, []string{"1", "99"}, 1, `no experiment "99" is stored`},
+		"an unwritable folder":     {exportExperiment, []string{"1", "--mlflow", "/dev/null"}, 1, "name a folder that can be written"},
 		"no id":                    {showExperiment, nil, 2, "name one experiment"},
 		"two ids":                  {showExperiment, []string{"1", "2"}, 2, "name one experiment"},
 		"one id to compare":        {compareExperiments, []string{"1"}, 2, "name two experiments"},

@@ -81,7 +81,7 @@ func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, sav
 		if !storeNamed {
 			cause = fmt.Sprintf("no server answers at %s, and ", server.URL)
 		}
-		return nil, nil, fmt.Errorf("no saved experiments: %sthe data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
+		return nil, nil, fmt.Errorf("no saved experiments: %sthe data folder %s has no database; name a server with --url, another folder with --data, or a database with --database",
 			cause, cmd.Data)
 	}
 	database, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))

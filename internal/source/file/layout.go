@@ -2,6 +2,7 @@ package file
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -26,8 +27,8 @@ func (l *Layout) Check() error {
 	if _, err := unitBytes(l.Unit); err != nil {
 		return err
 	}
-	for column, field := range l.Fields {
-		if field != "" && cellSetter(field) == nil {
+	for _, column := range slices.Sorted(maps.Keys(l.Fields)) {
+		if field := l.Fields[column]; field != "" && cellSetter(field) == nil {
 			return sizing.Errorf(sizing.Invalid, "map column %q: unknown field %q; use one of %s", column, field, strings.Join(Columns(), ", "))
 		}
 	}
@@ -41,7 +42,7 @@ func (l *Layout) check(line int, header []string) error {
 	for i, name := range header {
 		names[i] = strings.TrimSpace(name)
 	}
-	for column := range l.Fields {
+	for _, column := range slices.Sorted(maps.Keys(l.Fields)) {
 		if !slices.Contains(names, column) {
 			return sizing.Errorf(sizing.Invalid, "line %d: map column %q: not in the header, which has %s", line, column, strings.Join(names, ", "))
 		}

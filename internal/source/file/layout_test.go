@@ -56,6 +56,7 @@ func TestLayoutErrors(t *testing.T) {
 	}{
 		"no such column":            {header, Layout{Fields: map[string]string{"top": "memory_max_bytes"}}, `line 1: map column "top": not in the header, which has dag_id, task_id, run_id, peak`},
 		"no such field":             {header, Layout{Fields: map[string]string{"peak": "memory"}}, `map column "peak": unknown field "memory"`},
+		"two unknown fields":        {header, Layout{Fields: map[string]string{"peak": "memory", "dag_id": "dag"}}, `map column "dag_id": unknown field "dag"`},
 		"a field twice":             {header, Layout{Fields: map[string]string{"peak": "dag_id"}}, "duplicate dag_id"},
 		"a column without name":     {header, Layout{Fields: map[string]string{"peak": "memory_max_bytes"}}, `unknown ""`},
 		"a required field left out": {header, Layout{Fields: map[string]string{"run_id": ""}}, "missing run_id, memory_max_bytes"},

@@ -66,7 +66,7 @@ func auditCampaign(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, action 
 
 // campaignError wraps an error of a query for one campaign. Without a row it returns NotFound.
 func campaignError(err error, id int64) error {
-	return orNotFound("read a campaign", err, "no campaign has the id %d", id)
+	return orNotFound("read a campaign", err, "no campaign has the id %d; GET /campaigns lists them", id)
 }
 
 // Campaign returns a campaign.

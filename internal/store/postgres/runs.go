@@ -85,7 +85,7 @@ func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
 		row = s.pool.QueryRow(ctx, runNamedSQL, idOrName)
 	}
 	r, err := scanRun(row)
-	return r, orNotFound("read an experiment", err, "no experiment %q is stored", idOrName)
+	return r, orNotFound("read an experiment", err, "no experiment %q is stored; GET /experiments lists them", idOrName)
 }
 
 const runsSQL = `

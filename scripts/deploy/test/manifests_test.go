@@ -185,19 +185,29 @@ func TestOnlyCallersAndMonitoringReachThePods(t *testing.T) {
 		require.Len(t, rule.From, 1, "a rule without a peer allows every source")
 		assert.Equal(t, c.namespace, rule.From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
 	}
-	egressPorts := map[int]bool{}
-	for _, rule := range rules.Egress {
-		require.NotEmpty(t, rule.Ports, "a rule without a port allows every destination port")
-		for _, p := range rule.Ports {
-			egressPorts[p.Port.IntValue()] = true
-		}
-	}
-	assert.Equal(t, map[int]bool{53: true, 5432: true}, egressPorts)
 
 	closed := render(t, "network.callers=null", "network.watchers=null").NetworkPolicy.Spec
 	assert.Empty(t, closed.Ingress)
 	assert.Len(t, closed.PolicyTypes, 2, "an empty list of rules allows no source")
 	assert.Nil(t, render(t, "network.enabled=false").NetworkPolicy)
+}
+
+func TestPodsReachOnlyTheServicesTheyUse(t *testing.T) {
+	ports := func(values ...string) map[int]bool {
+		found := map[int]bool{}
+		for _, rule := range render(t, values...).NetworkPolicy.Spec.Egress {
+			require.NotEmpty(t, rule.Ports, "a rule without a port allows every destination port")
+			for _, p := range rule.Ports {
+				found[p.Port.IntValue()] = true
+			}
+		}
+		return found
+	}
+	assert.Equal(t, map[int]bool{53: true, 5432: true}, ports())
+	assert.Equal(t, map[int]bool{53: true, 5432: true, 4318: true}, ports("tracing.endpoint=http://collector:4318"))
+	lookups := []string{"env[0].name=LOADAWARE_PROMETHEUS_URL", "env[0].value=http://prometheus.monitoring"}
+	assert.Equal(t, map[int]bool{53: true, 5432: true, 9090: true}, ports(lookups...))
+	assert.Equal(t, map[int]bool{53: true, 5432: true, 443: true}, ports(append(lookups, "network.prometheusPort=443")...))
 }
 
 func TestRulesAndDashboardEqualTheFiles(t *testing.T) {
