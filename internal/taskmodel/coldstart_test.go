@@ -85,3 +85,18 @@ func TestTheKillOfARunDoesNotRaiseItsOwnLadder(t *testing.T) {
 	k.report(rows(5000), killedRun("run", 2))
 	assert.Equal(t, before, k.model.Size(lift).Ladder)
 }
+
+// A young task never gets almost nothing for an input far below all known ones.
+func TestAnInputBelowAllKnownOnesGetsNoTinyGrant(t *testing.T) {
+	n := func(v float64) sizing.Features { return sizing.Features{"n": sizing.NumberValue(v)} }
+	k, rng := newTask(t), newRand(7)
+	for range 30 {
+		v := 100 + 200*rng.Float64()
+		k.reportSuccess(n(v), v/100*noise(rng, 0.05))
+	}
+	for _, v := range []float64{0, 1, 20} {
+		answer := k.model.Size(question(n(v)))
+		assert.Greater(t, answer.Limit, sizing.Bytes(gib/2), "n = %v", v)
+		assert.Less(t, answer.Limit, sizing.Bytes(2*gib), "n = %v", v)
+	}
+}

@@ -55,6 +55,7 @@ type Average struct {
 	Constant float64 // log evidence of the constant
 	Exact    float64 // log evidence of the narrow constant, for tasks with almost identical peaks
 	Lines    []Line  // by input
+	Ranges   []Range `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Models   []Point // by point model
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
@@ -70,6 +71,15 @@ type Line struct {
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
 	LogEvidence float64  // logarithm of the evidence of the line
 }
+
+// Range is the range of the learned values of an input.
+type Range struct {
+	_         struct{} `cbor:",toarray"` // compact, because a task has up to twelve
+	Low, High float64
+}
+
+// clamp returns the value of the range that is nearest to x.
+func (r *Range) clamp(x float64) float64 { return max(r.Low, min(r.High, x)) }
 
 // Point holds the out-of-sample errors of a point model.
 type Point struct {
@@ -127,7 +137,11 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
 			continue
 		}
-		a.Lines[i].predict(inputs[i], prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
+		nearest := inputs[i]
+		if i < len(a.Ranges) {
+			nearest = a.Ranges[i].clamp(nearest)
+		}
+		a.Lines[i].predict(inputs[i], nearest, prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
 	}
 	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
@@ -178,9 +192,13 @@ func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight floa
 	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, logWeight)
 }
 
-// predict adds the line to mix. The slope has the prior N(mean, Spread²), which counts as
-// much as rows whose inputs have a sum of squared deviations of (Deviation/Spread)².
-func (l *Line) predict(x float64, prior *Prior, mean float64, mix *Mixture, logWeight float64) {
+// maxFall is the largest fall of a line outside the range of its input, in log peak: to half of the line at the end of
+// the range. The peak for an input near zero is often a constant, which a line in logarithms does not show.
+const maxFall = math.Ln2
+
+// predict adds the line to mix. nearest is the value nearest to x in the range of the input. The slope has the prior
+// N(mean, Spread²), which counts as much as rows whose inputs have a sum of squared deviations of (Deviation/Spread)².
+func (l *Line) predict(x, nearest float64, prior *Prior, mean float64, mix *Mixture, logWeight float64) {
 	lambda := prior.Deviation * prior.Deviation / (prior.Spread * prior.Spread)
 	slope := (lambda*mean + l.XY) / (lambda + l.XX)
 	off := slope - mean
@@ -188,13 +206,17 @@ func (l *Line) predict(x float64, prior *Prior, mean float64, mix *Mixture, logW
 	freedom := prior.Rows + l.Rows - 1
 	variance := (prior.Rows*prior.Deviation*prior.Deviation + squares) / freedom
 	distance := x - l.X
-	mix.add(l.Y+slope*distance, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
+	level := l.Y + max(slope*distance, slope*(nearest-l.X)-maxFall)
+	mix.add(level, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
 }
 
 // Learn adds a row with the log peak y. inputs, levels and scale are those of Predict. mix is the result of Predict for
 // this row, and nil for the first row. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
+		if len(a.Ranges) == len(a.Lines) {
+			a.Ranges = append(a.Ranges, Range{Low: math.Inf(1), High: math.Inf(-1)})
+		}
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
 	}
 	for len(a.Models) < min(len(levels), MaxStructures/2-constants) {
@@ -226,6 +248,9 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	for i := range a.Lines {
 		if i < len(inputs) && !math.IsNaN(inputs[i]) {
 			a.Lines[i].learn(inputs[i], y)
+			if i < len(a.Ranges) {
+				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, inputs[i]), max(a.Ranges[i].High, inputs[i])
+			}
 		}
 	}
 }

@@ -51,6 +51,25 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
 }
 
+func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
+	for _, slope := range []float64{0.8, -0.8} {
+		a, _ := trained(4, 60, slope, 0.05)
+		line := func(x float64) float64 {
+			var mix Mixture
+			a.Predict([]float64{x, 0}, nil, 0, &prior, &mix)
+			return mix.Level[constants]
+		}
+		low, high := a.Ranges[0].Low, a.Ranges[0].High
+		bottom, top := low, high
+		if slope < 0 {
+			bottom, top = high, low
+		}
+		assert.InDelta(t, line(bottom)-math.Ln2, line(bottom-100*slope), 1e-9, "slope %v", slope)
+		assert.Greater(t, line(top+slope), line(top), "a rise is not bounded")
+		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "a line within the range")
+	}
+}
+
 func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
 	a, _ := trained(2, 20, 0.8, 0.1)
 	var mix Mixture
