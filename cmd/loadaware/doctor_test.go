@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/testwait"
@@ -27,7 +25,7 @@ import (
 // startDeployment starts a server on a database with a task that has a model.
 func startDeployment(t *testing.T) (dsn string, server *process) {
 	dsn = pgtest.Migrated(t)
-	server = startServer(t, []string{"DATABASE_URL=" + dsn})
+	server = startServer(t, []string{"DATABASE_URL=" + dsn, onlyRequested})
 	for n := range 30 {
 		server.post("/observe", report("known", n), nil)
 	}
@@ -226,10 +224,10 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 		assert.Contains(t, out, `"`+check+`"`, "the doctor checks the database that the server runs, and the server")
 	}
 	server.kill()
-	time.Sleep(time.Second) // PostgreSQL stops after the server
-	var stopped, stderr bytes.Buffer
-	run(t.Context(), cli.Console{Out: &stopped, Err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
-	assert.Contains(t, stopped.String(), "0 warnings", stderr.String())
+	require.Eventually(t, func() bool { // PostgreSQL stops a moment after the server
+		_, stopped, _ := invoke(t, "", "doctor", "--data", dir, "--addr", "127.0.0.1:0")
+		return strings.Contains(stopped, "0 errors, 0 warnings")
+	}, testwait.Limit, 50*time.Millisecond)
 }
 
 // TestDoctorWithoutSettingsChecksRunningServer calls the doctor like a user after `make run`.
