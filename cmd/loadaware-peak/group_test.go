@@ -82,7 +82,7 @@ func TestPeakIsCloseToKernelHighWaterMark(t *testing.T) {
 		"constant memory":      {[]string{"alloc:200", "sleep:300ms"}, 200},
 		"a spike of 50 ms":     {[]string{"sleep:1500ms", "spike:200:50ms", "sleep:300ms"}, 200},
 		"a spike of 0 ms":      {[]string{"sleep:1s", "spike:200:0ms", "sleep:300ms"}, 200},
-		"four children":        {[]string{"children:4:alloc+50,sleep+3s"}, 200},
+		"four children":        {[]string{"children:4:alloc+50,meet+" + t.TempDir() + "+4,sleep+3s"}, 200},
 		"memory until the end": {[]string{"alloc:200", "exit:0"}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestProcessTreeWithoutCgroup(t *testing.T) {
 	}{
 		"one process":             {[]string{"alloc:200", "sleep:300ms"}, 200},
 		"a spike between samples": {[]string{"sleep:1s", "spike:200:1ms"}, 200},
-		"four children":           {[]string{"children:4:alloc+50,sleep+3s"}, 200},
+		"four children":           {[]string{"children:4:alloc+50,meet+" + t.TempDir() + "+4,sleep+3s"}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")

@@ -136,7 +136,7 @@ func (p *fakeAirflow) usageLogs(t *testing.T, from, to int) (folder string) {
 }
 
 func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
-	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 120)
+	server, airflow := startServer(t, append(database(t), onlyRequested)), startFakeAirflow(t, 120)
 	importArgs := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--rate", "1e6"}
 	code, out, stderr := invoke(t, "", importArgs...)
 	require.Equal(t, 0, code, out+stderr)

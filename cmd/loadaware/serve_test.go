@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 func TestDemoPredictsFromModel(t *testing.T) {
@@ -169,7 +171,7 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 	server := startServer(t, nil, "--data", dir)
 	var next, acked atomic.Int64
 	batches := make(chan [2]int, 10_000) // number of the first report of a batch, and 1 if the batch was acknowledged
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	done := make(chan struct{})
 	for range senders {

@@ -15,7 +15,7 @@ import (
 
 // startWithHistory starts a server with 60 runs of pricing/load.
 func startWithHistory(t *testing.T) (server *process) {
-	server = startServer(t, database(t))
+	server = startServer(t, append(database(t), onlyRequested))
 	for n := range 60 {
 		server.post("/observe", map[string]any{
 			"dag_id": "pricing", "task_id": "load", "run_id": fmt.Sprint(n), "outcome": "success", "memory_max_bytes": 1e9 + 1e7*float64(n%20),

@@ -21,6 +21,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // asCommand is the environment variable that makes this test binary run as loadaware, so that tests can signal its
@@ -153,7 +154,7 @@ func (tr *transcript) await(t *testing.T, mark string) (rest string) {
 	require.Eventually(t, func() (found bool) {
 		rest, found = tr.find(mark)
 		return found
-	}, time.Minute, 5*time.Millisecond, "not printed: %s\n%s", mark, tr)
+	}, testwait.Limit, 5*time.Millisecond, "not printed: %s\n%s", mark, tr)
 	return rest
 }
 
@@ -191,6 +192,10 @@ func invoke(t *testing.T, in string, args ...string) (code int, out, stderr stri
 
 // database returns an environment that names a migrated database without data.
 func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.Migrated(t)} }
+
+// onlyRequested is a setting of a server that trains a task only when a test requests it. Otherwise a training in the
+// background could publish a version before or after the one that the test expects.
+const onlyRequested = "LOADAWARE_BACKGROUND_TRAINING=false"
 
 // emptyDatabase returns an environment that names a database without tables.
 func emptyDatabase(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }

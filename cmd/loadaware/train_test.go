@@ -32,7 +32,7 @@ func hasEnded(pid int) func() bool {
 
 // startTrained starts a server, trains a task and returns the trainer's process id.
 func startTrained(t *testing.T, args ...string) (*process, int) {
-	server := startServer(t, database(t), args...)
+	server := startServer(t, append(database(t), onlyRequested), args...)
 	for n := range 30 {
 		server.post("/observe", report("load", n), nil)
 	}

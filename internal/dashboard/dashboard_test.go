@@ -49,7 +49,10 @@ func newEnv(t *testing.T, cfg dashboard.Config) *env {
 	st, err := postgres.Open(ctx, pgtest.Migrated(t), postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute}, quiet)
+	// Long timeouts, so that a slow machine does not change the pages.
+	timeouts := service.Config{ReadTimeout: testwait.Limit, DecodeWait: testwait.Limit, PingTimeout: testwait.Limit}
+	// A training starts only when a test requests it, so that none falls between two requests of a test.
+	svc := service.New(st, trainer.New(st, trainer.Config{OnlyRequested: true}, quiet), timeouts, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended; st.Close() })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of
@@ -25,7 +26,7 @@ func exchange(t *testing.T, address, raw string, answers int) (statuses []int, c
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(testwait.Limit)))
 	_, err = io.WriteString(conn, raw)
 	require.NoError(t, err)
 	in := bufio.NewReader(conn)

@@ -47,13 +47,13 @@ type testEnv struct {
 var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 
 // newTestEnv starts the service of `loadaware serve` in this process. Its trainer trains only on request. Nothing
-// reconciles reports or deletes old rows.
+// reconciles reports or deletes old rows, and the replica does not poll the store for changes.
 func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	t.Helper()
-	return newPollingTestEnv(t, cfg, 0)
+	return newPollingTestEnv(t, cfg, time.Hour)
 }
 
-// newPollingTestEnv is newTestEnv with an interval at which the replica polls the store; zero is the default.
+// newPollingTestEnv is newTestEnv with an interval at which the replica polls the store.
 func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration) *testEnv {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration)
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, PollInterval: interval}
+	timeouts := service.Config{ReadTimeout: testwait.Limit, DecodeWait: testwait.Limit, PingTimeout: testwait.Limit, PollInterval: interval}
 	// A training starts only when a test requests it, so that none falls between two requests of a test.
 	tr := trainer.New(st, trainer.Config{OnlyRequested: true}, quiet)
 	svc := service.New(st, tr, timeouts, quiet)

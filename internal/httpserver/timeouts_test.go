@@ -12,18 +12,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// testTimeout is long enough for a slow machine.
-const testTimeout = 30 * time.Second
-
-// startFastServer starts a server with a hundredth of the usual timeouts.
-func startFastServer(t *testing.T, handler http.Handler) (addr string) {
+// startFastServer starts a server with a hundredth of one of the usual timeouts. The others stay long, because a
+// client on a busy machine may be slow to send its request.
+func startFastServer(t *testing.T, handler http.Handler, shortened func(*http.Server) *time.Duration) (addr string) {
 	s := newHTTPServer(handler, slog.New(slog.DiscardHandler))
-	for _, bound := range []*time.Duration{&s.ReadHeaderTimeout, &s.ReadTimeout, &s.WriteTimeout, &s.IdleTimeout} {
-		require.Positive(t, *bound, "every timeout must be set")
-		*bound /= 100
+	for _, timeout := range []time.Duration{s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout, s.IdleTimeout} {
+		require.Positive(t, timeout, "every timeout must be set")
 	}
+	*shortened(s) /= 100
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = s.Serve(l) }() // ends with the test
@@ -43,7 +43,7 @@ func TestWriteTimeoutEndsResponse(t *testing.T) {
 				return
 			}
 		}
-	}))
+	}), func(s *http.Server) *time.Duration { return &s.WriteTimeout })
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer conn.Close()
@@ -51,17 +51,17 @@ func TestWriteTimeoutEndsResponse(t *testing.T) {
 	select {
 	case err := <-writeErr:
 		assert.ErrorContains(t, err, "timeout")
-	case <-time.After(testTimeout):
+	case <-time.After(testwait.Limit):
 		require.FailNow(t, "the handler still writes")
 	}
 }
 
 func TestIdleConnectionIsClosed(t *testing.T) {
-	addr := startFastServer(t, http.NotFoundHandler())
+	addr := startFastServer(t, http.NotFoundHandler(), func(s *http.Server) *time.Duration { return &s.IdleTimeout })
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(testTimeout)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(testwait.Limit)))
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	in := bufio.NewReader(conn)
 	response, err := http.ReadResponse(in, nil)

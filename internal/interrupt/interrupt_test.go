@@ -41,7 +41,9 @@ func TestRunReturnsWhileTheCommandIsBlocked(t *testing.T) {
 
 func TestRunReturnsExitCodeOfCommand(t *testing.T) {
 	ctx, _ := cancelled()
-	assert.Equal(t, 3, Run(ctx, func() int { return 3 }, func() {}, func(*Interruption) {}))
+	awaited := make(chan struct{}) // stays open: the command may start after the grace period on a busy machine
+	defer close(awaited)
+	assert.Equal(t, 3, Run(ctx, func() int { return 3 }, func() { <-awaited }, func(*Interruption) {}))
 }
 
 func TestRunWaitsForTheCommandWithoutASignal(t *testing.T) {

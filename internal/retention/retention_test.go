@@ -50,6 +50,9 @@ func newEnv(t *testing.T) *env {
 	return &env{st, t, dsn, map[string]int{}}
 }
 
+// historyEnd is one time for all stores of a test, so that the times of their runs are equal.
+var historyEnd = time.Now().Truncate(time.Second)
+
 // withHistory records one run of a task per day of the last 400 days, with a peak of 1 GiB plus 1 MiB
 // times the feature rows. It trains the task after each number of runs in trainings, and at the end.
 func (e *env) withHistory(name string, trainings ...int) *env {
@@ -61,7 +64,7 @@ func (e *env) withHistory(name string, trainings ...int) *env {
 			obs = append(obs, sizing.Observation{
 				Try:     sizing.TryKey{TaskKey: task(name), RunID: fmt.Sprint(next), MapIndex: sizing.NoMap, Number: 1},
 				Outcome: sizing.Success, MemoryMax: sizing.GiB + sizing.Bytes(n)*sizing.MiB, Duration: time.Minute,
-				EndedAt:  time.Now().Add(-time.Duration(runs-next) * day).Truncate(time.Second),
+				EndedAt:  historyEnd.Add(-time.Duration(runs-next) * day),
 				Features: sizing.Features{"rows": sizing.NumberValue(float64(n))},
 			})
 		}

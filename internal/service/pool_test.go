@@ -64,7 +64,6 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 	newReport := success("six", 5, 6)
 	newReport.Try.RunID = "late"
 	r.report(newReport)
-	r.exec(`UPDATE tally SET due_at = NULL`)
 	assertSameAnswers(t, "between trainings", r, joinReplica(t, r.dsn, service.Config{}).start())
 
 	require.NoError(t, r.Activate(t.Context(), task("sibling"), 1))

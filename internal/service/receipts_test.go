@@ -26,7 +26,7 @@ func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
 
 	r.start()
-	last := make([]string, 0, 5000) // ids of more predictions than one batch holds
+	last := make([]string, 0, outbox.BatchSize+1) // ids of more predictions than one batch holds, which a slow machine stores in time
 	for range cap(last) {
 		last = append(last, r.predict(ask("load", "")).PredictionID)
 	}
@@ -93,8 +93,8 @@ func TestReceiptsOfOneIntervalShareAWrite(t *testing.T) {
 		})
 	}
 	callers.Wait()
+	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write")
 	writes, intervals, fullBatches := r.store.receiptWrites.Load(), int64(time.Since(begun)/outbox.FlushInterval), predictions.Load()/outbox.BatchSize
-	assert.Positive(t, writes)
 	assert.LessOrEqual(t, writes, intervals+fullBatches+1)
 }
 
@@ -104,7 +104,8 @@ func TestFailedWritesAreRetriedAtIntervals(t *testing.T) {
 	r.exec(`ALTER TABLE receipt RENAME TO unavailable`)
 	id := r.predict(ask("load", "run")).PredictionID
 	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write was attempted")
-	before, begun := r.store.receiptWrites.Load(), time.Now()
+	begun := time.Now() // before the count, so that a pause between the two lines cannot hide a write
+	before := r.store.receiptWrites.Load()
 	time.Sleep(2 * outbox.RetryInterval)
 	assert.LessOrEqual(t, r.store.receiptWrites.Load()-before, int64(time.Since(begun)/outbox.RetryInterval)+1)
 	r.exec(`ALTER TABLE unavailable RENAME TO receipt`)

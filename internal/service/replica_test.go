@@ -116,7 +116,7 @@ func newReplica(t *testing.T) *replica {
 // joinReplica returns another replica on the same database.
 func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
-	// Tests train explicitly, so a long debounce prevents automatic training.
+	// Tests train explicitly. A long debounce keeps tasks from becoming due, except after kills.
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
@@ -136,9 +136,12 @@ func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config)
 	if cfg.ReadTimeout == 0 {
 		cfg.ReadTimeout = testwait.Limit // a slow machine must not change answers
 	}
+	if cfg.PingTimeout == 0 {
+		cfg.PingTimeout = testwait.Limit // a replica decodes no model while a ping has failed
+	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
 	noLog := slog.New(slog.DiscardHandler)
-	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, noLog), cfg, noLog)
+	r.Service = service.New(r.store, trainer.New(st, trainer.Config{OnlyRequested: true}, noLog), cfg, noLog)
 	t.Cleanup(func() { r.stop() })
 	return r
 }

@@ -3,7 +3,6 @@ package service_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 	"time"
 
@@ -155,9 +154,8 @@ func (s *scenario) train() {
 	}
 }
 
-// restart compares the answers before and after a restart. A kill makes its task due, so the new
-// process may train before the first prediction. Then restart checks only the bounds. Otherwise
-// the answers agree: over 40 seeds the largest difference was 0.05 %, for a task in its burn-in.
+// restart compares the answers before and after a restart. They agree: over 40 seeds the largest difference was
+// 0.05 %, for a task in its burn-in.
 func (s *scenario) restart() {
 	probe := func() (answers []*sizing.Allocation) {
 		for input := range inputs {
@@ -174,10 +172,8 @@ func (s *scenario) restart() {
 	s.stop()
 	s.replica = joinReplica(s.t, s.dsn, service.Config{}).start()
 	for i, a := range probe() {
-		if !reflect.DeepEqual(before[i].Model, a.Model) {
-			continue
-		}
 		s.compared++
+		require.Equal(s.t, before[i].Model, a.Model)
 		require.InDelta(s.t, float64(before[i].Memory.Limit), float64(a.Memory.Limit), 0.002*float64(a.Memory.Limit), "input %d\nbefore: %s\nafter:  %s", i, before[i].Reason, a.Reason)
 		require.Equal(s.t, before[i].Source, a.Source)
 	}

@@ -32,6 +32,7 @@ type Config struct {
 	ReadTimeout      time.Duration    // the timeout of the reads that a prediction, a lift or a report can do without; 50 ms if zero
 	DecodeWait       time.Duration    // the time that a prediction waits until its model is decoded; 500 ms if zero
 	PollInterval     time.Duration    // the time between polls for missed notifications; 30 s if zero
+	PingTimeout      time.Duration    // the time that the store may take to answer a health check; 1 s if zero
 	UnschedulableFor time.Duration    // the time for which an unschedulable report lowers the ceiling; 1 h if zero
 	MinMemory        sizing.Bytes     // smallest amount that a model grants; none if zero
 	ModelMemory      sizing.Bytes     // largest amount of memory for decoded models; unlimited if zero
@@ -43,6 +44,7 @@ func (c Config) withDefaults() Config {
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 50*time.Millisecond)
 	c.DecodeWait = cmp.Or(c.DecodeWait, 500*time.Millisecond)
 	c.PollInterval = cmp.Or(c.PollInterval, 30*time.Second)
+	c.PingTimeout = cmp.Or(c.PingTimeout, time.Second)
 	c.UnschedulableFor = cmp.Or(c.UnschedulableFor, time.Hour)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -83,8 +85,8 @@ type Service struct {
 func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log, outbox: outbox.New(st, log)}
 	s.models = modelcache.New(st, &s.tries, modelcache.Config{
-		DecodeWait: s.cfg.DecodeWait, PollInterval: s.cfg.PollInterval, UnschedulableFor: s.cfg.UnschedulableFor, Now: s.cfg.Now,
-		Memory: int64(s.cfg.ModelMemory), Flush: s.outbox.Flush,
+		DecodeWait: s.cfg.DecodeWait, PollInterval: s.cfg.PollInterval, PingTimeout: s.cfg.PingTimeout, UnschedulableFor: s.cfg.UnschedulableFor,
+		Now: s.cfg.Now, Memory: int64(s.cfg.ModelMemory), Flush: s.outbox.Flush,
 	}, log)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/internal/trainer"
 	"github.com/loadaware/loadaware/migrations"
 )
@@ -42,14 +43,14 @@ func newEnv(t *testing.T) *env {
 func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	cfg := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
+	cfg := service.Config{ReadTimeout: testwait.Limit, DecodeWait: testwait.Limit, PingTimeout: testwait.Limit, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
 // restart simulates a new process on the same database, which knows only what it reads at start.
 func (e *env) restart(ctx context.Context) {
 	e.start()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)
 	ended := make(chan struct{})
 	go func() {
 		_ = e.svc.Run(ctx) // ends with ctx

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	out := t.TempDir() + "/loadaware"
 	root, err := Root()

@@ -76,6 +76,16 @@ func (s *hookedStore) sql(t *testing.T, statement string) {
 	require.NoError(t, err)
 }
 
+// leasedUntil returns the end of the only lease.
+func (s *hookedStore) leasedUntil(t *testing.T) (until time.Time) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT until FROM lease`).Scan(&until))
+	return until
+}
+
 func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
@@ -270,9 +280,10 @@ func TestHeartbeatRenewsLease(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	st.report(t, "load", 0, 5)
-	const lease = 4 * time.Second // the test tolerates a stall of half the lease
+	const lease = 12 * time.Second // the heartbeat renews it after a third
 	st.after = func(ctx context.Context) error {
-		time.Sleep(lease + lease/2)
+		claimed := st.leasedUntil(t)
+		require.Eventually(t, func() bool { return st.leasedUntil(t).After(claimed) }, testwait.Limit, 10*time.Millisecond)
 		_, err := st.Claim(ctx, "another", lease)
 		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "the first owner still holds the lease")
 		return nil

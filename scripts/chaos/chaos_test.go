@@ -80,7 +80,7 @@ func faultCases() map[string]faultCase {
 }
 
 func TestTrialsFindInjectedFaults(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testwait.Limit)
 	defer cancel()
 	binary := t.TempDir() + "/loadaware"
 	root, err := testcluster.Root()

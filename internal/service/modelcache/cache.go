@@ -20,6 +20,7 @@ import (
 type Config struct {
 	DecodeWait       time.Duration // the time that Get waits until a model is decoded
 	PollInterval     time.Duration // the time between polls for missed notifications
+	PingTimeout      time.Duration // the time that the store may take to answer a health check
 	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
 	Memory           int64         // the limit of decoded models in bytes; zero: no limit
 	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts. It

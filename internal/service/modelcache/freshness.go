@@ -56,9 +56,12 @@ func (f *freshness) staleness() time.Duration {
 // without traffic.
 func (c *Cache) CheckHealth(ctx context.Context) {
 	for sleep(ctx, time.Second) {
-		pingCtx, cancel := context.WithTimeout(ctx, time.Second)
+		pingCtx, cancel := context.WithTimeout(ctx, c.cfg.PingTimeout)
 		isUp := c.store.Ping(pingCtx) == nil
 		cancel()
+		if ctx.Err() != nil { // the end of ctx says nothing about the store
+			return
+		}
 		c.isStoreUp.Store(isUp)
 		if isUp {
 			c.freshness.markPinged()

@@ -6,13 +6,13 @@ import (
 	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/testwait"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -85,7 +85,7 @@ func TestUnresponsiveConnectionIsReplaced(t *testing.T) {
 	st, err := postgres.Open(t.Context(), "postgres://user@"+listener.Addr().String()+"/some?sslmode=disable", postgres.Config{MaxConns: 1})
 	require.NoError(t, err)
 	defer st.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	for range 2 {
 		go func() { _ = st.Ping(ctx) }()

@@ -154,14 +154,13 @@ func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) 
 	for caller := range callers {
 		running.Go(func() { report(caller) })
 	}
-	for range terminations {
+	for n := 0; n < terminations || failed.Load() == 0; n++ {
 		time.Sleep(100 * time.Millisecond) // so that connections have work in progress
 		terminateConnections(t, admin)
 	}
 	close(stop)
 	running.Wait()
 
-	require.Positive(t, failed.Load())
 	h, err := reopen(t, dsn).History(t.Context(), run(0).Try.TaskKey, store.HistoryLimits{Total: 1_000_000})
 	require.NoError(t, err)
 	require.EqualValues(t, acknowledged.Load(), h.Total)

@@ -17,6 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/testcluster"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // replicated is a store with a streaming standby whose replay the test can pause, so that the standby
@@ -30,7 +31,7 @@ type replicated struct {
 }
 
 func newReplicated(t *testing.T) *replicated {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // the user of PostgreSQL is another one if root runs the test
@@ -52,13 +53,19 @@ func newReplicated(t *testing.T) *replicated {
 // catchUp waits until the standby has replayed the changes of this process and serves reads.
 func (r *replicated) catchUp() {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.Check(r.t.Context()) == nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(r.t, func() bool { return r.Check(r.t.Context()) == nil }, testwait.Limit, 10*time.Millisecond)
 }
 
+// pauseReplay returns when the standby has stopped replaying: pg_wal_replay_pause only requests the pause.
 func (r *replicated) pauseReplay() {
 	r.t.Helper()
 	_, err := r.control.Exec(r.t.Context(), "SELECT pg_wal_replay_pause()")
 	require.NoError(r.t, err)
+	require.Eventually(r.t, func() bool {
+		var state string
+		require.NoError(r.t, r.control.QueryRow(r.t.Context(), "SELECT pg_get_wal_replay_pause_state()").Scan(&state))
+		return state == "paused"
+	}, testwait.Limit, 10*time.Millisecond)
 }
 
 func (r *replicated) resumeReplay() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/testwait"
 )
 
 // model creates a task and returns a model of it that is not published.
@@ -225,7 +226,7 @@ func testChanges(t *testing.T, open func(*testing.T) store.Store) {
 			select {
 			case got := <-changed:
 				require.Equal(t, key, got, change)
-			case <-time.After(10 * time.Second):
+			case <-time.After(testwait.Limit):
 				require.Fail(t, "no notification of a "+change)
 			}
 		}

@@ -8,6 +8,7 @@
 //	burn:TIME          uses the given CPU time, however long it waits for a core
 //	sleep:TIME         sleeps
 //	children:N:STEPS   runs N copies of itself at once; commas separate the steps, and + replaces :
+//	meet:DIR:N         waits until N processes have reached this step with the same folder
 //	orphans:N:TIME     leaves N sleeping processes without a parent
 //	trap:SIGNAL:CODE   exits with the code when the signal arrives
 //	ignore:SIGNAL      ignores the signal from now on
@@ -25,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,6 +57,16 @@ func do(step, first, second string) {
 		time.Sleep(duration(first))
 	case "children":
 		children(number(first), strings.Split(strings.ReplaceAll(second, "+", ":"), ","))
+	case "meet":
+		check(os.WriteFile(filepath.Join(first, strconv.Itoa(os.Getpid())), nil, 0o600))
+		for {
+			arrived, err := os.ReadDir(first)
+			check(err)
+			if len(arrived) >= number(second) {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 	case "orphans":
 		orphans(number(first), second)
 	case "trap":
