@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// used returns a run of a task that uses a share of its request.
+// used returns a run of a task whose ratio of peak to request is share.
 func used(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
@@ -197,7 +197,7 @@ func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
 	assert.False(t, Fit(rows).byRequest, "a task has no request")
 }
 
-// The first run of a task without a request leaves no error on trees that predict a ratio.
+// Trees that predict the ratio have no error on the first run of a task without a request.
 func TestRunsWithoutARequestLeaveNoError(t *testing.T) {
 	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)

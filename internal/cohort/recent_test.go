@@ -46,7 +46,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	after, _ := learned.Size(question(&unseen))
 	assert.Greater(t, after.Limit, before.Limit)
 	same, _ := m.Size(question(&unseen))
-	assert.Equal(t, before, same, "the model before does not change")
+	assert.Equal(t, before, same, "Learn does not change its receiver")
 
 	success := task(2000, r)
 	a, _ := m.Size(question(&success))

@@ -117,7 +117,7 @@ func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
 	other.CreatedAt = other.CreatedAt.Add(time.Microsecond)
 	require.NoError(t, experiment.ExportMLflow(dir, other))
 	both := tree(t, dir)
-	require.Len(t, both, 2*len(first)-1, "all files except the meta.yaml of the experiment")
+	require.Len(t, both, 2*len(first)-1, "the runs share only the meta.yaml of the experiment")
 	for name, text := range first {
 		require.Equal(t, text, both[name], name)
 	}

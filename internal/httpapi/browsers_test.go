@@ -54,8 +54,8 @@ func fetch(site, mode, dest string) option {
 	}
 }
 
-// browserCalls are GET requests by curl, a person or another page. The field reads is the expected status
-// on a route that only reads, and stores the expected status on a route with a side effect and on the admin port.
+// browserCalls are GET requests. reads is the expected status of a route that only reads; stores is that of a route
+// with a side effect and of the admin port.
 var browserCalls = map[string]struct {
 	options       []option
 	reads, stores int

@@ -56,7 +56,7 @@ func BenchmarkPredictShape(b *testing.B) {
 		}
 		for name, n := range runs {
 			kind := 1
-			_, _ = fmt.Sscanf(name, "task%d", &kind) // the others are of kind 1, as shaped says
+			_, _ = fmt.Sscanf(name, "task%d", &kind) // the others are of kind 1, like the asks of shaped
 			var reports []sizing.Observation
 			for i := range n {
 				reports = append(reports, shapedRun(namespace, name, kind%2, i))

@@ -63,7 +63,7 @@ func TestColdStartExceedsAnInsufficientRequest(t *testing.T) {
 		s := k.model.Size(questionAt(sizing.Features{"rows": sizing.NumberValue(1200)}, 3))
 		assert.Greater(t, s.Limit, bytes(3.3), s.Reason)
 	})
-	t.Run("failing requests of the DAG's other tasks", func(t *testing.T) {
+	t.Run("insufficient requests of the DAG's other tasks", func(t *testing.T) {
 		other := newTask(t)
 		for range 20 {
 			other.reportSuccessAt(nil, 5, 4)
@@ -169,7 +169,7 @@ func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
 }
 
 // The risk after a kill is a mean of the probability by the margins and of a power law (internal/ml/experts/ladder.go).
-func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
+func TestRiskAfterAKillFallsAsTheLimitRises(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 200)
 	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
 	q.Above = 8 * gib

@@ -86,7 +86,6 @@ func TestTheKillOfARunDoesNotRaiseItsOwnLadder(t *testing.T) {
 	assert.Equal(t, before, k.model.Size(lift).Ladder)
 }
 
-// A young task never gets almost nothing for an input far below all known ones.
 func TestAnInputBelowAllKnownOnesGetsNoTinyGrant(t *testing.T) {
 	n := func(v float64) sizing.Features { return sizing.Features{"n": sizing.NumberValue(v)} }
 	k, rng := newTask(t), newRand(7)

@@ -78,7 +78,7 @@ func TestReportInTheWrongUnitHardlyChangesLaterGrants(t *testing.T) {
 	}
 }
 
-func TestSecondSmallReportReleasesTheFirst(t *testing.T) {
+func TestSecondSmallReportConfirmsTheFirst(t *testing.T) {
 	for _, n := range []int{0, 3, 60} {
 		k, _ := trainedTask(t, constant, 3, n)
 		rare := sizing.Features{"region": sizing.TextValue("emea")}

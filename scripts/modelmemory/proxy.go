@@ -28,7 +28,7 @@ var nginxConf string
 
 var nginxTemplate = template.Must(template.New("nginx.conf").Parse(nginxConf))
 
-// proxy is a running nginx before the replicas.
+// proxy is a running nginx in front of the replicas.
 type proxy struct {
 	url    string
 	dir    string

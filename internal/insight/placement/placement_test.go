@@ -115,7 +115,7 @@ func TestExpectationsOnOtherMachines(t *testing.T) {
 	require.Greater(t, directed, 300)
 	slices.Sort(errors)
 	t.Logf("direction right in %d of %d, median error %.3f", right, directed, errors[len(errors)/2])
-	assert.GreaterOrEqual(t, float64(right)/float64(directed), .9, "share of right directions")
+	assert.GreaterOrEqual(t, float64(right)/float64(directed), .9, "share of changes whose direction (faster or slower) is right")
 	assert.LessOrEqual(t, errors[len(errors)/2], .2, "median error")
 }
 

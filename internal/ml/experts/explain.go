@@ -15,7 +15,7 @@ func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	case p.ColdStart != nil:
 		blend.ColdStart = share
 	case share > 0:
-		model, _, _ := x.studentT(p) // without Point.ColdStart this model answers for the cold-start rule
+		model, _, _ := x.studentT(p) // without Point.ColdStart this model replaces the cold-start rule
 		blend.Model[model] = share
 	}
 	if share == 1 {

@@ -123,7 +123,7 @@ func TestReceiptsOfBothFormsGiveTheSameResults(t *testing.T) {
 
 // A try may have a compact receipt and one as JSON, such as one whose id is no UUID. An older receipt is not listed while
 // the newer one is outside the window.
-func TestOnlyTheNewestReceiptOfBothFormsIsUnreported(t *testing.T) {
+func TestOnlyTheNewestReceiptOfATryIsListedAsUnreported(t *testing.T) {
 	st := open(t, pgtest.Migrated(t))
 	from := time.Now().UTC().Truncate(time.Second)
 	save := func(i int, run string, at time.Time, id string) string {
