@@ -84,7 +84,7 @@ func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 	}
 }
 
-// Similar tasks predict the run time of a first run, and usage profiles its CPU and GPU memory.
+// Similar tasks predict the run time of a first run. Usage profiles predict its CPU and GPU memory.
 func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 120)
@@ -163,7 +163,7 @@ func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	assert.GreaterOrEqual(t, r.predict(request).Memory.Limit, after)
 }
 
-func TestAReplicaWithoutCohortsAnswersTheRequestOfAFirstRun(t *testing.T) {
+func TestAReplicaWithoutCohortsGrantsAFirstRunItsRequest(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
 	off := joinReplica(t, r.dsn, service.Config{NoCohorts: true}).start()

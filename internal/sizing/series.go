@@ -13,7 +13,7 @@ type Series struct {
 	CPU    []float64 // cores, the mean of each step; nil if unknown
 }
 
-// MaxPoints and MinStep bound the length and the resolution of a Series.
+// MaxPoints and MinStep bound the length and the resolution of Observation.Series.
 const (
 	MaxPoints = 120
 	MinStep   = time.Millisecond
@@ -29,7 +29,7 @@ func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	return &Series{Step: step, Memory: memory, CPU: cpu}
 }
 
-// Validate returns an error for each invalid field. A nil series is valid and means unknown.
+// Validate returns an error for each invalid field of Observation.Series. A nil series is valid and means unknown.
 func (s *Series) Validate() []FieldError {
 	return s.check("usage_series.", MinStep, MaxDuration, MaxPoints)
 }

@@ -48,7 +48,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 		}
 		for _, c := range []struct {
 			lost   []string
-			atMost float64 // largest grant as a multiple of the grant with all features
+			atMost float64 // bound of the sum of the grants, as a multiple of the sum with all features
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},

@@ -137,7 +137,7 @@ func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 }
 
 // Twenty pairs of the task outweigh a hundred pairs of other tasks. Without pairs of its own, the
-// task uses the pairs of other tasks. The test compares medians of many draws.
+// task uses the pairs of other tasks. The test checks the median of many draws.
 func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 	own, other := sizing.TaskKey{DAG: "a", Task: "b"}, sizing.TaskKey{DAG: "c", Task: "d"}
 	pairs := func(of sizing.TaskKey, n int, exact float64, took time.Duration) []sizing.PeakPair {

@@ -71,7 +71,7 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 	require.ErrorIs(t, err, taskplan.ErrFormat)
 }
 
-// A state of the same byte over and over compresses to little. It must not be stored, because Decode could not read it.
+// A state of the same byte over and over compresses to little. It is not encoded if Decode could not read it.
 func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	for _, c := range []struct {
 		bytes int

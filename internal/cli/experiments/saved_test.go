@@ -76,7 +76,7 @@ func TestExperimentListIsNewestFirst(t *testing.T) {
 	assert.NotContains(t, out, "first")
 }
 
-func TestExperimentListNamesAnExperimentWithOddRows(t *testing.T) {
+func TestExperimentListIncludesExperimentsWithUnreadableRows(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, "cd")
 	cmd := cli.New("experiment run", "", "database", "data")
 	con := cli.Console{Err: io.Discard}

@@ -77,8 +77,8 @@ func TestPipelineHasThePublishedGroups(t *testing.T) {
 	}
 }
 
-// The groups depend neither on the order of the tasks, nor on the unit of memory, nor on the length of
-// the window.
+// The groups depend neither on the order of the tasks, nor on the unit of memory, nor on the time
+// over which the usage is summed.
 func TestGroupsDependOnRelativeUsageOnly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	want := groups.Cluster(pipeline("default"))

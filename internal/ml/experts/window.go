@@ -23,8 +23,8 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
-// Position returns a number that grows by one with each added value. When it reaches twice the number of values that
-// the window holds, it falls back to that number.
+// Position returns a number that grows by one with each added value. In a full window of n values,
+// n follows 2n−1.
 func (w *Window) Position() int { return len(w.Ring) + w.At }
 
 // KeepNewest removes all values except the newest n.

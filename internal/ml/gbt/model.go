@@ -3,7 +3,7 @@ package gbt
 // Regressor predicts a mean or a quantile. It is safe for concurrent use.
 type Regressor struct {
 	forest               // without its trees if packed has them
-	packed *packedForest // the trees of a decoded model; nil if the model is not decoded or pack returned nil: the forest has them
+	packed *packedForest // the trees of a decoded model; nil if the forest has them
 }
 
 // full returns the forest with its trees. It allocates if they are packed.

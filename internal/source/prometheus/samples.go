@@ -49,7 +49,7 @@ func maxRate(samples []model.SamplePair) sizing.Cores {
 	return sizing.Cores(min(highest, float64(sizing.MaxCores)))
 }
 
-// sampleInterval returns the median time between successive samples, or 0 if there is only one sample.
+// sampleInterval returns the median time between successive samples, or 0 for fewer than two samples.
 func sampleInterval(samples []model.SamplePair) time.Duration {
 	if len(samples) < 2 {
 		return 0

@@ -1,4 +1,4 @@
--- Stores the context (metadata, mean usage, placement) of tries without a stored context, and the newest $14
+-- Stores the context (metadata, usage, placement) of tries without a stored context, and the newest $14
 -- different sets of metadata per task.
 --
 -- $1 to $13  one array per column, one entry per report; see contextColumns
