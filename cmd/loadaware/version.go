@@ -14,12 +14,12 @@ import (
 // -X main.buildVersion=…, which `make build` and `make dist` do.
 var buildVersion string
 
-// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records no
-// commit, nor whether the working tree has other changes. The linker sets it.
+// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records none.
+// The linker sets it.
 var buildRevision string
 
-// currentVersion returns the version of this build, without the v of the module's version; "" or, as Go states it for
-// a build without a repository, "(devel)" if it is unknown.
+// currentVersion returns the version of this build, without the v of the module's version; "" or "(devel)" if it is
+// unknown.
 func currentVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if buildVersion != "" || !ok {

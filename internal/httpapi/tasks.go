@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pathKey returns the task of a path, if the caller may access it.
+// pathKey returns the key of a task, if the caller may access the task.
 func pathKey(ctx context.Context, namespace *string, dag, task string) (sizing.TaskKey, error) {
 	key := taskKey(namespace, dag, task)
 	if invalid := key.Validate(); len(invalid) > 0 {

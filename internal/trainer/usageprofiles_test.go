@@ -104,7 +104,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 }
 
 // A running trainer finds profiles at intervals, finds them again after the sample has doubled, and ends with its
-// context. A trainer without the interval ProfilesEvery that is stopped at once finds none.
+// context. A trainer without ProfilesEvery finds none.
 func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 	st := newStore(t)
 	reportUsage(t, st, "a", "first", 120)

@@ -37,7 +37,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// query is the PromQL expression of one line in a panel of the dashboard, and the title of the panel.
+// query is a PromQL expression in a panel of the dashboard, and the title of the panel.
 type query struct{ panel, expr string }
 
 // queries returns all queries of the dashboard.

@@ -25,7 +25,7 @@ var ModelNames = [ModelCount]string{
 // The predicted scales of a residual, in the order of Point.Scale.
 const (
 	TreeScale  = iota // scale of the residual, as trees predict it
-	SameScale         // scale among rows with identical features, shrunk to TreeScale
+	SameScale         // scale among rows with identical features, shrunk to 1.5 · TreeScale
 	ScaleCount        // number of scales
 )
 

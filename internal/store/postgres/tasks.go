@@ -165,7 +165,7 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 			return unknownTask(from)
 		}
 		if err == nil && from == to {
-			return taskExists(to) // the rollback restores the baseline, which the triggers of the table delete
+			return taskExists(to) // the rollback restores the baseline, which the trigger baseline_follow has deleted
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)

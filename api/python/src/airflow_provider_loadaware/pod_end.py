@@ -62,7 +62,7 @@ def log_tail(operator: Any, pod: Any) -> str:
             _preload_content=False,
         )
         return bytes(answer.data).decode(errors="replace")
-    except Exception:  # noqa: BLE001 - without a log the exit code decides
+    except Exception:  # noqa: BLE001 - the log is optional
         return ""
 
 

@@ -146,7 +146,7 @@ def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
 
 
 def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
-    large = script_env(2 * GIB + 64 * MIB)  # more than the training runs predict
+    large = script_env(2 * GIB + 64 * MIB)  # more than any training run needs
     case = Launch(
         "leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True, long_timeouts=BOTH
     )

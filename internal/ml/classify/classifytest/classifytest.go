@@ -71,7 +71,7 @@ func datasets() map[string]dataset {
 		"bins without a row":  {Learnable(80, 2), []float64{-50, -40, 1, 40, 50}},
 		"all rows in one bin": {Learnable(80, 3), []float64{40, 50}},
 		"a single bin":        {Learnable(80, 3), []float64{40}},
-		"levels above the top": {
+		"levels above the top edge": {
 			&table.Table{Names: []string{"a"}, X: []float64{1, 2, 3}, Y: []float64{0, 99, 99}}, three},
 		"one row":               {&table.Table{Names: []string{"a"}, X: []float64{4}, Y: []float64{1.5}}, three},
 		"two rows":              {&table.Table{Names: []string{"a"}, X: []float64{4, 5}, Y: []float64{0, 1.5}}, three},
