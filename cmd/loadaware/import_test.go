@@ -121,8 +121,8 @@ func TestImportTargets(t *testing.T) {
 	})
 }
 
-// startUnreliableProxy starts a proxy of a server and returns its URL. The proxy answers as many requests as rejected
-// says with 503. It forwards the next one and loses the response, like a proxy that restarts, and then works.
+// startUnreliableProxy starts a proxy of a server and returns its URL. The first n requests, for n = rejected,
+// are answered with 503. The proxy forwards the next one and loses the response, like a proxy that restarts, and then works.
 func startUnreliableProxy(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)
 	require.NoError(t, err)

@@ -40,8 +40,8 @@ const (
 	maxChoices    = 100  // known categories of a feature that the form offers
 )
 
-// ask explains the answer for the submitted form, whose query has the parameter memory. Otherwise it explains the
-// answer for the features and the request of the newest try.
+// ask explains the answer for the form if it was submitted (the query has the parameter memory), and else the answer
+// for the features and the request of the newest try.
 func (d *Dashboard) ask(v *pageRequest) (*view, error) {
 	key, err := v.keyOf()
 	if err != nil {

@@ -29,7 +29,7 @@ var (
 
 // Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeded with 1 GiB. Then twelve runs of
 // this kind are killed at 3 GiB and not retried.
-func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
+func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
 	k.reportSuccess(other, 1)
@@ -56,7 +56,7 @@ func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 }
 
 // A kill followed by a success of the same run adds no information.
-func TestExplainedKillsAreNotFitted(t *testing.T) {
+func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 	with, _ := trainedTask(t, kinds, 2, 60)
 	without, _ := trainedTask(t, kinds, 2, 60)
 	for i := range 10 {
@@ -72,7 +72,7 @@ func TestExplainedKillsAreNotFitted(t *testing.T) {
 	with.fit()
 	without.fit()
 	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
-	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the explained kills are not among the fitted rows")
+	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the kills are not among the fitted rows")
 }
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the mean grant by more than 5 %.

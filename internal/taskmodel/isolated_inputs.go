@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	minIsolatedRows = 32  // rows with a feature from which on one of its numbers may be isolated
+	minIsolatedRows = 32  // a feature in fewer rows has no isolated number
 	isolatedShare   = 64  // per so many rows, one more number may be isolated
 	maxIsolated     = 8   // largest number of isolated numbers of a feature
 	nextRows        = 5   // rows with the next largest numbers, whose peaks are compared

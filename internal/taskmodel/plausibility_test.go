@@ -71,7 +71,7 @@ func TestLateReceiptReleasesItsKill(t *testing.T) {
 }
 
 // A file has peaks in MiB that were read as bytes: every row repeats the mistake.
-func TestNoReportConfirmsLessThanAContainerUses(t *testing.T) {
+func TestImpossiblySmallPeaksDoNotConfirmOneAnother(t *testing.T) {
 	k, rng := newTask(t), newRand(40)
 	q := question(nil)
 	for range 100 {

@@ -55,7 +55,7 @@ func TestRegressionNeedsTwoFolds(t *testing.T) {
 	}
 }
 
-// The largest input is often the newest. Trees cannot extrapolate beyond it; the ridge can.
+// The largest input is often the newest. Trees cannot extrapolate beyond it; a ridge regression can.
 func TestRegressionExtrapolates(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(1, 0)), &table.Table{Names: []string{"log size"}}
 	for range 300 {

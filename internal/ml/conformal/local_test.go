@@ -64,7 +64,7 @@ func TestNearAgreesWithSortingByDistance(t *testing.T) {
 	}
 }
 
-func TestSharesCountThePredictedRowHalfInEitherOuterBin(t *testing.T) {
+func TestSharesCountHalfThePredictedRowInEachOuterBin(t *testing.T) {
 	r, err := conformal.NewResiduals([]float64{0, 0, 0}, []float64{-1, 0, 2}, []float64{1, 1, 2})
 	require.NoError(t, err)
 	w := r.Near(0, 3)

@@ -24,7 +24,7 @@ func (s softmax) isTarget(y float64) bool { return y >= 0 && y < float64(s.k) &&
 
 func (s softmax) outputs() int { return s.k }
 
-// intercept returns log P(class) with half a mean row added to every class (Jeffreys'
+// intercept returns log P(class) with half a row of mean weight added to every class (Jeffreys'
 // prior), so that an empty class has a positive probability.
 func (s softmax) intercept(l *labels, rows []int32) []float64 {
 	weight := make([]float64, s.k)

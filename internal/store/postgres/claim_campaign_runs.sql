@@ -1,4 +1,5 @@
--- Leases runs of one branch. Runs whose lease expired or was released take precedence over new runs.
+-- Leases runs for one branch of the scheduler DAG (docs/campaigns.md).
+-- Runs whose lease expired or was released take precedence over new runs.
 --
 -- $1  the campaign
 -- $2  the state of the runs that the branch claims
