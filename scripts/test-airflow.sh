@@ -5,7 +5,7 @@
 # api/python/requirements, python3 or the version of uv changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
-#   bash scripts/test-airflow.sh prepare    only makes the virtual environments
+#   bash scripts/test-airflow.sh prepare    only makes the virtual environments and installs the provider
 #   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1] [--minutes 60]
 #
 # The last form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed.

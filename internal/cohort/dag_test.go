@@ -45,7 +45,7 @@ func twoDAGs(n int) []Row {
 }
 
 func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
-	for _, tasks := range []int{14, 30} { // sized by the ratios of the DAG, and by its trees
+	for _, tasks := range []int{14, 30} { // sized by the ratios of peak to request in the DAG, and by its trees
 		rows := twoDAGs(tasks)
 		unseen := measured(1000, 8e9, rand.New(rand.NewPCG(8, 3)))
 		l := NewLearner()

@@ -172,7 +172,7 @@ func TestClockAndDiskErrors(t *testing.T) {
 	assert.Empty(t, r.Findings)
 }
 
-func TestReportListsTheChecksOfItsFindings(t *testing.T) {
+func TestReportListsChecksAndCountsFindings(t *testing.T) {
 	r := NewReport()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()

@@ -151,7 +151,8 @@ func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 }
 
 // Table 6 of the publication of the load-aware scheduler, on which this service is based, gives these edges in GB and the
-// improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent. LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
+// improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent.
+// LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
 func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The ratio applies to allocations of a model, not to the static request. The floor bounds both
+// The limit ratio applies to allocations of a model, not to the static request. The floor bounds both
 // the request and the limit.
 func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	r := newReplica(t)

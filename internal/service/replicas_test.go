@@ -41,7 +41,7 @@ func TestTrainReturnsWhenTheModelIsInUse(t *testing.T) {
 		assert.Equal(t, version, r.modelVersion("load"))
 	}
 	require.NoError(t, r.Activate(t.Context(), task("load"), 2))
-	assert.Equal(t, 2, r.modelVersion("load"), "Activate also returns when the model is in use")
+	assert.Equal(t, 2, r.modelVersion("load"), "after Activate the model is in use")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Activate(t.Context(), task("load"), 9)))
 	_, err := r.Train(t.Context(), task("unknown"))
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
@@ -139,7 +139,7 @@ func TestATaskWithoutAModelKeepsItsRowsAfterARename(t *testing.T) {
 	assertSame(t, withTask(before, "named"), r.predict(ask("named", "")), "renamed")
 }
 
-func TestAMissedNotificationIsReadAfterReconnecting(t *testing.T) {
+func TestAMissedChangeIsReadAfterReconnecting(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
 	other := joinReplica(t, r.dsn, service.Config{}).start()

@@ -212,7 +212,7 @@ func TestExtrapolationOfNegativeInputsAndFallingPeaks(t *testing.T) {
 	}
 }
 
-// The peak is unit · (12 + slope · x) GiB for inputs x up to 1,000. Each question has the input at.
+// The peak is unit · (12 + slope · x) GiB for inputs x up to 1,000. The question has the input x = at.
 func TestExtrapolationIsBounded(t *testing.T) {
 	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e5, 100}, {-.01, -1e5, 100}, {.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
 		k := newTask(t)

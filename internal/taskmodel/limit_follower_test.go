@@ -49,7 +49,7 @@ func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
 		assert.Contains(t, sized.Reason, "the peaks follow the limits", "%s: %v", name, grants)
 		assert.Equal(t, 16*gib, sized.Limit, "%s: %v", name, grants)
 		assert.Less(t, *sized.Promised, 0.1, "%s: no run was killed", name)
-		assert.Greater(t, *k.model.Risk(q, 8*gib), 0.5, "%s: no run has shown that half of it is enough", name)
+		assert.Greater(t, *k.model.Risk(q, 8*gib), 0.5, "%s: no run has shown that 8 GiB are enough", name)
 	}
 }
 

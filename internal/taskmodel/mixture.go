@@ -7,8 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row that lacks rarely missing features gets a conservative amount: the mean prediction over donor rows (similar
-// rows, whose values replace the missing ones) plus a margin for the differences between these predictions. Its
+// A row that lacks a rarely missing feature gets a conservative amount: the mean prediction over donor rows (similar
+// rows, whose values replace missing ones) plus a margin for the differences between these predictions. Its
 // probabilities are a mixture over donor rows: the mean of the experts' probabilities with the values of each donor row.
 
 const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture

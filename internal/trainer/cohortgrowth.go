@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth counts the new reports of each namespace that a training of its cohort would use, as far as
-// trainings of this process have read them since the store.CohortAge of the namespace (the numbers of reports and
-// kills now and at the last training of the cohort) was read. With these counts, the CohortAge need not be read after
-// every training. Each read of a CohortAge sums the counters of all tasks of the namespace.
+// cohortGrowth counts, for each namespace, the new reports that a training of the cohort would use and that trainings
+// of this process have read since the last read of the store.CohortAge (the numbers of reports and kills now and at
+// the last training of the cohort). With these counts, the CohortAge need not be read after every training: each read
+// sums the counters of all tasks of the namespace.
 type cohortGrowth struct {
 	mu         sync.Mutex
 	namespaces map[string]*growth // by namespace

@@ -116,7 +116,7 @@ func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []te
 	return nil
 }
 
-// newTraffic returns traffic to all replicas, whose callers pause for 5 ms between their calls.
+// newTraffic returns traffic to all replicas. Its callers pause for 5 ms between their calls.
 func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
 	return &traffic{
 		urls: addresses(cluster.Replicas), reports: cluster.Reports, tasks: tasks, seed: tr.seed, label: label,

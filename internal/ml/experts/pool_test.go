@@ -13,8 +13,8 @@ func TestAgesArePowersOfTwo(t *testing.T) {
 	}
 }
 
-// Two kills are promised and eight happen. With the prior of two kills, the ratio over all
-// ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
+// Two kills are promised and eight happen. With the prior of two kills, the ratio of kills to promises
+// over all ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
 func TestPromisesAreCorrectedByTheKillsOfTheirAge(t *testing.T) {
 	var p Pool
 	assert.Equal(t, 1.0, p.promiseFactor(5), "no outcomes: no correction")

@@ -25,7 +25,7 @@ func named(p int) []string {
 }
 
 func TestRidgeByHand(t *testing.T) {
-	// x = 1, 3 has mean 2 and deviation 1, so β = Σzy/(Σz² + λ) = 4/(2 + λ) in both units.
+	// x = 1, 3 has mean 2 and deviation 1, so β = Σzy/(Σz² + λ) = 4/(2 + λ), standardised or not.
 	for penalty, slope := range map[float64]float64{2: 1, 6: 0.5, 1e-12: 2} {
 		r, err := linear.Fit(&table.Table{Names: named(1), X: []float64{1, 3}, Y: []float64{5, 9}}, linear.Config{Penalty: penalty})
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
-	seen      map[string]bool // storable texts that were written literally; true after the second time. A full map forgets the others
+	seen      map[string]bool // storable texts that were written literally; true: twice. A full map forgets those written once
 	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 

@@ -227,7 +227,7 @@ def test_a_cpu_plan_changes_only_the_cpu_request() -> None:
         ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.phase_requests) == 1 else 250), plan
     )
     done = run.run(LOG)
-    assert [p.cpu for _, p in run.patches] == [1000, 250], "bounded by the CPU limit; it may fall"
+    assert [p.cpu for _, p in run.patches] == [1000, 250], "the CPU limit bounds the request, which may fall"
     assert {(p.limit, p.request) for _, p in run.patches} == {(STATIC, STATIC)}
     assert done.to_dict()["followed"] is True
 
