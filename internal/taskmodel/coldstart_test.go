@@ -95,7 +95,7 @@ func TestAnInputBelowAllKnownOnesGetsNoTinyGrant(t *testing.T) {
 	}
 	for _, v := range []float64{0, 1, 20} {
 		answer := k.model.Size(question(n(v)))
-		assert.Greater(t, answer.Limit, sizing.Bytes(gib/2), "n = %v", v)
-		assert.Less(t, answer.Limit, sizing.Bytes(2*gib), "n = %v", v)
+		assert.Greater(t, answer.Limit, gib/2, "n = %v", v)
+		assert.Less(t, answer.Limit, 2*gib, "n = %v", v)
 	}
 }
