@@ -72,11 +72,14 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures changes a to the answer for a row without any feature. It lowers the amount to the quantile of
-// the newest peaks that is exceeded with probability target, but not below p.MinAmount.
+// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
+// peaks that is exceeded with probability target. If the peaks are so few that this quantile is above all of them, the
+// amount of a counts between the largest peak and the quantile. The amount of a alone may be too low, because it comes
+// from donor rows: they are rows of the last fit, and the peaks may have risen since. The amount is at least p.MinAmount.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
-	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
-		a.Amount = max(all, p.MinAmount)
-	}
-	a.Promised = experts.Probability(m.Models.Recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
+	recent := &m.Models.Recent
+	most := math.Exp(recent.UpperQuantile(target))
+	least := math.Exp(recent.UpperQuantile(max(target, 1/float64(len(recent.Ring)+1))))
+	a.Amount = max(p.MinAmount, least, min(most, a.Amount))
+	a.Promised = experts.Probability(recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
 }
