@@ -73,13 +73,17 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 }
 
 // answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
-// peaks that is exceeded with probability target. If the peaks are so few that this quantile is above all of them, the
-// amount of a counts between the largest peak and the quantile. The amount of a alone may be too low, because it comes
-// from donor rows: they are rows of the last fit, and the peaks may have risen since. The amount is at least p.MinAmount.
+// peaks that is exceeded with probability target. In the cold start, this quantile extrapolates far above the few peaks, so
+// that a smaller amount of a counts if it is above all of them. Without these bounds the amount of a may be too low: it
+// comes from donor rows, which are rows of the last fit, and the peaks may have risen since. The amount is at least
+// p.MinAmount.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	recent := &m.Models.Recent
-	most := math.Exp(recent.UpperQuantile(target))
-	least := math.Exp(recent.UpperQuantile(max(target, 1/float64(len(recent.Ring)+1))))
-	a.Amount = max(p.MinAmount, least, min(most, a.Amount))
+	amount := math.Exp(recent.UpperQuantile(target))
+	if m.Experts.IsColdStart() {
+		largest := math.Exp(recent.UpperQuantile(max(target, 1/float64(len(recent.Ring)+1))))
+		amount = min(amount, max(largest, a.Amount))
+	}
+	a.Amount = max(p.MinAmount, amount)
 	a.Promised = experts.Probability(recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
 }

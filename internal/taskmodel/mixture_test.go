@@ -58,6 +58,23 @@ func TestRowWithoutFeaturesFollowsPeaksAfterTheFit(t *testing.T) {
 	}
 }
 
+// Without any feature, a smaller risk target never lowers the grant, and the promise is within the target.
+func TestRowWithoutFeaturesKeepsTheTarget(t *testing.T) {
+	for _, runs := range []int{40, 60, 150} {
+		k, _ := trainedTask(t, growing, 510, runs)
+		before := sizing.Bytes(0)
+		for _, risk := range []float64{0.2, 0.05, 0.015, 0.005, 0.001} {
+			q := question(nil)
+			q.RiskTarget = risk
+			s := k.model.Size(q)
+			require.NotNil(t, s.Promised)
+			assert.LessOrEqual(t, *s.Promised, risk+0.0001, s.Reason)
+			assert.GreaterOrEqual(t, s.Limit, before, s.Reason)
+			before = s.Limit
+		}
+	}
+}
+
 // If one feature is missing, the summed probability of a peak above the first bin differs from the
 // number of such runs by at most 30 of 200.
 func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
