@@ -166,12 +166,17 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
-		if g.Rows == 1 {
-			return "1 run"
-		}
-		return fmt.Sprintf("%.0f runs", g.Rows)
+		return countRuns(int(math.Round(g.Rows)))
 	}
 	return "none"
+}
+
+// countRuns returns a number of runs in words: "1 run", "2 runs".
+func countRuns(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }
 
 // describeOutside lists the inputs outside their range, with values and ranges.

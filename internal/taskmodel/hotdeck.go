@@ -299,8 +299,8 @@ func (m *Model) describeMissing(amount float64, b *buffers) string {
 		text += fmt.Sprintf(" (present in %s %% of runs)", strings.Join(slices.Compact(shares), ", "))
 	}
 	text += ": imputed from similar runs"
-	if b.unwidenedAmount > 0 && amount > b.unwidenedAmount {
-		text += ", adds " + sizing.Bytes(amount-b.unwidenedAmount).Approx()
+	if added := sizing.Bytes(amount - b.unwidenedAmount); b.unwidenedAmount > 0 && added >= sizing.MiB {
+		text += ", adds " + added.Approx()
 	}
 	return text
 }

@@ -106,3 +106,18 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "the grant for a run that needs %v GiB", gibs)
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donor rows are stored")
 }
+
+// The reason names only an added part of at least one MiB. Here it is 0.9 MiB.
+func TestReasonOmitsATinyCostOfAMissingFeature(t *testing.T) {
+	draw := func(rng *rand.Rand) (sizing.Features, float64) {
+		f, gibs := sizing.Features{"region": sizing.TextValue("eu")}, 1.0
+		if rng.IntN(2) == 1 {
+			f, gibs = sizing.Features{"region": sizing.TextValue("us")}, 20
+		}
+		f["n"] = sizing.NumberValue(float64(rng.IntN(50)))
+		return f, gibs * noise(rng, 0.1)
+	}
+	k, _ := trainedTask(t, draw, 0, 100)
+	s := k.model.Size(question(sizing.Features{"region": sizing.TextValue("eu")}))
+	assert.Contains(t, s.Reason, "; feature n is missing (present in 100 % of runs): imputed from similar runs; 100 runs")
+}

@@ -97,22 +97,37 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "not used: " + m.describeRetired()})
 		case field.Read(v).Kind == sizing.Missing && m.isUnreadable(c.Name, v):
 			if !slices.ContainsFunc(warnings, func(w sizing.FieldError) bool { return w.Field == "features."+c.Name }) {
-				warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name,
-					Detail: fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)})
+				detail := fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)
+				if c.lacksText(v) {
+					detail = fmt.Sprintf("%s is a number, and the learned runs have texts, which are also categories: the category counts as missing; send a text", describeValue(v))
+				}
+				warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: detail})
 			}
 		}
 	}
 	return warnings
 }
 
-// isUnreadable reports whether no encoded field of a feature can read a value.
+// isUnreadable reports whether no encoded field of a feature can read a value, or the value lacks a text.
 func (m *Model) isUnreadable(name string, v sizing.Value) bool {
+	readable := false
 	for j := range m.Models.Enc.Columns {
-		if c := &m.Models.Enc.Columns[j]; c.Name == name && !c.IsOtherKind && m.Schema.Fields[j].Read(v).Kind != sizing.Missing {
-			return false
+		c := &m.Models.Enc.Columns[j]
+		if c.Name != name || c.IsOtherKind {
+			continue
 		}
+		if c.lacksText(v) {
+			return true
+		}
+		readable = readable || m.Schema.Fields[j].Read(v).Kind != sizing.Missing
 	}
-	return true
+	return !readable
+}
+
+// lacksText reports whether nearly all rows have a text of this category, and v is a number without a text. Then the
+// number is known, but its category is imputed.
+func (c *column) lacksText(v sizing.Value) bool {
+	return c.Kind == sizing.Category && c.RarelyMissing && v.Kind == sizing.Number && v.Text == ""
 }
 
 // AskWarnings lists the features of a question that the model does not use as sent: a value of another kind, a feature

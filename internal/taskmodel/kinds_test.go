@@ -163,3 +163,18 @@ func TestAValueThatOneColumnOfItsFeatureReadsGetsNoWarning(t *testing.T) {
 		assert.Empty(t, k.model.UnreadableFeatures(f))
 	}
 }
+
+// The numbers in texts are also categories. A number without a text has no category.
+func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
+	code := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint(size)) }
+	_, k := grantedPerUsed(t, sizes(code), 100)
+	f := sizing.Features{"size": code(3), "other": sizing.NumberValue(1)}
+	assert.Empty(t, k.model.AskWarnings(f))
+	assert.Empty(t, k.model.UnreadableFeatures(f))
+	f["size"] = sizing.NumberValue(3)
+	assert.True(t, k.model.Size(question(f)).HasMissing)
+	assert.Equal(t, []sizing.FieldError{{
+		Field: "features.size", Detail: "3 is a number, and the learned runs have texts, which are also categories: the category counts as missing; send a text",
+	}}, k.model.AskWarnings(f))
+	assert.Equal(t, "; size was sent as a number, and is a category", k.model.UnreadableFeatures(f))
+}

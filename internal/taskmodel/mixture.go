@@ -72,11 +72,18 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures changes a to the answer for a row without any feature. It lowers the amount to the quantile of
-// the newest peaks that is exceeded with probability target, but not below p.MinAmount.
+// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
+// peaks that is exceeded with probability target. In the cold start, this quantile extrapolates far above the few peaks, so
+// that a smaller amount of a counts if it is above all of them. Without these bounds the amount of a may be too low: it
+// comes from donor rows, which are rows of the last fit, and the peaks may have risen since. The amount is at least
+// p.MinAmount.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
-	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
-		a.Amount = max(all, p.MinAmount)
+	recent := &m.Models.Recent
+	amount := math.Exp(recent.UpperQuantile(target))
+	if m.Experts.IsColdStart() {
+		largest := math.Exp(recent.UpperQuantile(max(target, 1/float64(len(recent.Ring)+1))))
+		amount = min(amount, max(largest, a.Amount))
 	}
-	a.Promised = experts.Probability(m.Models.Recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
+	a.Amount = max(p.MinAmount, amount)
+	a.Promised = experts.Probability(recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
 }

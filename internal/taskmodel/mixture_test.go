@@ -38,6 +38,43 @@ func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	}
 }
 
+// The peaks of a task rise with each run, also after its last fit, so that they are above those of the donor rows. Without
+// any feature the grant is above nearly all of the newest peaks, and the promise says so.
+func TestRowWithoutFeaturesFollowsPeaksAfterTheFit(t *testing.T) {
+	for _, c := range []struct{ fitted, after int }{{8, 6}, {20, 10}, {40, 40}, {100, 150}} {
+		k, rng, largest := newTask(t), newRand(900), sizing.Bytes(0)
+		for i := range c.fitted + c.after {
+			gibs := (0.2 + 0.05*float64(i)) * noise(rng, 0.03)
+			largest = max(largest, bytes(gibs))
+			k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(float64(1000 + 20*i))}, gibs)
+			if i+1 == c.fitted {
+				k.fit()
+			}
+		}
+		s := k.model.Size(question(nil))
+		require.NotNil(t, s.Promised)
+		assert.LessOrEqual(t, *s.Promised, max(target, 1/float64(c.fitted+c.after))+0.001, "%d runs: %s", c.fitted+c.after, s.Reason)
+		assert.InDelta(t, float64(largest), float64(s.Limit), 0.2*float64(largest), "%d runs: %s", c.fitted+c.after, s.Reason)
+	}
+}
+
+// Without any feature, a smaller risk target never lowers the grant, and the promise is within the target.
+func TestRowWithoutFeaturesKeepsTheTarget(t *testing.T) {
+	for _, runs := range []int{40, 60, 150} {
+		k, _ := trainedTask(t, growing, 510, runs)
+		before := sizing.Bytes(0)
+		for _, risk := range []float64{0.2, 0.05, 0.015, 0.005, 0.001} {
+			q := question(nil)
+			q.RiskTarget = risk
+			s := k.model.Size(q)
+			require.NotNil(t, s.Promised)
+			assert.LessOrEqual(t, *s.Promised, risk+0.0001, s.Reason)
+			assert.GreaterOrEqual(t, s.Limit, before, s.Reason)
+			before = s.Limit
+		}
+	}
+}
+
 // If one feature is missing, the summed probability of a peak above the first bin differs from the
 // number of such runs by at most 30 of 200.
 func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {

@@ -1,7 +1,6 @@
 package taskmodel
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
@@ -64,7 +63,7 @@ func (m *Model) sizeFromOutline(q Question) Answer {
 		if s.Limit <= killed {
 			s.Limit = killed.Times(2).RoundUp(sizing.MiB)
 		}
-		why = fmt.Sprintf("above the largest peak of %d runs", m.outline.runs)
+		why = "above the largest peak of " + countRuns(m.outline.runs)
 	}
 	if s.Limit > 0 {
 		if q.Above == 0 {

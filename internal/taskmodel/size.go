@@ -135,7 +135,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	}
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, b)
-	fmt.Fprintf(&text, "; %d runs", m.Experts.LearnedRows)
+	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}

@@ -116,5 +116,5 @@ def test_one_command_reads_tries_and_usage_and_lists_tries_without_usage(history
 def test_an_import_continues_at_the_newest_run(history: HistoryEnvironment) -> None:
     output = history.import_airflow("--dry-run")
     newest = output.split("the last run ended at ")[1].split("; continue")[0]
-    assert "1 runs" in history.import_airflow("--since", newest)
+    assert "1 run;" in history.import_airflow("--since", newest)
     assert "0 runs" in history.import_airflow("--dag", "another")
