@@ -125,6 +125,7 @@ func (m *Model) learnRow(r *row, seq, at int64) {
 	m.Share.RecordCost(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
+		m.Unpredicted = append(m.Unpredicted, seq)
 		m.Experts.Learn(nil, r.Peak, r.Seconds, at, &m.Share)
 		m.startColdStart(r)
 		return
