@@ -143,7 +143,7 @@ func (m *Model) learnRow(r *row, seq, at int64) {
 	} else {
 		m.recordResidual(r, &p, b, seq)
 	}
-	if !r.Untimed {
+	if !r.Untimed && !m.Models.IsUntimed {
 		m.learnRunTime(r.Seconds, &p)
 	}
 	lowest := m.Experts.LowOutlierBound()
