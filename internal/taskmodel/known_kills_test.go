@@ -212,3 +212,22 @@ func TestAnswersStayAboveKnownKills(t *testing.T) {
 		}
 	}
 }
+
+// A ladder over bins is what repeated lifts grant.
+func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 150)
+	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})
+	for _, edges := range []sizing.Bins{{gib, 2 * gib, 4 * gib}, {2 * gib, 3 * gib, 20 * gib}, {gib, 5 * gib}} {
+		q.Edges, q.Above, q.Lifts = edges, 0, sizing.DefaultMaxLifts
+		want := k.model.Size(q).Ladder
+		got := want[:1:1]
+		for ; q.Lifts > 0; q.Lifts-- {
+			q.Above = got[len(got)-1]
+			if q.Above == q.Cap {
+				break
+			}
+			got = append(got, k.model.Size(q).Limit)
+		}
+		assert.Equal(t, want, got, "bins %v", edges)
+	}
+}

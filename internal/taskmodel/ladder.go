@@ -8,7 +8,8 @@ import (
 )
 
 // maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder. For
-// more lifts, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do.
+// more lifts, and for bins, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do: a bin
+// may end far above the rung that is rounded up to it.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of the ladder for the remaining lifts. All rungs are above
@@ -39,7 +40,7 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 		return geometricLadder(q, from, upperBound, ladder)
 	}
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
-	if q.Lifts > maxPlannedLifts && len(b.rungs) > 1 {
+	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
 		return m.longLadder(p, q, from, upperBound, b, ladder)
 	}
 	last := from
