@@ -195,7 +195,7 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 // compare returns an error if the answer is invalid, or if its promise, limit, source, CPU or ladder differs from
 // that of other.
 func (s *Answer) compare(other *Answer) error {
-	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
+	if s.Limit < 0 || s.Limit == 0 && s.Source != sizing.FromRequested || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
 		return fmt.Errorf("the answer is invalid: %s", s.describe())
 	}
 	samePromise := s.Promised == other.Promised || s.Promised != nil && other.Promised != nil && *s.Promised == *other.Promised

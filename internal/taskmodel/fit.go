@@ -45,10 +45,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if m != nil {
 		m.leavePool()
 	}
+	forgets := false
 	switch {
 	case m == nil:
 		m = New()
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
+		forgets = m.Experts.LearnedRows > 0
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
@@ -66,6 +68,10 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	}
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
+		if forgets { // an empty model replaces the champion, which would answer from the voided reports for ever
+			m.rebuildKills(h)
+			return m, Outcome{Trained: true, Reason: "all runs with a measured peak were voided"}, nil
+		}
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
 	if !fitsAll && m.Models != nil {
@@ -189,6 +195,8 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 		return seq >= from && !found
 	}
 	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool { return isVoided(e.Seq) }) ||
+		slices.ContainsFunc(m.Unpredicted, isVoided) ||
+		slices.ContainsFunc(m.Pending, func(p pendingRow) bool { return isVoided(p.Seq) }) ||
 		slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return isVoided(r.Seq) }) ||
 		slices.ContainsFunc(m.QuarantineCores, func(c quarantinedCores) bool { return isVoided(c.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })
@@ -264,7 +272,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
-			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
 			next.Weight *= staleWeight

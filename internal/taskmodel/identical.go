@@ -62,7 +62,13 @@ func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	}
 	g.Rows = min(g.Rows+1, groupMemory)
 	g.Mean += (y - g.Mean) / g.Rows
-	g.Seconds += (math.Log1p(r.Seconds) - g.Seconds) / g.Rows
+	switch {
+	case r.Untimed:
+	case g.Seconds == 0:
+		g.Seconds = math.Log1p(r.Seconds)
+	default:
+		g.Seconds += (math.Log1p(r.Seconds) - g.Seconds) / g.Rows
+	}
 	if r.Cores > 0 {
 		g.CoreRows = min(g.CoreRows+1, groupMemory)
 		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows

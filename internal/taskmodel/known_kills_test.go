@@ -108,6 +108,25 @@ func TestReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, lifted.Limit, lifted.Ladder[0])
 }
 
+// A kill far below the prediction, as with a small request, is no evidence against the margins: the retry gets at
+// least the amount of a first try, also where no risk can be stated.
+func TestRetryAfterAnExpectedKillGetsTheAmountOfAFirstTry(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 150)
+	for _, rows := range []float64{20_000, 500_000} {
+		q := question(sizing.Features{"rows": sizing.NumberValue(rows)})
+		q.Cap = 1000 * gib
+		first := k.model.Size(q).Limit
+		require.Greater(t, first, bytes(1.5))
+		for _, killed := range []sizing.Bytes{sizing.MiB, 16 * sizing.MiB, 64 * sizing.MiB, 128 * sizing.MiB, gib / 2} {
+			q.Above = killed
+			lift := k.model.Size(q)
+			assert.GreaterOrEqual(t, lift.Limit, first, "%v rows, killed at %s", rows, killed)
+			require.Len(t, lift.Ladder, q.Lifts)
+			assert.Equal(t, q.Cap, lift.Ladder[q.Lifts-1])
+		}
+	}
+}
+
 func TestVoidedKillIsRemoved(t *testing.T) {
 	k, rng := trainedTask(t, growing, 4, 60)
 	f, _ := growing(rng)
@@ -191,5 +210,24 @@ func TestAnswersStayAboveKnownKills(t *testing.T) {
 				requireValid(t, k.model, q)
 			}
 		}
+	}
+}
+
+// A ladder over bins is what repeated lifts grant.
+func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 150)
+	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})
+	for _, edges := range []sizing.Bins{{gib, 2 * gib, 4 * gib}, {2 * gib, 3 * gib, 20 * gib}, {gib, 5 * gib}} {
+		q.Edges, q.Above, q.Lifts = edges, 0, sizing.DefaultMaxLifts
+		want := k.model.Size(q).Ladder
+		got := want[:1:1]
+		for ; q.Lifts > 0; q.Lifts-- {
+			q.Above = got[len(got)-1]
+			if q.Above == q.Cap {
+				break
+			}
+			got = append(got, k.model.Size(q).Limit)
+		}
+		assert.Equal(t, want, got, "bins %v", edges)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder. For
-// more lifts, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do.
+// more lifts, and for bins, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do: a bin
+// may end far above the rung that is rounded up to it.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of the ladder for the remaining lifts. All rungs are above
@@ -39,7 +40,7 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 		return geometricLadder(q, from, upperBound, ladder)
 	}
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
-	if q.Lifts > maxPlannedLifts && len(b.rungs) > 1 {
+	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
 		return m.longLadder(p, q, from, upperBound, b, ladder)
 	}
 	last := from
@@ -83,17 +84,29 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 }
 
 // sizeLift returns the grant for the retry of a killed run, and the ladder that starts with it. Unless a known kill
-// raises the grant, the ladder is empty if no lift is left or no amount above q.Above is within the bounds of q.
+// or leastRetry raises the grant, the ladder is empty if no lift is left or no amount above q.Above is within the
+// bounds of q.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
 	if len(ladder) > 0 {
 		limit = ladder[0]
 	}
-	if needed := m.evidence(b.cells).needed; limit < needed {
-		limit = clamp(q, roundToGrid(q, float64(needed)))
+	least := max(float64(m.evidence(b.cells).needed), m.leastRetry(p, q, b))
+	if raised := clamp(q, roundToGrid(q, least)); limit < raised {
+		limit = raised
 		q.Lifts--
 		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})
 	}
 	return limit, ladder
+}
+
+// leastRetry returns the amount of a first try if the kill at q.Above was more likely than not, as with a small
+// request or after a cap was raised, and otherwise zero. Such a kill is no evidence against the margins, so that the
+// power law of the ladder, and equal ratios of the rungs, do not apply below the amount of the models.
+func (m *Model) leastRetry(p *experts.Point, q Question, b *buffers) float64 {
+	if m.exceedanceProb(p, float64(q.Above), b) <= 0.5 {
+		return 0
+	}
+	return m.answer(p, &q, b).Amount
 }

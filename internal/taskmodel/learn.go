@@ -125,6 +125,7 @@ func (m *Model) learnRow(r *row, seq, at int64) {
 	m.Share.RecordCost(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
+		m.Unpredicted = append(m.Unpredicted, seq)
 		m.Experts.Learn(nil, r.Peak, r.Seconds, at, &m.Share)
 		m.startColdStart(r)
 		return
@@ -142,7 +143,7 @@ func (m *Model) learnRow(r *row, seq, at int64) {
 	} else {
 		m.recordResidual(r, &p, b, seq)
 	}
-	if !r.Untimed {
+	if !r.Untimed && !m.Models.IsUntimed {
 		m.learnRunTime(r.Seconds, &p)
 	}
 	lowest := m.Experts.LowOutlierBound()

@@ -16,7 +16,7 @@ func (m *Model) MemoryBytes() int64 {
 	for i := range m.CPU.Residuals {
 		size += m.CPU.Residuals[i].MemoryBytes()
 	}
-	size += sliceBytes(m.OutOfSample) + sliceBytes(m.Quarantine) + sliceBytes(m.QuarantineCores) + sliceBytes(m.KnownKills)
+	size += sliceBytes(m.OutOfSample) + sliceBytes(m.Unpredicted) + sliceBytes(m.Quarantine) + sliceBytes(m.QuarantineCores) + sliceBytes(m.KnownKills)
 	size += sliceBytes(m.Unresolved.Kills) + sliceBytes(m.EarlyRows) + sliceBytes(m.Pending) + averageBytes(&m.ColdStart)
 	for i := range m.EarlyRows {
 		size += sliceBytes(m.EarlyRows[i].Cells)

@@ -63,6 +63,7 @@ type Model struct {
 	Sampling        sampling            // factors from sampled to true peaks
 	EarlyRows       []row               // the first rows, on which Learn refits the models
 	OutOfSample     []outOfSample       // newest last
+	Unpredicted     []int64             // Seq of each measured row that was learned before the first fit, and so has no residual
 	Pending         []pendingRow        // newest last
 	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
 	LastSeq         int64               // Seq of the newest learned row

@@ -39,7 +39,7 @@ type models struct {
 	Unit     float64           // mean peak of the fitted rows in bytes
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
-	LogSec   float64           // mean log1p of the seconds of the fitted rows
+	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time, or of the default
 	LogCores float64           // mean log cores of the fitted rows with a measurement
 	CoreRows int               // number of these rows
 	CoreLow  float64           // their smallest log cores
@@ -58,6 +58,8 @@ type models struct {
 	Recurring        *groups `cbor:",omitempty"`
 
 	Unsolved int // number of rows added to the line since it was last solved
+
+	IsUntimed bool `cbor:",omitzero"` // no fitted row has a known run time
 
 	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
 	// only if rows were added to the line since it was last solved.
@@ -106,8 +108,8 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	for i := range rows {
 		y[i], cells[i] = math.Log(rows[i].Peak), rows[i].Cells
 		m.Unit += rows[i].Peak / float64(len(rows))
-		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
+	m.summariseSeconds(rows)
 	m.summariseCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
 	m.fitTrend(rows, y)
@@ -133,6 +135,25 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return nil, err
 	}
 	return m, m.fitTrees(t, rows, trees.config(len(rows), seed), fits)
+}
+
+// summariseSeconds sets LogSec and IsUntimed.
+func (m *models) summariseSeconds(rows []row) {
+	timed := 0
+	for i := range rows {
+		if !rows[i].Untimed {
+			timed++
+		}
+	}
+	m.IsUntimed = timed == 0
+	for i := range rows {
+		if !rows[i].Untimed {
+			m.LogSec += math.Log1p(rows[i].Seconds) / float64(timed)
+		}
+	}
+	if m.IsUntimed {
+		m.LogSec = math.Log1p(secondsOf(0))
+	}
 }
 
 // fitTrend fits the trend on the rows that had no isolated number.
@@ -184,7 +205,11 @@ func (m *models) targets(r *row) []float64 {
 	if r.Cores > 0 {
 		used = math.Log(r.Cores)
 	}
-	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
+	seconds := m.LogSec
+	if !r.Untimed {
+		seconds = math.Log1p(r.Seconds)
+	}
+	return []float64{math.Log(r.Peak), r.Peak / m.Unit, seconds, used}
 }
 
 // treeConfig returns the default tree parameters: a low learning rate, and half of the rows and

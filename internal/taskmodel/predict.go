@@ -133,7 +133,9 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	newest := min(g.Rows, 2)
 	level[experts.Same] = (g.Mean*g.Rows + groupShrink*lineTrees) / (g.Rows + groupShrink)
 	level[experts.Fresh] = (g.Recent*newest + groupShrink*lineTrees) / (newest + groupShrink)
-	p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
+	if g.Seconds > 0 {
+		p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
+	}
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 

@@ -64,6 +64,17 @@ type quarantinedReport struct {
 // isLow reports whether the peak is below the expected peak.
 func (r *quarantinedReport) isLow() bool { return float64(r.Peak) < r.Expected }
 
+// reference names the source of the expectation.
+func (r *quarantinedReport) reference() string {
+	switch sizing.Bytes(r.Expected) {
+	case r.Allocated.Memory:
+		return "the allocation"
+	case r.Requested.Memory:
+		return "the request"
+	}
+	return "the expected peak"
+}
+
 // QuarantineReason explains why Learn would quarantine t; "" if Learn would not, or if t confirms another report.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
@@ -84,7 +95,7 @@ func (m *Model) Quarantined() []sizing.QuarantinedReport {
 		r := &m.Quarantine[i]
 		q := sizing.QuarantinedReport{Memory: r.Peak, Detail: "far above all known peaks of the task"}
 		if r.Expected > 0 {
-			q.Detail = implausibility{r.Expected, "the expected peak"}.describe(r.Peak)
+			q.Detail = implausibility{r.Expected, r.reference()}.describe(r.Peak)
 		}
 		all = append(all, q)
 	}

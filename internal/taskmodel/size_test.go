@@ -414,3 +414,29 @@ func TestSizeIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// A report without a run time says nothing about run times: it neither lowers nor widens the prediction.
+func TestReportsWithoutARunTimeDoNotChangeRunTimes(t *testing.T) {
+	for name, isUnknown := range map[string]func(i, n int) bool{
+		"the first":   func(i, _ int) bool { return i == 0 },
+		"the last":    func(i, n int) bool { return i == n-1 },
+		"every third": func(i, _ int) bool { return i%3 == 2 },
+	} {
+		for _, n := range []int{12, 60} {
+			k := newTask(t)
+			for i := range n {
+				f := sizing.Features{"n": sizing.NumberValue(float64(i % 7))}
+				r := sizing.HistoryRow{Outcome: sizing.Success, MemoryMax: gib + sizing.Bytes(i)*sizing.MiB, Duration: time.Hour}
+				if isUnknown(i, n) {
+					r.Duration = 0
+				}
+				k.report(f, r)
+			}
+			k.fit()
+			d := k.model.Size(question(sizing.Features{"n": sizing.NumberValue(3)})).Duration
+			require.NotNil(t, d)
+			assert.InEpsilon(t, time.Hour, d.Median, 0.02, "%s of %d reports", name, n)
+			assert.Less(t, d.P99, 3*time.Hour, "%s of %d reports", name, n)
+		}
+	}
+}

@@ -18,6 +18,7 @@ type snapshot struct {
 	Sampling        sampling            `cbor:",omitzero"`
 	EarlyRows       []row               `cbor:"Early"`
 	OutOfSample     []outOfSample       `cbor:"Honest"`
+	Unpredicted     []int64             `cbor:",omitempty"` // nil in models stored before this field existed
 	Pending         []pendingRow        `cbor:",omitempty"`
 	Quarantine      []quarantinedReport `cbor:"Held"`
 	LastSeq         int64
@@ -51,7 +52,7 @@ type snapshot struct {
 func (m *Model) snapshot() *snapshot {
 	return &snapshot{
 		Schema: m.Schema, Models: m.Models, Experts: m.Experts, Share: m.Share, Trees: m.Trees, Sampling: m.Sampling,
-		EarlyRows: m.EarlyRows, OutOfSample: m.OutOfSample, Pending: m.Pending, Quarantine: m.Quarantine,
+		EarlyRows: m.EarlyRows, OutOfSample: m.OutOfSample, Unpredicted: m.Unpredicted, Pending: m.Pending, Quarantine: m.Quarantine,
 		LastSeq: m.LastSeq, Changed: m.Changed, Tries: m.Tries, Kills: m.Kills, Fitted: m.Fitted, Reproduced: m.Reproduced, FitKey: m.FitKey,
 		Largest: m.Largest, Smallest: m.Smallest, Bound: m.Bound, Started: m.Started, Requested: m.Requested,
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
@@ -64,7 +65,7 @@ func (m *Model) snapshot() *snapshot {
 func (s *snapshot) model() *Model {
 	return &Model{
 		Schema: s.Schema, Models: s.Models, Experts: s.Experts, Share: s.Share, Trees: s.Trees, Sampling: s.Sampling,
-		EarlyRows: s.EarlyRows, OutOfSample: s.OutOfSample, Pending: s.Pending, Quarantine: s.Quarantine,
+		EarlyRows: s.EarlyRows, OutOfSample: s.OutOfSample, Unpredicted: s.Unpredicted, Pending: s.Pending, Quarantine: s.Quarantine,
 		LastSeq: s.LastSeq, Changed: s.Changed, Tries: s.Tries, Kills: s.Kills, Fitted: s.Fitted, Reproduced: s.Reproduced, FitKey: s.FitKey,
 		Largest: s.Largest, Smallest: s.Smallest, Bound: s.Bound, Started: s.Started, Requested: s.Requested,
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,

@@ -43,3 +43,40 @@ func TestModelIgnoresVoidedReports(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got, "bit for bit")
 }
+
+// No model predicts the first run of a task, so that this run has no residual.
+func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
+	for _, n := range []int{2, 5, 40} {
+		k := newTask(t)
+		k.reportSuccess(nil, 50)
+		for range n - 1 {
+			k.reportSuccess(nil, 1)
+		}
+		k.fit()
+		require.Equal(t, 50*gib, k.model.LargestPeak())
+		k.history.Rows = k.history.Rows[1:]
+		k.history.Total--
+		k.fit()
+		assert.Equal(t, sizing.Bytes(gib), k.model.LargestPeak(), "%d runs", n)
+	}
+}
+
+// An empty model replaces the one that has learned only reports that were voided.
+func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
+	k := newTask(t)
+	k.reportSuccess(nil, 50)
+	k.reportSuccess(nil, 51)
+	k.fit()
+	k.history.Rows, k.history.Total = nil, 0
+	empty, outcome, err := taskmodel.Fit(&k.history, k.model)
+	require.NoError(t, err)
+	require.NotNil(t, empty)
+	assert.True(t, outcome.Trained)
+	answer := empty.Size(question(nil))
+	assert.Equal(t, sizing.FromRequested, answer.Source, answer.Reason)
+	_, err = empty.VerifiedBlob(&k.history)
+	require.NoError(t, err)
+	again, _, err := taskmodel.Fit(&k.history, empty)
+	require.NoError(t, err)
+	assert.Nil(t, again, "nothing to learn")
+}
