@@ -9,15 +9,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// bins returns the task's bins, the probability that the peak falls in each of them, and the bin of
-// limit; nil if the task has no bins.
+// bins returns the bins of the question, or else of the task, the probability that the peak falls in each of them, and
+// the bin of limit; nil if there are no bins.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
-	if len(m.Bins) == 0 {
+	bins := q.Edges
+	if len(bins) == 0 {
+		bins = m.Bins
+	}
+	if len(bins) == 0 {
 		return nil
 	}
-	choice := &sizing.BinChoice{Upper: m.Bins, Probabilities: make([]float64, len(m.Bins)), Chosen: min(m.Bins.Index(limit), len(m.Bins)-1)}
+	choice := &sizing.BinChoice{Upper: bins, Probabilities: make([]float64, len(bins)), Chosen: min(bins.Index(limit), len(bins)-1)}
 	b.edges = b.edges[:0]
-	for _, edge := range m.Bins {
+	for _, edge := range bins {
 		b.edges = append(b.edges, float64(edge))
 	}
 	m.binProbabilities(p, b.edges, choice.Probabilities, b)

@@ -231,3 +231,19 @@ func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
 		assert.Equal(t, want, got, "bins %v", edges)
 	}
 }
+
+// The bins of an answer are those to which its amount is rounded up.
+func TestAnswerShowsTheBinsOfThePolicy(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 150)
+	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})
+	assert.EqualValues(t, k.model.Bins, k.model.Size(q).Bins.Upper)
+	q.Edges = sizing.Bins{gib, 2 * gib, 4 * gib, 1000 * gib}
+	answer := k.model.Size(q)
+	assert.EqualValues(t, q.Edges, answer.Bins.Upper)
+	assert.Equal(t, answer.Limit, answer.Bins.Upper[answer.Bins.Chosen])
+	sum := 0.0
+	for _, p := range answer.Bins.Probabilities {
+		sum += p
+	}
+	assert.InDelta(t, 1, sum, 1e-9)
+}

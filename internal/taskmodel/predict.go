@@ -140,14 +140,20 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 }
 
 // predictStack corrects LineTrees by other models' predictions and by the smoothed errors of
-// LineTrees (stacking), within stackSlack of the median.
+// LineTrees (stacking), within stackSlack of the median. With features, the result is at most LineTrees or ridgeSlack
+// above all peaks, whichever is larger, and likewise below: the errors of a few rows, such as the first of a new category,
+// would otherwise move it far outside all peaks.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
 		p.Level[experts.Line] - lineTrees, p.Level[experts.Trees] - lineTrees,
 		p.Level[experts.Same] - lineTrees, p.Level[experts.Fresh] - lineTrees, m.Drift, m.Trend,
 	}
-	p.Level[experts.Stack] = max(median-stackSlack, min(median+stackSlack, lineTrees+m.Stack.Predict(b.signals[:])))
+	low, high := median-stackSlack, median+stackSlack
+	if m.ridges != nil {
+		low, high = max(low, min(m.Low-ridgeSlack, lineTrees)), min(high, max(m.High+ridgeSlack, lineTrees))
+	}
+	p.Level[experts.Stack] = max(low, min(high, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
 // lineLevel returns the line's log peak for an encoded row. It clips the log peak at ridgeSlack outside
