@@ -146,7 +146,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	m.addFeatures(c, &a, cells, atEdge)
 	c.add(TermFeature, "same inputs", m.describeIdentical(atEdge), a.identical)
 	c.add(TermFeature, "recent errors of the model", "", a.recent)
-	c.add(TermCeiling, "kept near the median of the runs", "", a.clipped)
+	c.add(TermCeiling, "kept near the peaks of the runs", "", a.clipped)
 	if edge.Imputed {
 		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
