@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"errors"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -23,11 +23,6 @@ func Strict() json.Options {
 	)
 }
 
-// maxWhole bounds an integer that is written with a decimal point or an exponent, so that the integer fits
-// int64. maxWhole has 19 digits; the error says 18, because all integers of 18 digits are accepted in every
-// notation.
-const maxWhole = 1 << 62
-
 // readInt64 reads integers in any notation: many tools write 7340032000 as 7340032000.0 or
 // 7.340032e9.
 func readInt64(dec *jsontext.Decoder, v *int64) error {
@@ -42,16 +37,31 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	if err != nil {
 		return err
 	}
-	text := token.String()
-	if *v, err = strconv.ParseInt(text, 10, 64); err == nil {
-		return nil
+	var ok bool
+	if *v, ok = parseInteger(token.String()); !ok {
+		return errors.New("must be an integer of at most 18 digits") // some of 19 digits fit, too
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxWhole {
-		return errors.New("must be an integer of at most 18 digits")
-	}
-	*v = int64(f)
 	return nil
+}
+
+// parseInteger parses a JSON number exactly. ok is false unless it is an integer that fits int64.
+func parseInteger(text string) (v int64, ok bool) {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimRight(whole+fraction, "0")
+	if digits == "" || digits == "-" {
+		return 0, true
+	}
+	power, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return 0, false
+	}
+	zeros := power + len(whole) - len(digits) // to append to digits: 3 + 1 − 2 for 1.5e3
+	if zeros < 0 || zeros > 18 {
+		return 0, false
+	}
+	v, err = strconv.ParseInt(digits+strings.Repeat("0", zeros), 10, 64)
+	return v, err == nil
 }
 
 // readInt reads integers like readInt64.

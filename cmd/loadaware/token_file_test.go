@@ -67,7 +67,7 @@ func makeGrant(t *testing.T) string {
 	return granted
 }
 
-// TestInvalidTokensFileStopsStart checks that a server without usable tokens does not start.
+// TestInvalidTokensFileStopsStart checks that a server does not start with an unusable --tokens-file.
 func TestInvalidTokensFileStopsStart(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {

@@ -23,6 +23,9 @@ const minRows = 10
 // minCap is the least Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
+// maxPairs bounds the pairs of a history, as in package store.
+const maxPairs = 500
+
 // Data is the history of an experiment, with one dataset for each task of at least minRows measured rows.
 type Data struct {
 	Name        string
@@ -52,6 +55,7 @@ func Read(name string, r io.Reader) (*Data, error) {
 	for task, observations := range byTask {
 		histories = append(histories, historyOf(task, observations))
 	}
+	setPairs(histories)
 	return NewData(name, histories)
 }
 
@@ -64,11 +68,48 @@ func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.H
 		h.Schema.Extend(o.Features)
 		h.Rows = append(h.Rows, sizing.HistoryRow{
 			Seq: int64(i + 1), At: at(o), RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
-			Outcome: o.Outcome, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,
-			Allocated: o.Allocated, Requested: o.Requested, Features: h.Schema.Row(o.Features, nil), Weight: 1,
+			Outcome: o.Outcome, MemoryMax: o.MemoryMax, MemorySampled: o.MemorySampled, CPUMax: o.CPUMax,
+			Duration: o.Duration, Allocated: o.Allocated, Requested: o.Requested, Features: h.Schema.Row(o.Features, nil), Weight: 1,
 		})
 	}
 	return h
+}
+
+// setPairs sets the pairs of the histories that have a row with only a sampled peak, as a store does.
+func setPairs(histories []*sizing.History) {
+	type timedPair struct {
+		row  *sizing.HistoryRow
+		pair sizing.PeakPair
+	}
+	timed := map[string][]timedPair{} // by namespace
+	for _, h := range histories {
+		for i := range h.Rows {
+			if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && r.MemorySampled > 0 {
+				pair := sizing.PeakPair{Task: h.Task, Exact: r.MemoryMax, Sampled: r.MemorySampled, Duration: r.Duration}
+				timed[h.Task.Namespace] = append(timed[h.Task.Namespace], timedPair{r, pair})
+			}
+		}
+	}
+	pairs := map[string][]sizing.PeakPair{}
+	for namespace, found := range timed {
+		slices.SortFunc(found, func(a, b timedPair) int {
+			return cmp.Or(b.row.At.Compare(a.row.At), cmp.Compare(b.pair.Task.String(), a.pair.Task.String()), cmp.Compare(b.row.Seq, a.row.Seq))
+		})
+		for _, p := range found[:min(len(found), maxPairs)] {
+			pairs[namespace] = append(pairs[namespace], p.pair)
+		}
+	}
+	for _, h := range histories {
+		if slices.ContainsFunc(h.Rows, onlySampled) {
+			h.Pairs = pairs[h.Task.Namespace]
+		}
+	}
+}
+
+// onlySampled reports whether the peak of a row is sampled and not measured.
+func onlySampled(r sizing.HistoryRow) bool {
+	_, censoring := r.Peak()
+	return censoring == sizing.Sampled
 }
 
 // at returns when a try ended or, if that is unknown, when it started.
@@ -106,7 +147,8 @@ func NewData(name string, histories []*sizing.History) (*Data, error) {
 	return d, nil
 }
 
-// digest writes the training data of a history in a fixed order.
+// digest writes the training data of a history in a fixed order. Earlier versions wrote the same for a history without
+// sampled peaks.
 func digest(w io.Writer, h *sizing.History) error {
 	out := json.NewEncoder(w)
 	if err := out.Encode([]any{h.Task, h.Schema.Fields}); err != nil {
@@ -119,7 +161,15 @@ func digest(w io.Writer, h *sizing.History) error {
 			bits[j] = math.Float64bits(v)
 		}
 		line := []any{r.RunID, r.MapIndex, r.Try, r.Outcome, r.MemoryMax, r.CPUMax, r.Duration, r.Requested, bits}
+		if onlySampled(*r) {
+			line = append(line, r.MemorySampled, r.Allocated)
+		}
 		if err := out.Encode(line); err != nil {
+			return fmt.Errorf("fingerprint of %s: %w", h.Task, err)
+		}
+	}
+	if slices.ContainsFunc(h.Rows, onlySampled) {
+		if err := out.Encode(h.Pairs); err != nil {
 			return fmt.Errorf("fingerprint of %s: %w", h.Task, err)
 		}
 	}

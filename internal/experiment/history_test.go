@@ -51,7 +51,7 @@ func TestFingerprintDependsOnTheRows(t *testing.T) {
 	text := history(20)
 	whole := read(t, text)
 	assert.Equal(t, whole.Fingerprint, read(t, text).Fingerprint)
-	assert.Len(t, whole.Fingerprint, 64)
+	assert.Equal(t, "685cc399ea770ca23a0c18dd87a1bb7be5149ba86c6ffd7429f573ee3c02c3d8", whole.Fingerprint, "as in earlier versions")
 	lines := strings.SplitAfter(text, "\n")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "one row less")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
@@ -73,6 +73,27 @@ func TestCapIsAboveEveryPeak(t *testing.T) {
 func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 	text := history(20) + "d,load,last,2025-01-01T00:00:00Z,60,20e9,4,,1,5,a,2025-01-01\n"
 	assert.Equal(t, 1, read(t, text).LeftOut)
+}
+
+// sampledHistory returns 10 runs of one task with a sampled peak of 100 GB, and a run of another task with a measured peak
+// and a sampled peak of 90 GB.
+func sampledHistory(measured int, allocated string) string {
+	var out strings.Builder
+	for run := range 10 {
+		fmt.Fprintf(&out, `{"dag_id":"d","task_id":"sampled","run_id":"r%d","outcome":"success","ended_at":"2025-01-01T00:00:00Z","memory_sampled_bytes":100000000000,"allocated":{"memory":"%s"}}`+"\n", run, allocated)
+	}
+	fmt.Fprintf(&out, `{"dag_id":"d","task_id":"both","run_id":"r","outcome":"success","ended_at":"2025-01-01T00:00:00Z","memory_max_bytes":%d,"memory_sampled_bytes":90000000000}`+"\n", measured)
+	return out.String()
+}
+
+func TestReadRaisesSampledPeaks(t *testing.T) {
+	d := read(t, sampledHistory(180e9, "500Gi"))
+	assert.Zero(t, d.LeftOut)
+	assert.Equal(t, sizing.Bytes(200.02e9), d.Cap, "twice the sampled peak")
+	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(170e9, "500Gi")).Fingerprint, "another pair")
+	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(180e9, "400Gi")).Fingerprint, "another allocation")
+	changed := strings.Replace(sampledHistory(180e9, "500Gi"), ":100000000000", ":100000000001", 1)
+	assert.NotEqual(t, d.Fingerprint, read(t, changed).Fingerprint, "another sampled peak")
 }
 
 func TestReadRejectsInvalidHistories(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // tenToOne returns the bins of 100 rows of bin 0, mixed with 10 rows of bin 2. Bin 1 is empty.
@@ -31,10 +32,17 @@ func requirePartition(t *testing.T, n int, s split) {
 	t.Helper()
 	assert.True(t, slices.IsSorted(s.train), "in order of time")
 	assert.True(t, slices.IsSorted(s.test), "in order of time")
-	all := append(slices.Clone(s.train), s.test...)
-	slices.Sort(all)
-	assert.Equal(t, byTime(n).train, all[:len(byTime(n).train)])
-	assert.Len(t, slices.Compact(all), n, "each row is in one part")
+	requireEachOnce(t, n, append(slices.Clone(s.train), s.test...))
+}
+
+// requireEachOnce checks that rows contains every one of n row numbers once, in any order.
+func requireEachOnce(t *testing.T, n int, rows []int) {
+	t.Helper()
+	slices.Sort(rows)
+	require.Len(t, rows, n)
+	for i, row := range rows {
+		require.Equal(t, i, row)
+	}
 }
 
 func TestAStratifiedSplitHoldsOutThreeTenthsOfEachBin(t *testing.T) {
@@ -59,6 +67,5 @@ func TestEveryFoldHasItsShareOfEachBin(t *testing.T) {
 		assert.InDelta(t, 3.3, count(bin, f.test, 2), 0.75)
 		tested = append(tested, f.test...)
 	}
-	slices.Sort(tested)
-	assert.Len(t, slices.Compact(tested), len(bin), "each row is tested once")
+	requireEachOnce(t, len(bin), tested)
 }

@@ -107,7 +107,8 @@ func (h *history) learn(fold []int, part int) *predictor {
 			own = map[int]int{}
 			ofTask[row.Task] = own
 		}
-		if own[label]++; own[label] > own[p.byTask[row.Task]] {
+		best, known := p.byTask[row.Task]
+		if own[label]++; !known || own[label] > own[best] {
 			p.byTask[row.Task] = label
 		}
 	}

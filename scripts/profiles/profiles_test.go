@@ -58,3 +58,16 @@ func TestProfilesArePredictedBeforeTheRun(t *testing.T) {
 	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "the metadata of one task in ten name a random team")
 	assert.Less(t, tasks.predicted, runs.predicted)
 }
+
+func TestATaskOfOutliersIsPredictedToBeAnOutlier(t *testing.T) {
+	h, err := newHistory(storedTries())
+	require.NoError(t, err)
+	task := h.rows[0].Task
+	for i := range h.rows {
+		if h.rows[i].Task == task {
+			h.labels[i] = 0
+		}
+	}
+	p := h.learn(make([]int, len(h.rows)), 1)
+	assert.Zero(t, p.predict(&h.rows[0].Facts))
+}

@@ -8,7 +8,8 @@
 //
 // By default each task starts with as many runs as a training may read, so that all trainings cost the same. About six
 // searches for better parameters run meanwhile. The gauges come from /metrics of each replica. The
-// first third of the time is warm-up. The exit code is 1 if a gauge grew, if a call failed, or if the test could not run.
+// first third of the time is warm-up. The exit code is 1 if a gauge grew, if a call failed, or if the test could not run
+// or was interrupted.
 package main
 
 import (
@@ -88,19 +89,23 @@ func measureThroughput(ctx context.Context, cluster *testcluster.Cluster, tasks 
 // errNotFlat means that a soak test failed. soak has printed the reasons.
 var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above")
 
+// errInterrupted means that a soak test was shorter than its length.
+var errInterrupted = errors.New("interrupted before the end of the test")
+
 // soak runs the traffic for length, samples the gauges meanwhile, and checks calls and gauges.
 func soak(ctx context.Context, t *traffic, length time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, length)
+	bounded, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	sampled := make([]*series, len(t.replicas))
 	errs := make([]error, len(t.replicas))
 	var sampling sync.WaitGroup
 	for i, replica := range t.replicas {
 		sampled[i] = newSeries(replica.Admin)
-		sampling.Go(func() { errs[i] = sampled[i].sample(ctx, max(length/300, 100*time.Millisecond)) })
+		sampling.Go(func() { errs[i] = sampled[i].sample(bounded, max(length/300, 100*time.Millisecond)) })
 	}
-	rate := t.run(ctx)
+	rate := t.run(bounded)
 	sampling.Wait()
+	interrupted := ctx.Err() != nil
 
 	fmt.Printf("%d requests, %.0f/s; by path and status:\n", t.counts.answered(), rate)
 	for _, path := range slices.Sorted(maps.Keys(t.counts.calls)) {
@@ -118,6 +123,9 @@ func soak(ctx context.Context, t *traffic, length time.Duration) error {
 		}
 	}
 	fmt.Printf("faults: %d\n", t.counts.faulty)
+	if interrupted {
+		return errInterrupted
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -134,6 +134,13 @@ func TestSoakFindsFaults(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedSoakFails(t *testing.T) {
+	p := trafficTo(t, func(int64) string { return metricsPage(40) }, answerOK)
+	ctx, interrupt := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer interrupt()
+	assert.ErrorIs(t, soak(ctx, p, time.Hour), errInterrupted)
+}
+
 func TestMetricsAreParsed(t *testing.T) {
 	read, err := parseMetrics(strings.NewReader(metricsPage(7)))
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func (c *Client) runPage(ctx context.Context, from time.Time, skip int, dags []s
 	return RunPage{Runs: decoded.Runs, Remaining: *decoded.Total - skip}, nil
 }
 
-// Task is the current definition of a task. The request of Tasks returns no older definitions.
+// Task is the current definition of a task.
 type Task struct {
 	Params map[string]any `json:"params"` // default values by name, including the params of the DAG
 	Owner  string         `json:"owner"`

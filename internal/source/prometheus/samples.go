@@ -73,7 +73,7 @@ func toBytes(v float64) sizing.Bytes {
 
 // parseSeconds converts seconds since 1970 into a time. It returns the zero time for an invalid number.
 func parseSeconds(v float64) time.Time {
-	if v <= 0 || v > 1<<40 {
+	if math.IsNaN(v) || v <= 0 || v > 1<<40 {
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(v * 1000)).UTC()

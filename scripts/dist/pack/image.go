@@ -54,8 +54,8 @@ func imageCommand(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() < 2 || o.title == "" || o.version == "" {
-		return fmt.Errorf("image: arguments are missing; give -title, -version, the archive, and PLATFORM=PROGRAM for each platform")
+	if flags.NArg() < 2 || o.title == "" || o.version == "" || o.documents == "" {
+		return fmt.Errorf("image: arguments are missing; give -title, -version, -documents, the archive, and PLATFORM=PROGRAM for each platform")
 	}
 	created, err := sourceDate()
 	if err != nil {

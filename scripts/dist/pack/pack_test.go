@@ -104,6 +104,13 @@ func buildImage(t *testing.T, program string) (layout, digest string) {
 	return layout, strings.TrimSpace(out.String())
 }
 
+func TestAnImageNeedsItsDocuments(t *testing.T) {
+	err := imageCommand([]string{"-title", "loadaware", "-version", "1.0.0", "image.tar", "linux/amd64=program"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "arguments are missing") {
+		t.Errorf("error %v, want \"arguments are missing\"", err)
+	}
+}
+
 func TestImagesOfEqualProgramsHaveEqualBytes(t *testing.T) {
 	first, digest := buildImage(t, "program")
 	second, again := buildImage(t, "program")

@@ -1,4 +1,4 @@
-"""Tests of resizing with the real Kubernetes clients and a fake cluster: probes, operators and triggers."""
+"""Tests of resizing with the real Kubernetes clients and a fake cluster: launches, operators and triggers."""
 
 from __future__ import annotations
 

@@ -128,13 +128,14 @@ def check(trial: Trial, seconds: float) -> None:
     most = checks.check_parallelism(environment.airflow, settings)
     print(f"{profiled} of {trial.runs} runs profiled in {seconds / 60:.1f} minutes; kills {dict(trial.crashes.done)}")
     print(f"{used} DAG runs, none repeated; {peaks} peaks = {profiled} runs x {len(pipeline.TASKS)} tasks")
-    print(f"{len(environment.cluster.history)} pods; most concurrent by parallelism: {dict(sorted(most.items()))}")
+    pods = len(environment.cluster.history)
+    print(f"{pods} pods; most concurrent DAG runs by parallelism: {dict(sorted(most.items()))}")
     if profiled == trial.runs:
         slow = checks.check_variables(environment.airflow, settings, most)
         assert trial.crashes.pending() == 0, f"{trial.crashes.pending()} kills did not happen"
         provoked = [text for text in trial.failures if is_provoked(text)]
         assert len(provoked) == 3, trial.failures
-        print(f"{slow} passes while the interval was slow, at most one per interval")
+        print(f"{slow} passes while the interval was longest, at most one per interval")
     for text in trial.failures:
         print(f"reset: {text}" + ("" if is_provoked(text) else " (not provoked)"))
 
