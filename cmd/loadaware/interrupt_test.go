@@ -64,12 +64,15 @@ func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 
 var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 
-// longHistory returns a history of one task. With 30,000 rows its replay or fit takes many minutes.
+// longHistory returns a history of one task, whose runs do not overlap. The replay or fit of 30,000 rows takes
+// more than 10 s of CPU time.
 func longHistory(rows int) string {
 	var text strings.Builder
+	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.rows\n")
 	for i := range rows {
-		fmt.Fprintf(&text, "d,a,r%d,2024-01-01T00:00:%02dZ,60,%d,%d\n", i, i%60, 1_000_000_000+i*7919%100_003*10_000, i*7919%100_003)
+		at := start.Add(time.Duration(i) * time.Minute).Format(time.RFC3339)
+		fmt.Fprintf(&text, "d,a,r%d,%s,30,%d,%d\n", i, at, 1_000_000_000+i*7919%100_003*10_000, i*7919%100_003)
 	}
 	return text.String()
 }

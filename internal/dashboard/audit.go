@@ -51,7 +51,8 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 	defer cancel()
 	a := &Audit{Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"), TaskID: v.query.Get("task_id"), Entries: []AuditEntry{}}
 	filter := store.AuditFilter{Task: sizing.TaskKey{DAG: a.DagID, Task: a.TaskID}}
-	for field, value := range map[string]string{"namespace": a.Namespace, "dag_id": a.DagID, "task_id": a.TaskID} {
+	for _, field := range []string{"namespace", "dag_id", "task_id"} {
+		value := v.query.Get(field)
 		if detail := sizing.CheckID(value); value != "" && detail != "" {
 			return nil, sizing.InvalidField(field, "%s", detail)
 		}

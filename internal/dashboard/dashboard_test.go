@@ -243,11 +243,13 @@ func TestTasksAreSortedAndFiltered(t *testing.T) {
 func TestUnknownValuesOfParametersAreErrors(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	for target, detail := range map[string]string{
-		"/ui/tasks?sort=foo":              "sort must be one of task, owner,",
-		"/ui/tasks?offset=x":              "offset must be 0 or a positive integer",
-		"/ui/savings?by=week":             "by must be dag, task, owner or dag_owner",
-		"/ui/savings?by=week&format=json": "by must be dag, task, owner or dag_owner",
-		"/ui/tasks?format=xml":            "format must be html, json or csv",
+		"/ui/tasks?sort=foo":                             "sort must be one of task, owner,",
+		"/ui/tasks?offset=x":                             "offset must be 0 or a positive integer",
+		"/ui/savings?by=week":                            "by must be dag, task, owner or dag_owner",
+		"/ui/savings?by=week&format=json":                "by must be dag, task, owner or dag_owner",
+		"/ui/tasks?format=xml":                           "format must be html, json or csv",
+		"/ui/audit?task_id=%00&dag_id=%00&namespace=%00": "namespace must",
+		"/ui/try?dag_id=d&task_id=t&run_id=r&try_number=one&map_index=none": "map_index must",
 	} {
 		rec := e.get(target)
 		assert.Equal(t, http.StatusUnprocessableEntity, rec.Code, target)

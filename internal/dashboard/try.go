@@ -171,10 +171,13 @@ func (v *pageRequest) tryKey() (try sizing.TryKey, err error) {
 		return try, sizing.Errorf(sizing.Invalid, "read the address: %v; percent-encode its values", err)
 	}
 	try.RunID, try.MapIndex = query.Get("run_id"), sizing.NoMap
-	for name, target := range map[string]*int{"map_index": &try.MapIndex, "try_number": &try.Number} {
-		if text := v.query.Get(name); text != "" && !strings.HasPrefix(text, "{") {
-			if *target, err = strconv.Atoi(text); err != nil {
-				return try, sizing.InvalidField(name, "must be a whole number, not %.50q", text)
+	for _, number := range []struct {
+		name   string
+		target *int
+	}{{"map_index", &try.MapIndex}, {"try_number", &try.Number}} {
+		if text := v.query.Get(number.name); text != "" && !strings.HasPrefix(text, "{") {
+			if *number.target, err = strconv.Atoi(text); err != nil {
+				return try, sizing.InvalidField(number.name, "must be a whole number, not %.50q", text)
 			}
 		}
 	}

@@ -177,6 +177,15 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a version beyond 32 bits", "POST /tasks/d/t/models/99999999999/activate", "", 422, []string{"version"}},
 		{"a NUL in a prediction's id", "GET /predictions/a%00", "", 422, []string{"prediction_id"}},
 
+		// order of several invalid fields
+		{"zeros for a phase", "POST /phase", `{` + key + `, "run_id": "r", "limit_bytes": 1, "max_memory_bytes": 0, "memory_max_bytes": 0, "static_bytes": 0}`, 422,
+			[]string{"elapsed_seconds", "static_bytes", "memory_max_bytes", "max_memory_bytes"}},
+		{"amounts above the limits for a phase", "POST /phase", `{` + key + `, "run_id": "r", "elapsed_seconds": 1, "limit_bytes": 1, "max_memory_bytes": 9100000000000000,
+			"memory_max_bytes": 9100000000000000, "static_bytes": 9100000000000000, "static_cpu_millicores": -1, "cpu_millicores": -1}`, 422,
+			[]string{"static_bytes", "memory_max_bytes", "max_memory_bytes", "cpu_millicores", "static_cpu_millicores"}},
+		{"an empty model", "POST /experiments", `{"models": [{"blob": "", "family": "", "task": ""}]}`, 422,
+			[]string{"models[0].task", "models[0].family", "models[0].blob"}},
+
 		// policies
 		{"an unknown mode", "PUT /tasks/d/t/policy", `{"mode": "dry-run"}`, 422, []string{"mode"}},
 		{"empty texts of a policy", "PUT /tasks/d/t/policy", `{"mode": "", "grid": "", "phases": ""}`, 422, []string{"mode", "grid", "phases"}},

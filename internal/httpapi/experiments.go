@@ -203,10 +203,11 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	var models []store.RunModel
 	for i, m := range valueOr(b.Models, nil) {
 		item := "models[" + strconv.Itoa(i) + "]."
-		for field, text := range map[string]string{"task": m.Task, "family": m.Family} {
-			if detail := checkText(text, maxModelText); detail != "" {
-				f.add(item+field, "%s", detail)
-			}
+		if detail := checkText(m.Task, maxModelText); detail != "" {
+			f.add(item+"task", "%s", detail)
+		}
+		if detail := checkText(m.Family, maxModelText); detail != "" {
+			f.add(item+"family", "%s", detail)
 		}
 		if len(m.Blob) == 0 {
 			f.add(item+"blob", "must not be empty")

@@ -46,11 +46,14 @@ func invalidPhaseFields(b *api.AskPhaseJSONRequestBody) []sizing.FieldError {
 	if b.ElapsedSeconds == nil {
 		f.add("elapsed_seconds", "is required")
 	}
-	for name, bytes := range map[string]*int64{"static_bytes": b.StaticBytes, "memory_max_bytes": b.MemoryMaxBytes, "max_memory_bytes": b.MaxMemoryBytes} {
+	checkBytes := func(field string, bytes *int64) {
 		if bytes != nil && *bytes < 1 {
-			f.add(name, "must be 1 byte to 8Pi")
+			f.add(field, "must be 1 byte to 8Pi")
 		}
 	}
+	checkBytes("static_bytes", b.StaticBytes)
+	checkBytes("memory_max_bytes", b.MemoryMaxBytes)
+	checkBytes("max_memory_bytes", b.MaxMemoryBytes)
 	for i, sample := range b.Samples {
 		if sample.Seconds == nil {
 			f.add(fmt.Sprintf("samples[%d].seconds", i), "is required")

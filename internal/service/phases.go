@@ -56,16 +56,21 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	if a.Limit < 1 || a.Limit > sizing.MaxBytes {
 		add("limit_bytes", "must be 1 byte to 8Pi")
 	}
-	for field, v := range map[string]sizing.Bytes{"static_bytes": a.Static, "memory_max_bytes": a.Largest, "max_memory_bytes": a.Most} {
+	checkBytes := func(field string, v sizing.Bytes) {
 		if v < 0 || v > sizing.MaxBytes {
 			add(field, "must be 1 byte to 8Pi")
 		}
 	}
-	for field, v := range map[string]sizing.Cores{"cpu_millicores": a.CPU, "static_cpu_millicores": a.StaticCPU} {
+	checkBytes("static_bytes", a.Static)
+	checkBytes("memory_max_bytes", a.Largest)
+	checkBytes("max_memory_bytes", a.Most)
+	checkCPU := func(field string, v sizing.Cores) {
 		if !(v >= 0 && v <= sizing.MaxCores) {
 			add(field, "must be 0 to %.0f", 1000*float64(sizing.MaxCores))
 		}
 	}
+	checkCPU("cpu_millicores", a.CPU)
+	checkCPU("static_cpu_millicores", a.StaticCPU)
 	if n := len(a.Samples); n > MaxPhaseSamples {
 		add("samples", "must have at most %d entries, not %d: send the newest", MaxPhaseSamples, n)
 	}

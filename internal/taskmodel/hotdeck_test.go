@@ -107,14 +107,14 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donor rows are stored")
 }
 
-// The reason names only an added part of at least one MiB. Here it is 0.9 MiB.
+// The reason names only an added part of at least one MiB.
 func TestReasonOmitsATinyCostOfAMissingFeature(t *testing.T) {
 	draw := func(rng *rand.Rand) (sizing.Features, float64) {
 		f, gibs := sizing.Features{"region": sizing.TextValue("eu")}, 1.0
 		if rng.IntN(2) == 1 {
 			f, gibs = sizing.Features{"region": sizing.TextValue("us")}, 20
 		}
-		f["n"] = sizing.NumberValue(float64(rng.IntN(50)))
+		f["n"] = sizing.NumberValue(float64(rng.IntN(10)))
 		return f, gibs * noise(rng, 0.1)
 	}
 	k, _ := trainedTask(t, draw, 0, 100)

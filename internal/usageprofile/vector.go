@@ -2,7 +2,7 @@
 // PolarisProfiler (TU Wien 2023). A usage profile is a cluster of runs, of any task.
 //
 //	stored tries ─▶ RunOf: Vector of logarithms ─▶ scaler: median and interquartile range
-//	Fit: HDBSCAN, smallest size by coverage and validity ─▶ Set: profiles and the outlier group
+//	Fit: HDBSCAN, the best of several minimum cluster sizes ─▶ Set: profiles and the outlier group
 //	Set.NeedsRefit: has the sample grown, did tasks change, do new tasks fit? ─▶ Fit with the previous set
 //	new run ─▶ Set.Place: profile and outlier score
 //

@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// prepareIngestSQL creates a sequence of run ids, and a table with the columns, keys and indexes of
-// observation. The table has no triggers: those of observation also sum savings, and concurrent INSERTs
+// prepareIngestSQL creates a sequence of run ids, and a table with the columns and indexes of observation, without
+// its foreign key. The table has no triggers: those of observation also sum savings, and concurrent INSERTs
 // of one task would wait for the same sums.
 const prepareIngestSQL = `
 CREATE SEQUENCE IF NOT EXISTS bench_run;

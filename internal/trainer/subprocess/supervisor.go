@@ -16,7 +16,7 @@ import (
 
 const (
 	restartDelay = time.Second     // the pause between the end of a child and the start of the next one
-	startTimeout = 5 * time.Second // the time that a request waits until a child receives it
+	startTimeout = 5 * time.Second // the time that a request waits until Supervisor.send takes it
 	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
@@ -84,7 +84,9 @@ func (p *Supervisor) runChild(ctx context.Context) error {
 	sender.Go(func() { p.send(in, ended) })
 	p.receive(out)
 	close(ended)
-	_ = in.Close() // ends a child that only closed its output, and a write of send that still waits
+	_ = in.Close() // asks a child that still runs to end, and ends a write of send that still waits
+	kill := time.AfterFunc(stopTimeout, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
 	sender.Wait()
 	p.setPID(0)
 	p.interruptCalls()
@@ -170,9 +172,9 @@ func (p *Supervisor) receive(out io.Reader) {
 // starting is the advice to a caller whose request no child received.
 const starting = "the trainer is starting, or does not respond; try again"
 
-// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child receives the
-// request in time, or if the child ends during the training. If ctx ends after the child has received the request,
-// TrainNow returns the error of ctx, and the training continues.
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if send does not take the
+// request within startTimeout, or if the child ends before it answers. If ctx ends while TrainNow waits for the
+// answer, TrainNow returns the error of ctx, and the training continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
 	timeout := time.NewTimer(startTimeout)

@@ -2,7 +2,9 @@ package subprocess_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -17,11 +19,30 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
+// asChild is the environment variable that makes this test binary a child that ignores the end of its input.
+const asChild = "LOADAWARE_TEST_AS_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asChild) {
+	case "":
+		os.Exit(m.Run())
+	case "closes its output":
+		_ = os.Stdout.Close()
+	case "sends invalid JSON":
+		fmt.Println("invalid")
+	}
+	time.Sleep(testwait.Limit)
+}
+
 // supervise runs a command as the child until the test ends.
 func supervise(t *testing.T, name string, args ...string) *subprocess.Supervisor {
 	t.Helper()
-	p := subprocess.New(func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) },
-		func(trainer.JobEnd) {}, slog.New(slog.DiscardHandler))
+	return superviseCommand(t, func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) })
+}
+
+func superviseCommand(t *testing.T, command func(context.Context) *exec.Cmd) *subprocess.Supervisor {
+	t.Helper()
+	p := subprocess.New(command, func(trainer.JobEnd) {}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -66,4 +87,30 @@ func TestTheEndOfAChildInterruptsItsRequests(t *testing.T) {
 	_, err := p.TrainNow(t.Context(), sizing.TaskKey{})
 	require.Equal(t, sizing.Unavailable, sizing.KindOf(err))
 	require.ErrorContains(t, err, "interrupted")
+}
+
+func TestAChildThatHangsWithoutOutputIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"closes its output", "sends invalid JSON"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			starts, replaced := 0, make(chan struct{})
+			superviseCommand(t, func(ctx context.Context) *exec.Cmd {
+				if starts++; starts > 1 {
+					if starts == 2 {
+						close(replaced)
+					}
+					return exec.CommandContext(ctx, "cat") // ends with its input
+				}
+				cmd := exec.CommandContext(ctx, os.Args[0])
+				cmd.Env = append(os.Environ(), asChild+"="+mode)
+				return cmd
+			})
+			select {
+			case <-replaced:
+			case <-time.After(testwait.Limit):
+				require.FailNow(t, "the child is not killed")
+			}
+		})
+	}
 }
