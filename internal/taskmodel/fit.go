@@ -82,7 +82,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 
 // finishUpdate completes an Update. fitted reports whether the Update has refitted the models.
 func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(int(h.Total))}
+	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
 	if fitted {
 		lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, &out)
 		if err != nil || lost {
@@ -126,7 +126,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) error {
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the last
 // fit was on the same rows.
 func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(int(h.Total))}
+	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
 	if lost, err := m.evaluateIfDue(h, rows, hasChampion, &out); err != nil || lost {
 		return nil, out, err

@@ -57,7 +57,7 @@ func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
 		k.history.Rows = k.history.Rows[1:]
 		k.history.Total--
 		k.fit()
-		assert.Equal(t, sizing.Bytes(gib), k.model.LargestPeak(), "%d runs", n)
+		assert.EqualValues(t, gib, k.model.LargestPeak(), "%d runs", n)
 	}
 }
 
