@@ -10,9 +10,8 @@ import (
 )
 
 // Cold start: a new task has too few rows to learn a model and its margins separately. Instead,
-// Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a constant, a line in
-// each number, a mean for each value of a category, and some of the point models: the fitted models, which predict only
-// the peak.
+// Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
+// constant, a line in each number, and some of the point models: the fitted models, which predict only the peak.
 
 // coldStartNumbers is the largest number of numeric features with a line of their own: the first ones in the
 // schema.
@@ -95,15 +94,9 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	for i, k := range coldStartPoints {
 		b.points[i] = p.Level[k]
 	}
-	b.categories = m.coldStartCategories(cells, b.categories[:0])
 	prior := m.coldStartPrior()
-	m.coldStartFor(b).Predict(m.coldStartRow(p, b), &prior, &b.coldStart)
+	m.coldStartFor(b).Predict(b.numbers, b.points[:], m.coldStartScale(p), &prior, &b.coldStart)
 	p.ColdStart = &b.coldStart
-}
-
-// coldStartRow returns the row of the last prediction. p is its prediction by the models.
-func (m *Model) coldStartRow(p *experts.Point, b *buffers) bayes.Row {
-	return bayes.Row{Inputs: b.numbers, Categories: b.categories, Levels: b.points[:], Scale: m.coldStartScale(p)}
 }
 
 // coldStartScale returns the scale of a row's residual as predicted by trees, in log peak; 0 before trees predict it.
@@ -160,39 +153,13 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	return dst
 }
 
-// coldStartCategories appends the hashes of the first bayes.MaxCategories categories and bools of a row to dst; 0 for a
-// missing one.
-func (m *Model) coldStartCategories(cells []sizing.Value, dst []uint64) []uint64 {
-	for j := range m.Schema.Fields {
-		kind := m.Schema.Fields[j].Kind
-		if kind != sizing.Category && kind != sizing.Bool {
-			continue
-		}
-		if len(dst) == bayes.MaxCategories {
-			break
-		}
-		hash := uint64(0)
-		switch {
-		case j >= len(cells) || cells[j].Kind != kind:
-		case kind == sizing.Bool:
-			hash = 1 + uint64(cells[j].Num)
-		default:
-			hash = nameHash(cells[j].Text)
-		}
-		dst = append(dst, hash)
-	}
-	return dst
-}
-
 // startColdStart learns the first row of a task.
 func (m *Model) startColdStart(r *row) {
 	m.ColdStart = bayes.Average{Kills: m.ColdStart.Kills}
 	if m.ablated.NoColdStart {
 		return
 	}
-	m.ColdStart.Learn(bayes.Row{
-		Inputs: m.coldStartInputs(r.Cells, nil), Categories: m.coldStartCategories(r.Cells, nil), Levels: make([]float64, len(coldStartPoints)),
-	}, math.Log(r.Peak), nil)
+	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), 0, math.Log(r.Peak), nil)
 	prior := m.coldStartPrior()
 	m.ColdStart.ImputeKills(&prior)
 }
@@ -204,12 +171,12 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	if p.ColdStart == nil || p.Imputed {
 		return
 	}
-	mix, prior, next := p.ColdStart, m.coldStartPrior(), m.coldStartRow(p, b)
+	mix, prior, scale := p.ColdStart, m.coldStartPrior(), m.coldStartScale(p)
 	if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
 		mix = new(bayes.Mixture)
-		m.ColdStart.Predict(next, &prior, mix)
+		m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
 	}
-	m.ColdStart.Learn(next, math.Log(r.Peak), mix)
+	m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	m.ColdStart.ImputeKills(&prior)
 	m.shareSlopes()
 }

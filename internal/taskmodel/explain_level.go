@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -220,23 +219,20 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 }
 
 // explainMixture adds the part of the cold-start mixture that is not from point models to a: the features get the
-// effects of its lines and categories, and the base gets the rest. weight is the weight of the mixture in the level.
+// effects of its lines, and the base gets the rest. weight is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {
 		return
 	}
-	var numbers, categories []int
+	var numbers []int
 	for j := range m.Schema.Fields {
-		switch kind := m.Schema.Fields[j].Kind; {
-		case kind == sizing.Number && len(numbers) < coldStartNumbers:
+		if m.Schema.Fields[j].Kind == sizing.Number && len(numbers) < coldStartNumbers {
 			numbers = append(numbers, j)
-		case (kind == sizing.Category || kind == sizing.Bool) && len(categories) < bayes.MaxCategories:
-			categories = append(categories, j)
 		}
 	}
 	phi := make([]float64, len(a.phi))
-	a.base += weight * m.coldStartFor(b).Explain(m.coldStartRow(p, b), mix, numbers, categories, phi)
+	a.base += weight * m.coldStartFor(b).Explain(b.numbers, mix, numbers, phi)
 	for i, v := range phi {
 		a.phi[i] += weight * v
 	}

@@ -19,7 +19,6 @@ type buffers struct {
 	edges         []float64      // of the bins
 	scratch       experts.Scratch
 	numbers       []float64                     // inputs of the cold-start lines
-	categories    []uint64                      // categorical inputs of the cold start
 	points        [len(coldStartPoints)]float64 // predictions of the point models for the cold start
 	coldStart     bayes.Mixture                 // cold-start prediction
 	signals       [signalCount]float64          // inputs of the stack

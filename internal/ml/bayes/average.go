@@ -1,7 +1,7 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
 // (Hoeting et al. 1999) over a few simple structures: a constant, a constant with a narrow
-// distribution, a line in each number, a mean for each value of a category, modes of the peak, and point models. A point
-// model predicts the peak and is fitted elsewhere.
+// distribution, a line in each input, modes of the peak, and point models. A point model predicts
+// the peak and is fitted elsewhere.
 //
 //	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
 //	prior (from similar tasks) ──────┘         ▲
@@ -39,7 +39,7 @@ func (p *Prior) slope(input int) float64 {
 // Prior probabilities of the structures; the constant has the rest. They matter for about the first
 // five rows.
 const (
-	inputShare = 0.5  // of all lines and categories together; 0 without inputs
+	lineShare  = 0.5  // of all lines together; 0 without inputs
 	modelShare = 0.15 // of all point models together
 	exactShare = 0.05 // of the narrow constant
 	modesShare = 0.1  // of the modes together; 0 where Predict leaves them out
@@ -49,17 +49,16 @@ const (
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
-	Rows       float64    // number of rows
-	Mean       float64    // mean of the log peaks
-	Squares    float64    // sum of the squared deviations from Mean
-	Constant   float64    // log evidence of the constant
-	Exact      float64    // log evidence of the narrow constant, for tasks with almost identical peaks
-	Lines      []Line     // by input
-	Ranges     []Range    `cbor:",omitempty"` // by input; empty in averages stored before this field existed
-	Categories []Category `cbor:",omitempty"` // by categorical input
-	Models     []Point    // by point model
-	Modes      Modes      `cbor:",omitzero"` // empty in averages stored before this field existed
-	Scaled     Point      `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
+	Rows     float64 // number of rows
+	Mean     float64 // mean of the log peaks
+	Squares  float64 // sum of the squared deviations from Mean
+	Constant float64 // log evidence of the constant
+	Exact    float64 // log evidence of the narrow constant, for tasks with almost identical peaks
+	Lines    []Line  // by input
+	Ranges   []Range `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Models   []Point // by point model
+	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
+	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, the last learned one last
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -90,60 +89,64 @@ type Point struct {
 	LogEvidence float64  // logarithm of the evidence of the point model
 }
 
-// MaxStructures is the largest number of structures in a mixture without the categories and the modes. maxComponents is
-// the largest number of components: one for each of these structures, one for each category, one for each mode, one for a
-// new mode, and one for the last point model with a predicted scale.
+// MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
+// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one
+// for the last point model with a predicted scale.
 const (
 	MaxStructures = 24
-	maxComponents = MaxStructures + MaxCategories + maxModes + 2
+	maxComponents = MaxStructures + maxModes + 2
 )
 
-// Row holds the inputs of one row.
-type Row struct {
-	Inputs     []float64 // logarithms of numbers, log(1 + x) with the sign of x; NaN: missing
-	Categories []uint64  // hashes of the values of the categorical inputs; 0: missing
-	Levels     []float64 // log peaks that the point models predict
-	Scale      float64   // predicted scale of the residual of the last point model, in log peak; 0: unknown
-}
-
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
-// distributions. The first two components are the constant and the narrow constant. The lines follow, then the categories,
-// the modes, the point models, and the last point model with a predicted scale.
+// distributions. The first two components are the constant and the narrow constant. The
+// lines follow, then the modes, then the point models, and then the last point model with a predicted scale.
 type Mixture struct {
-	N          int                    // number of components
-	Categories span                   // components of the categories
-	Modes      span                   // components of the modes
-	Points     int                    // index of the first point model; all later components are point models
-	Scaled     bool                   // the last component is the last point model with a predicted scale
-	Weight     [maxComponents]float64 // probabilities of the components
-	Level      [maxComponents]float64 // locations, as log peaks
-	Scale      [maxComponents]float64 // in log peak
-	Freedom    [maxComponents]float64 // degrees of freedom
+	N       int                    // number of components
+	Modes   span                   // components of the modes
+	Points  int                    // index of the first point model; all later components are point models
+	Scaled  bool                   // the last component is the last point model with a predicted scale
+	Weight  [maxComponents]float64 // probabilities of the components
+	Level   [maxComponents]float64 // locations, as log peaks
+	Scale   [maxComponents]float64 // in log peak
+	Freedom [maxComponents]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row. The average must have learned at least one row.
-func (a *Average) Predict(row Row, prior *Prior, mix *Mixture) {
-	mix.N, mix.Scaled = 0, false
-	lines, models := min(len(row.Inputs), MaxStructures/2), min(len(row.Levels), MaxStructures/2-constants)
-	categories := min(len(row.Categories), MaxCategories)
+// Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + x) with the sign of x;
+// NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual
+// of the last point model, in log peak; 0: unknown. The average must have learned at least one row.
+func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
+	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
+	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
 	constant := 1.0 - modelShare - exactShare
 	modes := len(a.Modes.Modes) > 0 && (prior.NoFeatures || !a.inputsMatter())
 	if modes {
 		constant -= modesShare
 	}
-	if lines+categories > 0 {
-		constant -= inputShare
+	if lines > 0 {
+		constant -= lineShare
 	}
 	a.constant(prior.Deviation, prior.Rows, mix, math.Log(constant)+a.Constant)
 	a.constant(prior.Deviation*exactness, prior.Rows, mix, math.Log(exactShare)+a.Exact)
-	inputWeight := math.Log(inputShare / float64(lines+categories))
-	a.predictLines(row.Inputs[:lines], prior, mix, inputWeight)
-	a.predictCategories(row.Categories[:categories], prior, mix, inputWeight)
-	mix.Modes.from, mix.Modes.to = mix.N, mix.N
+	for i := range lines {
+		weight := math.Log(lineShare / float64(lines))
+		if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(inputs[i]) {
+			evidence := a.Constant
+			if i < len(a.Lines) {
+				evidence = a.Lines[i].LogEvidence
+			}
+			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
+			continue
+		}
+		nearest := inputs[i]
+		if i < len(a.Ranges) {
+			nearest = a.Ranges[i].clamp(nearest)
+		}
+		a.Lines[i].predict(inputs[i], nearest, prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
+	}
 	if modes {
 		a.Modes.predict(a, prior, mix, math.Log(modesShare)+a.Modes.LogEvidence)
 	}
-	isScaled, parts := row.Scale > 0 && models > 0 && a.Scaled.Rows > 0, float64(models)
+	isScaled, parts := scale > 0 && models > 0 && a.Scaled.Rows > 0, float64(models)
 	if isScaled {
 		parts++
 	}
@@ -156,61 +159,20 @@ func (a *Average) Predict(row Row, prior *Prior, mix *Mixture) {
 		}
 		freedom := prior.Rows + p.Rows
 		variance := (prior.Rows*prior.Deviation*prior.Deviation + p.Squares) / freedom * (1 + 1/(p.Rows+1))
-		mix.add(row.Levels[k], math.Sqrt(variance), freedom, modelWeight+p.LogEvidence)
+		mix.add(levels[k], math.Sqrt(variance), freedom, modelWeight+p.LogEvidence)
 	}
 	if isScaled {
-		a.predictScaled(row.Levels[models-1], row.Scale, prior, mix, modelWeight)
+		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
 	mix.normalise()
 }
 
-// predictLines adds the lines to mix. The line of a missing or new input predicts the same as the constant.
-func (a *Average) predictLines(inputs []float64, prior *Prior, mix *Mixture, logWeight float64) {
-	for i, x := range inputs {
-		if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(x) {
-			evidence := a.Constant
-			if i < len(a.Lines) {
-				evidence = a.Lines[i].LogEvidence
-			}
-			a.constant(prior.Deviation, prior.Rows, mix, logWeight+evidence)
-			continue
-		}
-		nearest := x
-		if i < len(a.Ranges) {
-			nearest = a.Ranges[i].clamp(x)
-		}
-		a.Lines[i].predict(x, nearest, prior, prior.slope(i), mix, logWeight+a.Lines[i].LogEvidence)
-	}
-}
-
-// predictCategories adds the categories to mix. A missing or new input predicts the same as the constant.
-func (a *Average) predictCategories(values []uint64, prior *Prior, mix *Mixture, logWeight float64) {
-	mix.Categories.from = mix.N
-	for i, hash := range values {
-		if i >= len(a.Categories) || a.Categories[i].Rows == 0 || hash == 0 {
-			evidence := a.Constant
-			if i < len(a.Categories) {
-				evidence = a.Categories[i].LogEvidence
-			}
-			a.constant(prior.Deviation, prior.Rows, mix, logWeight+evidence)
-			continue
-		}
-		a.Categories[i].predict(hash, prior, mix, logWeight+a.Categories[i].LogEvidence)
-	}
-	mix.Categories.to = mix.N
-}
-
-// inputsMatter reports whether a line, a category or a point model has predicted the rows better than the constant.
+// inputsMatter reports whether a line or a point model has predicted the rows better than the constant.
 // Then Predict leaves the modes out, unless the task has no features: modes often explain the past rows best, but
-// predict the next row worse.
+// predict the next row worse than a line or a point model.
 func (a *Average) inputsMatter() bool {
 	for i := range a.Lines {
 		if a.Lines[i].LogEvidence > a.Constant {
-			return true
-		}
-	}
-	for i := range a.Categories {
-		if a.Categories[i].LogEvidence > a.Constant {
 			return true
 		}
 	}
@@ -246,4 +208,93 @@ func (l *Line) predict(x, nearest float64, prior *Prior, mean float64, mix *Mixt
 	distance := x - l.X
 	level := l.Y + max(slope*distance, slope*(nearest-l.X)-maxFall)
 	mix.add(level, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
+}
+
+// Learn adds a row with the log peak y. inputs, levels and scale are those of Predict. mix is the result of Predict for
+// this row, and nil for the first row. If the average has kills, the caller must call ImputeKills afterwards.
+func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture) {
+	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
+		if len(a.Ranges) == len(a.Lines) {
+			a.Ranges = append(a.Ranges, Range{Low: math.Inf(1), High: math.Inf(-1)})
+		}
+		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
+	}
+	for len(a.Models) < min(len(levels), MaxStructures/2-constants) {
+		a.Models = append(a.Models, Point{})
+	}
+	if mix != nil {
+		if a.Rows >= winsoriseFrom { // winsorise low outliers (Huber 1964)
+			mid := mix.MeanLevel()
+			y = max(y, mid-winsoriseDeviations*mix.deviation(mid))
+		}
+		a.updateEvidence(y, mix)
+		for k := range a.Models {
+			p := &a.Models[k]
+			p.Rows++
+			p.Squares += (y - levels[k]) * (y - levels[k])
+		}
+		if last := len(a.Models) - 1; last >= 0 {
+			a.learnScaled(levels[last], scale, y)
+		}
+	}
+	if len(a.Modes.Modes) == 0 {
+		a.Modes.LogEvidence = a.Constant
+	}
+	a.Modes.learn(y)
+	a.Rows++
+	off := y - a.Mean
+	a.Mean += off / a.Rows
+	a.Squares += off * (y - a.Mean)
+	for i := range a.Lines {
+		if i < len(inputs) && !math.IsNaN(inputs[i]) {
+			a.Lines[i].learn(inputs[i], y)
+			if i < len(a.Ranges) {
+				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, inputs[i]), max(a.Ranges[i].High, inputs[i])
+			}
+		}
+	}
+}
+
+const (
+	winsoriseFrom       = 40  // number of rows from which on low outliers are winsorised
+	winsoriseDeviations = 5.0 // a lower row counts as this many standard deviations below the predicted mean
+)
+
+// constants is the number of components before the lines in a mixture.
+const constants = 2
+
+// updateEvidence discounts the evidence of the point models, and adds the log density at y to the evidence of each
+// structure in mix.
+func (a *Average) updateEvidence(y float64, mix *Mixture) {
+	a.discountModels()
+	unscaled := mix.N
+	if mix.Scaled {
+		unscaled--
+		a.Scaled.LogEvidence += mix.logDensity(unscaled, y)
+	}
+	lines := min(len(a.Lines), mix.Points-constants-mix.Modes.size())
+	a.Constant += mix.logDensity(0, y)
+	a.Exact += mix.logDensity(1, y)
+	for i := range lines {
+		a.Lines[i].LogEvidence += mix.logDensity(constants+i, y)
+	}
+	if mix.Modes.size() > 0 {
+		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)
+	}
+	for k := range a.Models {
+		if at := mix.Points + k; at < unscaled {
+			a.Models[k].LogEvidence += mix.logDensity(at, y)
+		}
+	}
+}
+
+// learn adds a row to the sufficient statistics (Welford 1962).
+func (l *Line) learn(x, y float64) {
+	l.Rows++
+	dx, dy := x-l.X, y-l.Y
+	l.X += dx / l.Rows
+	l.Y += dy / l.Rows
+	l.XX += dx * (x - l.X)
+	l.XY += dx * (y - l.Y)
+	l.YY += dy * (y - l.Y)
 }

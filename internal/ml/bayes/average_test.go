@@ -19,10 +19,10 @@ func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 		y := 3 + slope*x[0] + noise*rng.NormFloat64()
 		mix := new(Mixture)
 		if i > 0 {
-			a.Predict(Row{Inputs: x}, &prior, mix)
-			a.Learn(Row{Inputs: x}, y, mix)
+			a.Predict(x, nil, 0, &prior, mix)
+			a.Learn(x, nil, 0, y, mix)
 		} else {
-			a.Learn(Row{Inputs: x}, y, nil)
+			a.Learn(x, nil, 0, y, nil)
 		}
 	}
 	return a, rng
@@ -33,7 +33,7 @@ func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
 	for slope, want := range map[float64]int{0: constant, 0.8: firstLine} {
 		a, _ := trained(1, 20, slope, prior.Deviation)
 		var mix Mixture
-		a.Predict(Row{Inputs: []float64{21, 0}}, &prior, &mix)
+		a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 		for i := range mix.N {
 			assert.GreaterOrEqual(t, mix.Weight[want], mix.Weight[i], "slope %v", slope)
 		}
@@ -43,9 +43,9 @@ func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
 
 func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	a, small, large := new(Average), Mixture{}, Mixture{}
-	a.Learn(Row{Inputs: []float64{20}}, 22, nil)
-	a.Predict(Row{Inputs: []float64{20}}, &prior, &small)
-	a.Predict(Row{Inputs: []float64{22}}, &prior, &large)
+	a.Learn([]float64{20}, nil, 0, 22, nil)
+	a.Predict([]float64{20}, nil, 0, &prior, &small)
+	a.Predict([]float64{22}, nil, 0, &prior, &large)
 	assert.InDelta(t, 22, small.MeanLevel(), 1e-12)
 	assert.Greater(t, large.MeanLevel(), 22.5)
 	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
@@ -56,7 +56,7 @@ func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 		a, _ := trained(4, 60, slope, 0.05)
 		line := func(x float64) float64 {
 			var mix Mixture
-			a.Predict(Row{Inputs: []float64{x, 0}}, &prior, &mix)
+			a.Predict([]float64{x, 0}, nil, 0, &prior, &mix)
 			return mix.Level[constants]
 		}
 		low, high := a.Ranges[0].Low, a.Ranges[0].High
@@ -73,7 +73,7 @@ func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
 	a, _ := trained(2, 20, 0.8, 0.1)
 	var mix Mixture
-	a.Predict(Row{Inputs: []float64{math.NaN(), 0}}, &prior, &mix)
+	a.Predict([]float64{math.NaN(), 0}, nil, 0, &prior, &mix)
 	assert.Equal(t, mix.Level[0], mix.Level[constants])
 	assert.Equal(t, mix.Scale[0], mix.Scale[constants])
 }
@@ -86,7 +86,7 @@ func TestRiskIsCalibrated(t *testing.T) {
 		x := []float64{20 + rng.NormFloat64(), rng.NormFloat64()}
 		y := 3 + 0.7*x[0] + 0.3*rng.NormFloat64()
 		var mix Mixture
-		a.Predict(Row{Inputs: x}, &prior, &mix)
+		a.Predict(x, nil, 0, &prior, &mix)
 		amount, risk := mix.Grant(1.2, 4, 1)
 		promised += risk
 		if y > amount {
@@ -99,7 +99,7 @@ func TestRiskIsCalibrated(t *testing.T) {
 func TestAHigherPriceOfAKillRaisesTheAmount(t *testing.T) {
 	a, _ := trained(3, 8, 0.7, 0.2)
 	var mix Mixture
-	a.Predict(Row{Inputs: []float64{21, 0}}, &prior, &mix)
+	a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 	previous := math.Inf(-1)
 	for _, price := range []float64{0.1, 1, 10, 100, math.Inf(1)} {
 		amount, risk := mix.Grant(1.2, price, 1)
@@ -122,7 +122,7 @@ func TestPredictAndGrantDoNotAllocate(t *testing.T) {
 	a, _ := trained(4, 12, 0.7, 0.2)
 	x, levels, mix := []float64{21, 0}, []float64{18, 17}, new(Mixture)
 	assert.Zero(t, testing.AllocsPerRun(20, func() {
-		a.Predict(Row{Inputs: x, Levels: levels}, &prior, mix)
+		a.Predict(x, levels, 0, &prior, mix)
 		mix.Grant(1.2, 8, 1)
 	}))
 }
@@ -131,7 +131,7 @@ func BenchmarkPredictAndGrant(b *testing.B) {
 	a, _ := trained(4, 12, 0.7, 0.2)
 	x, levels, mix := []float64{21, 0}, []float64{18, 17, 18, 18}, new(Mixture)
 	for b.Loop() {
-		a.Predict(Row{Inputs: x, Levels: levels}, &prior, mix)
+		a.Predict(x, levels, 0, &prior, mix)
 		mix.Grant(1.2, 8, 1)
 	}
 }

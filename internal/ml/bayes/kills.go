@@ -10,8 +10,8 @@ type Kill struct {
 	_      struct{}  `cbor:",toarray"`
 	Run    uint64    // identifies the run
 	Bound  float64   // log of the largest amount with which the run was killed: a lower bound of its log peak
-	Inputs []float64 // those of its Row; its categories are not kept
-	Levels []float64 // those of its Row; empty before the first measured row
+	Inputs []float64 // inputs of Predict
+	Levels []float64 // levels of Predict; empty before the first measured row
 }
 
 const (
@@ -86,7 +86,7 @@ func (a *Average) ImputeKills(prior *Prior) {
 	}
 	imputed := &Average{
 		Rows: a.Rows, Mean: a.Mean, Squares: a.Squares, Constant: a.Constant, Exact: a.Exact,
-		Lines: slices.Clone(a.Lines), Ranges: slices.Clone(a.Ranges), Categories: cloneCategories(a.Categories), Models: slices.Clone(a.Models),
+		Lines: slices.Clone(a.Lines), Ranges: slices.Clone(a.Ranges), Models: slices.Clone(a.Models),
 		Modes: Modes{Modes: slices.Clone(a.Modes.Modes), LogEvidence: a.Modes.LogEvidence, Created: a.Modes.Created},
 	}
 	var mix Mixture
@@ -96,17 +96,9 @@ func (a *Average) ImputeKills(prior *Prior) {
 		if len(levels) == 0 {
 			levels = slices.Repeat([]float64{a.Mean}, len(a.Models))
 		}
-		imputed.Predict(Row{Inputs: k.Inputs, Levels: levels}, prior, &mix)
+		imputed.Predict(k.Inputs, levels, 0, prior, &mix)
 		_, need := mix.exceedanceAndNeed(k.Bound)
-		imputed.Learn(Row{Inputs: k.Inputs, Levels: levels}, need, &mix)
+		imputed.Learn(k.Inputs, levels, 0, need, &mix)
 	}
 	a.Imputed = imputed
-}
-
-func cloneCategories(categories []Category) []Category {
-	categories = slices.Clone(categories)
-	for i := range categories {
-		categories[i].Values = slices.Clone(categories[i].Values)
-	}
-	return categories
 }

@@ -10,14 +10,14 @@ import (
 // oneRow is a task whose first row fits both a constant and a line.
 func oneRow() *Average {
 	a := new(Average)
-	a.Learn(Row{Inputs: []float64{5}}, 20, nil)
+	a.Learn([]float64{5}, nil, 0, 20, nil)
 	return a
 }
 
 // weights returns the weights of the constant and of the line for an input.
 func weights(a *Average, x float64) (constant, line float64) {
 	var mix Mixture
-	a.Predict(Row{Inputs: []float64{x}}, &prior, &mix)
+	a.Predict([]float64{x}, nil, 0, &prior, &mix)
 	return mix.Weight[0], mix.Weight[constants]
 }
 
@@ -45,8 +45,8 @@ func TestAMeasuredRunReplacesItsKill(t *testing.T) {
 	assert.Empty(t, a.Kills)
 	var mix Mixture
 	for _, average := range []*Average{a, want} {
-		average.Predict(Row{Inputs: []float64{7}}, &prior, &mix)
-		average.Learn(Row{Inputs: []float64{7}}, 21.4, &mix)
+		average.Predict([]float64{7}, nil, 0, &prior, &mix)
+		average.Learn([]float64{7}, nil, 0, 21.4, &mix)
 		average.ImputeKills(&prior)
 	}
 	a.Kills = nil
@@ -65,10 +65,10 @@ func TestKillsAreBounded(t *testing.T) {
 	for range killRows {
 		var mix Mixture
 		if a.Rows > 0 {
-			a.Predict(Row{Inputs: []float64{5}, Levels: []float64{20}}, &prior, &mix)
-			a.Learn(Row{Inputs: []float64{5}, Levels: []float64{20}}, 20, &mix)
+			a.Predict([]float64{5}, []float64{20}, 0, &prior, &mix)
+			a.Learn([]float64{5}, []float64{20}, 0, 20, &mix)
 		} else {
-			a.Learn(Row{Inputs: []float64{5}, Levels: []float64{20}}, 20, nil)
+			a.Learn([]float64{5}, []float64{20}, 0, 20, nil)
 		}
 		a.ImputeKills(&prior)
 	}
@@ -105,7 +105,7 @@ func TestGrantsAfterKillsWithoutInputsAreFinite(t *testing.T) {
 			a.LearnKill(Kill{Run: run, Bound: bound, Inputs: []float64{math.NaN()}, Levels: []float64{float64(run)}}, &prior)
 		}
 		var mix Mixture
-		a.WithKills().Predict(Row{Inputs: []float64{6}}, &prior, &mix)
+		a.WithKills().Predict([]float64{6}, nil, 0, &prior, &mix)
 		amount, risk := mix.Grant(1.2, 8, 1)
 		assert.False(t, math.IsNaN(amount) || math.IsInf(amount, 0), "bound %v: amount %v", bound, amount)
 		assert.True(t, risk >= 0 && risk <= 1)

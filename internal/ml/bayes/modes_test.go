@@ -15,11 +15,11 @@ func averageOf(y []float64) *Average {
 	var mix Mixture
 	for i, v := range y {
 		if i == 0 {
-			a.Learn(Row{}, v, nil)
+			a.Learn(nil, nil, 0, v, nil)
 			continue
 		}
-		a.Predict(Row{}, &prior, &mix)
-		a.Learn(Row{}, v, &mix)
+		a.Predict(nil, nil, 0, &prior, &mix)
+		a.Learn(nil, nil, 0, v, &mix)
 	}
 	return &a
 }
@@ -40,7 +40,7 @@ func TestRowsOfTwoKindsAreGrantedTheLargerKind(t *testing.T) {
 	var mix Mixture
 	for seed := range uint64(10) {
 		y := twoKinds(rand.New(rand.NewPCG(seed, 0)), 40)
-		averageOf(y).Predict(Row{}, &prior, &mix)
+		averageOf(y).Predict(nil, nil, 0, &prior, &mix)
 		large := 0.0
 		for _, v := range y {
 			if v > 0 {
@@ -62,9 +62,9 @@ func TestModesHardlyChangeTheGrantOfOneKind(t *testing.T) {
 	}
 	var with, without Mixture
 	a := averageOf(y)
-	a.Predict(Row{}, &prior, &with)
+	a.Predict(nil, nil, 0, &prior, &with)
 	a.Modes = Modes{}
-	a.Predict(Row{}, &prior, &without)
+	a.Predict(nil, nil, 0, &prior, &without)
 	assert.Zero(t, without.Modes.size())
 	got, _ := with.Grant(1.2, 10, 1)
 	want, _ := without.Grant(1.2, 10, 1)
@@ -94,14 +94,14 @@ func TestModesAreBoundedAndKeepEveryRow(t *testing.T) {
 func TestModesAreLeftOutIfAnInputMatters(t *testing.T) {
 	a, _ := trained(1, 20, 0.8, 0.1)
 	var mix Mixture
-	a.Predict(Row{Inputs: []float64{21, 0}}, &prior, &mix)
+	a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 	assert.Zero(t, mix.Modes.size())
 	withoutFeatures := prior
 	withoutFeatures.NoFeatures = true
-	a.Predict(Row{}, &withoutFeatures, &mix)
+	a.Predict(nil, nil, 0, &withoutFeatures, &mix)
 	assert.Positive(t, mix.Modes.size(), "without features, a line is better than the constant only by chance")
 	a, _ = trained(1, 20, 0, 0.1)
-	a.Predict(Row{Inputs: []float64{21, 0}}, &prior, &mix)
+	a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 	assert.Positive(t, mix.Modes.size())
 }
 
@@ -112,37 +112,33 @@ func TestAverageWithoutModesLearnsThem(t *testing.T) {
 	a.Modes = Modes{}
 	var mix Mixture
 	for _, v := range y[20:] {
-		a.Predict(Row{}, &prior, &mix)
-		a.Learn(Row{}, v, &mix)
+		a.Predict(nil, nil, 0, &prior, &mix)
+		a.Learn(nil, nil, 0, v, &mix)
 	}
-	a.Predict(Row{}, &prior, &mix)
+	a.Predict(nil, nil, 0, &prior, &mix)
 	assert.Less(t, mix.ExceedanceProb(math.Log(12)), 0.05)
 }
 
 func TestTheLargestMixtureHasMaxComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	inputs, levels := make([]float64, MaxStructures), make([]float64, MaxStructures)
-	row := Row{Inputs: inputs, Categories: []uint64{1, 1, 1, 1}, Levels: levels, Scale: 0.5}
 	var a Average
 	var mix Mixture
-	a.Learn(row, 0, nil)
+	a.Learn(inputs, levels, 0, 0, nil)
 	for range 50 {
 		for i := range inputs {
 			inputs[i], levels[i] = rng.NormFloat64(), rng.NormFloat64()
 		}
-		a.Predict(row, &prior, &mix)
-		a.Learn(row, 20*rng.Float64(), &mix)
+		a.Predict(inputs, levels, 0.5, &prior, &mix)
+		a.Learn(inputs, levels, 0.5, 20*rng.Float64(), &mix)
 	}
 	for i := range a.Lines {
 		a.Lines[i].LogEvidence = a.Constant
 	}
-	for i := range a.Categories {
-		a.Categories[i].LogEvidence = a.Constant
-	}
 	for k := range a.Models {
 		a.Models[k].LogEvidence = a.Constant
 	}
-	a.Predict(row, &prior, &mix)
+	a.Predict(inputs, levels, 0.5, &prior, &mix)
 	assert.Equal(t, maxComponents, mix.N)
 	total := 0.0
 	for _, w := range mix.Weight[:mix.N] {

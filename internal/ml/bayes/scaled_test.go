@@ -14,22 +14,22 @@ func TestScaledModelHasTheDeviationOfTheRow(t *testing.T) {
 	var a Average
 	var mix Mixture
 	level := []float64{0}
-	a.Learn(Row{Levels: level}, 0, nil)
+	a.Learn(nil, level, 0, 0, nil)
 	for row := range 200 {
 		level[0] = 3 * rng.NormFloat64()
-		a.Predict(Row{Levels: level, Scale: scaleOf(row)}, &prior, &mix)
-		a.Learn(Row{Levels: level, Scale: scaleOf(row)}, level[0]+scaleDeviation*scaleOf(row)*rng.NormFloat64(), &mix)
+		a.Predict(nil, level, scaleOf(row), &prior, &mix)
+		a.Learn(nil, level, scaleOf(row), level[0]+scaleDeviation*scaleOf(row)*rng.NormFloat64(), &mix)
 	}
 	for row := range 2 {
-		a.Predict(Row{Levels: level, Scale: scaleOf(row)}, &prior, &mix)
+		a.Predict(nil, level, scaleOf(row), &prior, &mix)
 		assert.True(t, mix.Scaled)
 		assert.Greater(t, mix.Weight[mix.N-1], 0.99)
 		assert.InEpsilon(t, 0.5, mix.ExceedanceProb(level[0]), 0.01)
 		assert.InEpsilon(t, 0.159, mix.ExceedanceProb(level[0]+scaleDeviation*scaleOf(row)), 0.2)
 	}
-	a.Predict(Row{Levels: level}, &prior, &mix)
+	a.Predict(nil, level, 0, &prior, &mix)
 	assert.False(t, mix.Scaled, "without a predicted scale")
-	a.Learn(Row{Levels: level}, level[0], &mix)
+	a.Learn(nil, level, 0, level[0], &mix)
 	assert.Zero(t, a.Scaled)
 }
 
@@ -40,16 +40,16 @@ func TestEvidenceOfPointModelsForgetsEarlyRows(t *testing.T) {
 	var a Average
 	var mix Mixture
 	level := []float64{0}
-	a.Learn(Row{Levels: level}, 0, nil)
+	a.Learn(nil, level, 0, 0, nil)
 	plain := 0.0 // sum of the evidence without discountModels, relative to the constant
 	for row := range 60 {
 		y := rng.NormFloat64()
 		if level[0] = y + 0.3*rng.NormFloat64(); row < 12 {
 			level[0] = 4 * rng.NormFloat64()
 		}
-		a.Predict(Row{Levels: level}, &prior, &mix)
+		a.Predict(nil, level, 0, &prior, &mix)
 		plain += mix.logDensity(mix.N-1, y) - mix.logDensity(0, y)
-		a.Learn(Row{Levels: level}, y, &mix)
+		a.Learn(nil, level, 0, y, &mix)
 	}
 	assert.Less(t, plain, -20.0, "the early errors")
 	assert.Greater(t, a.Models[0].LogEvidence-a.Constant, plain/2)

@@ -17,14 +17,14 @@ const (
 
 // SlopeEvidence appends the evidence of every line to dst. The weight of a least-squares slope
 // is the posterior probability of its line times the precision of the slope. The probability is among
-// the lines, the constant and the narrow constant, without the categories, the modes and the point models. The precision
+// the lines, the constant and the narrow constant, without the modes and the point models. The precision
 // treats the slope as a random effect with the standard deviation Prior.Spread.
 func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEvidence {
 	if len(a.Lines) == 0 {
 		return dst
 	}
-	share := math.Log(inputShare / float64(len(a.Lines)))
-	constant, exact := math.Log(1-inputShare-exactShare)+a.Constant, math.Log(exactShare)+a.Exact
+	share := math.Log(lineShare / float64(len(a.Lines)))
+	constant, exact := math.Log(1-lineShare-exactShare)+a.Constant, math.Log(exactShare)+a.Exact
 	top := max(constant, exact)
 	for i := range a.Lines {
 		top = max(top, share+a.Lines[i].LogEvidence)

@@ -17,11 +17,11 @@ func learned(n int, slope, noise float64) *Average {
 		y := 20 + slope*x + noise*float64(1-2*(i%2))
 		var mix Mixture
 		if i == 0 {
-			a.Learn(Row{Inputs: []float64{x}}, y, nil)
+			a.Learn([]float64{x}, nil, 0, y, nil)
 			continue
 		}
-		a.Predict(Row{Inputs: []float64{x}}, &slopePrior, &mix)
-		a.Learn(Row{Inputs: []float64{x}}, y, &mix)
+		a.Predict([]float64{x}, nil, 0, &slopePrior, &mix)
+		a.Learn([]float64{x}, nil, 0, y, &mix)
 	}
 	return &a
 }
@@ -39,7 +39,7 @@ func TestSlopeEvidenceOfALine(t *testing.T) {
 func TestTasksWithoutALineGiveNoSlopeEvidence(t *testing.T) {
 	var a Average
 	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil))
-	a.Learn(Row{}, 20, nil)
+	a.Learn(nil, nil, 0, 20, nil)
 	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil), "no input")
 	assert.Zero(t, evidenceOf(learned(2, 0.4, 0)), "a line fits any two rows")
 	assert.Less(t, evidenceOf(learned(40, 0, 0.05)).Tasks, 0.1, "a constant explains the rows")
@@ -52,11 +52,11 @@ func TestSlopeEvidenceIsFinite(t *testing.T) {
 		assert.True(t, e.Slope >= minSlope && e.Slope <= maxSlope, "%+v: %+v", tc, e)
 	}
 	var a Average
-	a.Learn(Row{Inputs: []float64{3}}, 20, nil)
+	a.Learn([]float64{3}, nil, 0, 20, nil)
 	for range 5 {
 		var mix Mixture
-		a.Predict(Row{Inputs: []float64{3}}, &slopePrior, &mix)
-		a.Learn(Row{Inputs: []float64{3}}, 20, &mix)
+		a.Predict([]float64{3}, nil, 0, &slopePrior, &mix)
+		a.Learn([]float64{3}, nil, 0, 20, &mix)
 	}
 	assert.Zero(t, evidenceOf(&a), "an input that does not vary")
 }
@@ -67,8 +67,8 @@ func TestLinesUseThePriorSlopeOfTheirInput(t *testing.T) {
 	prior.Slopes = []float64{0.2}
 	var a Average
 	var mix Mixture
-	a.Learn(Row{Inputs: []float64{5, 5}}, 20, nil)
-	a.Predict(Row{Inputs: []float64{7, 7}}, &prior, &mix)
+	a.Learn([]float64{5, 5}, nil, 0, 20, nil)
+	a.Predict([]float64{7, 7}, nil, 0, &prior, &mix)
 	assert.InDelta(t, 20+2*0.2, mix.Level[constants], 1e-9)
 	assert.InDelta(t, 20+2*0.7, mix.Level[constants+1], 1e-9, "an input without an entry in Slopes uses Slope")
 }
