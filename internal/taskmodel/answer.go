@@ -24,7 +24,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
-		m.answerWithoutFeatures(&a, p, q.RiskTarget)
+		m.answerWithoutFeatures(&a, p, q.RiskTarget, b)
 		return a
 	}
 	if p.Imputed {

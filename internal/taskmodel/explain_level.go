@@ -31,7 +31,7 @@ type attribution struct {
 	phi       []float64 // by player: first the fields of the schema, then the pairs
 	identical float64   // effect of identical runs
 	recent    float64   // effect of the models' recent errors
-	clipped   float64   // effect of the bound that keeps the stack near the median
+	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
 // explainLevel splits the level of a row, whose inputs are within their ranges. edge holds the models'

@@ -45,12 +45,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if m != nil {
 		m.leavePool()
 	}
-	forgets := false
+	forgets := false // the champion learned reports that were voided, or outdated factors
 	switch {
 	case m == nil:
 		m = New()
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
-		forgets = m.Experts.LearnedRows > 0
+		forgets = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
@@ -70,7 +70,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if m.Experts.LearnedRows == 0 {
 		if forgets { // an empty model replaces the champion, which would answer from the voided reports for ever
 			m.rebuildKills(h)
-			return m, Outcome{Trained: true, Reason: "all runs with a measured peak were voided"}, nil
+			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}

@@ -13,7 +13,7 @@ type group struct {
 	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
 	Rows     float64              // number of rows, at most groupMemory
 	Squares  float64              // sum of the squared deviations from Mean; older ones lose weight from groupMemory rows on
-	Seconds  float64              // mean log1p of the known seconds; 0: all are unknown
+	Seconds  float64              // mean log1p of the seconds, where unknown ones count as the mean so far; 0: all are unknown
 	Cores    float64              // mean log cores of the rows with a measurement
 	CoreRows float64              // number of these rows, at most groupMemory
 	Seen     int                  // number of rows that the models had learned with the newest row (models.Clock)

@@ -98,7 +98,7 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 		case field.Read(v).Kind == sizing.Missing && m.isUnreadable(c.Name, v):
 			if !slices.ContainsFunc(warnings, func(w sizing.FieldError) bool { return w.Field == "features."+c.Name }) {
 				detail := fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)
-				if c.lacksText(v) {
+				if m.lacksText(c, v) {
 					detail = fmt.Sprintf("%s is a number, and the learned runs have texts, which are also categories: the category counts as missing; send a text", describeValue(v))
 				}
 				warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: detail})
@@ -116,7 +116,7 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 		if c.Name != name || c.IsOtherKind {
 			continue
 		}
-		if c.lacksText(v) {
+		if m.lacksText(c, v) {
 			return true
 		}
 		readable = readable || m.Schema.Fields[j].Read(v).Kind != sizing.Missing
@@ -124,10 +124,13 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	return !readable
 }
 
-// lacksText reports whether nearly all rows have a text of this category, and v is a number without a text. Then the
-// number is known, but its category is imputed.
-func (c *column) lacksText(v sizing.Value) bool {
-	return c.Kind == sizing.Category && c.RarelyMissing && v.Kind == sizing.Number && v.Text == ""
+// lacksText reports whether the feature of a category is also encoded as a number, nearly all rows have a text, and v is a
+// number without a text. Then the number is known, but its category is imputed.
+func (m *Model) lacksText(c *column, v sizing.Value) bool {
+	return c.Kind == sizing.Category && c.RarelyMissing && v.Kind == sizing.Number && v.Text == "" &&
+		slices.ContainsFunc(m.Models.Enc.Columns, func(other column) bool {
+			return other.Name == c.Name && other.Kind == sizing.Number && !other.IsOtherKind
+		})
 }
 
 // AskWarnings lists the features of a question that the model does not use as sent: a value of another kind, a feature

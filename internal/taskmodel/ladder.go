@@ -93,7 +93,7 @@ func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes
 		limit = ladder[0]
 	}
 	least := max(float64(m.evidence(b.cells).needed), m.leastRetry(p, q, b))
-	if raised := clamp(q, roundToGrid(q, least)); limit < raised {
+	if raised := clamp(q, roundToGrid(q, least)); least > 0 && limit < raised {
 		limit = raised
 		q.Lifts--
 		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})

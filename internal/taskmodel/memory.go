@@ -36,7 +36,7 @@ func (m *Model) MemoryBytes() int64 {
 
 // averageBytes returns the memory that the fields of a cold-start average refer to.
 func averageBytes(a *bayes.Average) int64 {
-	size := sliceBytes(a.Lines) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
+	size := sliceBytes(a.Lines) + sliceBytes(a.Ranges) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
 	for i := range a.Kills {
 		size += sliceBytes(a.Kills[i].Inputs) + sliceBytes(a.Kills[i].Levels)
 	}

@@ -77,13 +77,13 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 // that a smaller amount of a counts if it is above all of them. Without these bounds the amount of a may be too low: it
 // comes from donor rows, which are rows of the last fit, and the peaks may have risen since. The amount is at least
 // p.MinAmount.
-func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
+func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64, b *buffers) {
 	recent := &m.Models.Recent
 	amount := math.Exp(recent.UpperQuantile(target))
 	if m.Experts.IsColdStart() {
 		largest := math.Exp(recent.UpperQuantile(max(target, 1/float64(len(recent.Ring)+1))))
 		amount = min(amount, max(largest, a.Amount))
 	}
-	a.Amount = max(p.MinAmount, amount)
+	a.Amount, b.usesRequest = max(p.MinAmount, amount), false
 	a.Promised = experts.Probability(recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
 }

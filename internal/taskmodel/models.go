@@ -71,7 +71,7 @@ type models struct {
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent
-	ridgeSlack    = 0.7  // log units by which the line may leave the range from Low to High
+	ridgeSlack    = 0.7  // log units by which the line and the stack may leave the range from Low to High
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
 	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units

@@ -34,7 +34,7 @@ type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)
 	Promised *float64          // P(peak > Limit); nil if no risk can be stated
-	Bins     *sizing.BinChoice // bin probabilities; nil if the task has no bins
+	Bins     *sizing.BinChoice // bin probabilities; nil if neither the question nor the task has bins
 	CPU      sizing.Cores      // request; zero: unknown
 	Duration *sizing.Duration  // predicted run time; nil: unknown
 	Source   sizing.Source

@@ -275,8 +275,12 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	lines := min(len(a.Lines), mix.Points-constants-mix.Modes.size())
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)
-	for i := range lines {
-		a.Lines[i].LogEvidence += mix.logDensity(constants+i, y)
+	for i := range a.Lines {
+		component := 0 // the line of an input that the row does not have predicts the same as the constant
+		if i < lines {
+			component = constants + i
+		}
+		a.Lines[i].LogEvidence += mix.logDensity(component, y)
 	}
 	if mix.Modes.size() > 0 {
 		a.Modes.LogEvidence += a.Modes.logDensity(mix, y)
