@@ -34,7 +34,7 @@ func subcommands() []cli.Subcommand {
 		{Name: "policy", Summary: "print or change the policy of a task", Run: runPolicy},
 		{Name: "train", Summary: "train a task now; without a task run the trainer process of serve", Run: train},
 		{Name: "import", Summary: "send history to a server, or into its database", Run: importHistory},
-		{Name: "backtest", Summary: "replay history and compare loadaware with other policies", Run: backtestHistory},
+		{Name: "backtest", Summary: "replay history and compare loadaware with other rules", Run: backtestHistory},
 		{Name: "phases", Summary: "describe the phases and the plan of a task, or replay limits that grow during a run", Run: runPhases},
 		{Name: "experiment", Summary: "evaluate binnings and model families on a history", Run: experiments.Run},
 		{Name: "campaign", Summary: "reproduce archived runs in a sandbox to learn their usage", Run: campaigns.Run},
@@ -52,7 +52,7 @@ func main() {
 
 // runInterruptible runs a command and returns its exit code. After a signal it waits 0.7 s for a command without
 // its own shutdown, and longer only for a migration. It can cut off a computation, because all acknowledged
-// reports are stored, and a private PostgreSQL shuts down with its parent process.
+// reports are stored.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)

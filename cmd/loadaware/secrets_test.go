@@ -60,7 +60,7 @@ func TestDatabaseErrorOmitsPassword(t *testing.T) {
 		"postgres://" + inURL + "@127.0.0.1:1/db?connect_timeout=soon",
 		"postgres://" + inURL + "@[::1/db",
 		"postgres://u:%zz" + password + "@127.0.0.1:1/db",
-		"postgres://u:" + password + "@127.0.0.1:1/db", // not escaped: parsed as another host
+		"postgres://u:" + password + "@127.0.0.1:1/db", // not escaped: parsed as an invalid port
 		"postgres://u@127.0.0.1:1/db?password=" + url.QueryEscape(password),
 		"mysql://" + inURL + "@127.0.0.1:1/db",
 		"://" + inURL + "@127.0.0.1:1/db",

@@ -31,7 +31,7 @@ func requireCalibrated(t *testing.T, promised, killed float64) {
 	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
 }
 
-// The first 50 runs train the model, and the next 400 evaluate it. Only for constant peaks may it waste more than the
+// The model learns all runs; the last 400 count. Only for constant peaks may it waste more than the
 // baseline, which grants the largest peak.
 func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 	const training, evaluation = 50, 400

@@ -118,7 +118,7 @@ func (c *comparison) decide(ctx context.Context) (target int, reason string, err
 			return c.rollBack(ctx, version)
 		}
 	}
-	c.trainer.log.InfoContext(ctx, "more tries were killed than promised, and no earlier version would have held: the task has changed",
+	c.trainer.log.InfoContext(ctx, "more tries were killed than promised, and no compared earlier version does clearly better",
 		"task", c.active.Task.String(), "tries", len(c.promises))
 	return 0, "", nil
 }

@@ -51,12 +51,14 @@ def check_airflow_versions(found: Message) -> Iterator[str]:
     """Yield the problems with the versions of Airflow that the extra allows."""
     requirements = [Requirement(r) for r in found.get_all("Requires-Dist", ())]
     allowed = {r.name: r.specifier for r in requirements if r.marker and r.marker.evaluate({"extra": "airflow"})}
-    if any(r.name.startswith("apache-airflow") and not r.marker for r in requirements):
+    if any(r.name.startswith("apache-airflow") and "extra" not in str(r.marker) for r in requirements):
         yield "Airflow is required without the extra airflow; an installation would change the user's Airflow"
     for package in ("apache-airflow", "apache-airflow-providers-cncf-kubernetes"):
         for lock in sorted(LOCKS.glob("airflow-*.txt")):
             tested = re.search(rf"^{package}==(\S+)", lock.read_text(), re.MULTILINE)
-            if tested is None or not allowed.get(package, SpecifierSet("<0")).contains(tested[1]):
+            if tested is None:
+                yield f"{lock.name} has no {package}"
+            elif not allowed.get(package, SpecifierSet("<0")).contains(tested[1]):
                 yield f"the extra airflow does not allow {package} of {lock.name}, with which the provider is tested"
 
 

@@ -7,6 +7,7 @@ import copy
 import json
 import tempfile
 import unittest
+import unittest.mock
 from contextlib import redirect_stdout
 from email.message import Message
 from email.parser import Parser
@@ -108,9 +109,15 @@ class Metadata(unittest.TestCase):
             (">=3.10", ">=3.11", ">=3.11"),
             ("<4,>=2.11", "<3,>=2.11", "airflow-3.txt"),
             ('apache-airflow<4,>=2.11; extra == "airflow"', "apache-airflow<4,>=2.11", "without the extra"),
+            ('2.11; extra == "airflow"', '2.11; python_version >= "3"', "without the extra"),
         ):
             with self.subTest(words):
                 self.assertIn(words, "\n".join(self.problems(GOOD.replace(old, new))))
+
+    def test_lock_without_airflow(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(metadata, "LOCKS", Path(folder)):
+            (Path(folder) / "airflow-9.txt").write_text("apache-airflow==3.0\n")
+            self.assertEqual(self.problems(GOOD), ["airflow-9.txt has no apache-airflow-providers-cncf-kubernetes"])
 
     def test_incomplete_provider_information(self) -> None:
         for key in INFO:

@@ -49,7 +49,7 @@ func allocationFigure(steps []backtest.Step, task string) figure {
 func runAxis(n int) axis {
 	a := axis{label: "run"}
 	step := math.Pow(10, math.Floor(math.Log10(float64(n))))
-	for _, part := range []float64{0.2, 0.25, 0.5, 1} {
+	for _, part := range []float64{0.2, 0.25, 0.5, 1, 2} {
 		if float64(n)/(step*part) <= 7 {
 			step *= part
 			break
@@ -89,7 +89,7 @@ func riskFigure(steps []backtest.Step) figure {
 // ticksUpTo returns about five round ticks from zero to at least v.
 func ticksUpTo(v float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, part := range []float64{0.2, 0.5, 1} {
+	for _, part := range []float64{0.2, 0.5, 1, 2} {
 		if v/(step*part) <= 6 {
 			step *= part
 			break

@@ -56,6 +56,16 @@ func assertXML(t *testing.T, text []byte) {
 	}
 }
 
+func TestAxesHaveFourToEightTicks(t *testing.T) {
+	for n := 1; n <= 3_000; n++ {
+		for _, ticks := range [][]float64{runAxis(n).ticks, ticksUpTo(float64(n))} {
+			assert.GreaterOrEqual(t, len(ticks), 4, "%d: %v", n, ticks)
+			assert.LessOrEqual(t, len(ticks), 8, "%d: %v", n, ticks)
+			assert.GreaterOrEqual(t, ticks[len(ticks)-1], float64(n), "%v", ticks)
+		}
+	}
+}
+
 func TestReplayAgreesWithBacktest(t *testing.T) {
 	steps, err := replay(demo.CSV, sizing.DefaultRiskTarget)
 	require.NoError(t, err)

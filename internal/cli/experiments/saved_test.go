@@ -64,11 +64,21 @@ func TestExperimentListIsNewestFirst(t *testing.T) {
 
 	out, _, err = runCommand(t, listExperiments, "--database", dsn, "--before", "2", "-o", "json")
 	require.NoError(t, err)
-	var listed struct{ Experiments []tracking.Run }
+	var listed struct {
+		Experiments []struct {
+			Name            string
+			Parameters      json.RawMessage
+			Tasks, Families []string
+			Rows            int
+		}
+	}
 	require.NoError(t, json.Unmarshal([]byte(out), &listed))
 	require.Len(t, listed.Experiments, 1)
 	assert.Equal(t, "first", listed.Experiments[0].Name)
 	assert.JSONEq(t, `{"seeds": 2}`, string(listed.Experiments[0].Parameters))
+	assert.Equal(t, []string{"predict_demand"}, listed.Experiments[0].Tasks)
+	assert.Equal(t, []string{"final", "cart"}, listed.Experiments[0].Families)
+	assert.Equal(t, 3, listed.Experiments[0].Rows)
 
 	out, _, err = runCommand(t, listExperiments, "--database", dsn, "--limit", "1", "-o", "markdown")
 	require.NoError(t, err)

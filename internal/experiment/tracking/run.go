@@ -83,10 +83,22 @@ func (r *Run) Title() string {
 	return title + ", saved " + r.CreatedAt.Format(time.RFC3339)
 }
 
+// listed is an experiment in the JSON of a list, with the fields of GET /experiments.
+type listed struct {
+	*Run
+	Tasks    []string `json:"tasks"`
+	Families []string `json:"families"`
+	Rows     int      `json:"rows"` // number of rows; hides Run.Rows
+}
+
 // WriteList writes experiments in one of render.Formats.
 func WriteList(w io.Writer, format string, runs []*Run) error {
 	if format == "json" {
-		return render.JSON(w, map[string]any{"experiments": runs})
+		list := make([]listed, len(runs))
+		for i, r := range runs {
+			list[i] = listed{Run: r, Tasks: append([]string{}, r.tasks...), Families: append([]string{}, r.families...), Rows: r.rowCount}
+		}
+		return render.JSON(w, map[string]any{"experiments": list})
 	}
 	t := render.Table{Header: []string{"id", "name", "created_at", "data", "tasks", "families", "rows"}, TextColumns: 6}
 	for _, r := range runs {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// maxChoices is the largest number of choices of edges that Stride evaluates, which takes a few seconds.
+// maxChoices is the largest number of choices of edges that Stride evaluates.
 const maxChoices = 5_000_000
 
 // Stride returns the edges that the exhaustive search of the publication (see History.Improvement)

@@ -19,7 +19,7 @@ const (
 	// FlushInterval is the time between writes. While the store is up, a crash loses about the receipts of
 	// this time.
 	FlushInterval = 100 * time.Millisecond
-	// RetryInterval is the pause after a failed write. Each attempt decodes a whole batch.
+	// RetryInterval is the pause after a failed write.
 	RetryInterval = time.Second
 	// BatchSize is the largest number of receipts in one write.
 	BatchSize = 2_000

@@ -58,7 +58,7 @@ class Loadaware:
         self._process.stop()
 
     def crash(self) -> None:
-        """Kill the service. Its PostgreSQL keeps running, until the next start replaces it."""
+        """Kill the service, without a shutdown."""
         self._process.kill()
 
     def kill_postgres(self) -> None:
