@@ -44,7 +44,7 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	return nil
 }
 
-// parseInteger parses a JSON number exactly. ok is false unless it is an integer that fits int64.
+// parseInteger parses a JSON number exactly; big.Rat would allocate a gigabyte for 1e1000000000. ok is false unless it is an integer that fits int64.
 func parseInteger(text string) (v int64, ok bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")

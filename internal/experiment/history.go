@@ -23,9 +23,6 @@ const minRows = 10
 // minCap is the least Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
-// maxPairs bounds the pairs of a history, as in package store.
-const maxPairs = 500
-
 // Data is the history of an experiment, with one dataset for each task of at least minRows measured rows.
 type Data struct {
 	Name        string
@@ -95,7 +92,7 @@ func setPairs(histories []*sizing.History) {
 		slices.SortFunc(found, func(a, b timedPair) int {
 			return cmp.Or(b.row.At.Compare(a.row.At), cmp.Compare(b.pair.Task.String(), a.pair.Task.String()), cmp.Compare(b.row.Seq, a.row.Seq))
 		})
-		for _, p := range found[:min(len(found), maxPairs)] {
+		for _, p := range found[:min(len(found), sizing.MaxPairs)] {
 			pairs[namespace] = append(pairs[namespace], p.pair)
 		}
 	}

@@ -13,6 +13,9 @@ type History struct {
 	LastSeq int64      // Seq of the newest observation of the task, or of the rows that were read by their arrival
 }
 
+// MaxPairs bounds the pairs of a History.
+const MaxPairs = 500
+
 // PeakPair is one successful try with both a measured and a sampled peak. The difference shows the
 // error of sampling.
 type PeakPair struct {

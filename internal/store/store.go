@@ -66,7 +66,7 @@ type Observations interface {
 	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
 	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
 	// peaks (OOM kills included), and a fixed sample of the rest, weighted so that the weights of all rows
-	// sum to the full count. If a row's peak is only sampled, Pairs holds the newest MaxPairs successes of the namespace
+	// sum to the full count. If a row's peak is only sampled, Pairs holds the newest sizing.MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from its oldest receipt
 	// in the 24 hours after its end. A try that was killed below the static grant of its plan has no promise.
@@ -131,9 +131,6 @@ type HistoryLimits struct{ Total, Recent, High int }
 // DefaultHistoryLimits are the limits of training. The cost of a training does not grow beyond Total
 // rows.
 var DefaultHistoryLimits = HistoryLimits{Total: 20_000, Recent: 8_000, High: 2_000}
-
-// MaxPairs bounds the pairs of a History.
-const MaxPairs = 500
 
 // MaxMetadataSets bounds the different sets of metadata of a task.
 const MaxMetadataSets = 64

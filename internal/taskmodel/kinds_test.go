@@ -178,3 +178,13 @@ func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
 	}}, k.model.AskWarnings(f))
 	assert.Equal(t, "; size was sent as a number, and is a category", k.model.UnreadableFeatures(f))
 }
+
+// A category that is no number gets the general advice.
+func TestWarningOfANumberInsteadOfAPlainCategory(t *testing.T) {
+	region := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("region ", size)) }
+	_, k := grantedPerUsed(t, sizes(region), 100)
+	f := sizing.Features{"size": sizing.NumberValue(3), "other": sizing.NumberValue(1)}
+	warnings := k.model.AskWarnings(f)
+	require.Len(t, warnings, 1)
+	assert.Contains(t, warnings[0].Detail, "3 is a number, and this feature is a category")
+}

@@ -80,3 +80,18 @@ func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, again, "nothing to learn")
 }
+
+// The model that remains after all peaks were voided forgets a kill that is voided later, too.
+func TestEmptyModelForgetsAVoidedKill(t *testing.T) {
+	k := newTask(t)
+	k.reportSuccess(nil, 50)
+	k.report(nil, killed(40))
+	k.fit()
+	k.history.Rows, k.history.Total = k.history.Rows[1:], 1
+	k.fit()
+	require.Zero(t, k.model.LargestPeak())
+	require.Greater(t, k.model.Size(question(nil)).Limit, 40*gib)
+	k.history.Rows, k.history.Total = nil, 0
+	k.fit()
+	assert.LessOrEqual(t, k.model.Size(question(nil)).Limit, 40*gib)
+}

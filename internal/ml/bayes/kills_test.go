@@ -111,3 +111,17 @@ func TestGrantsAfterKillsWithoutInputsAreFinite(t *testing.T) {
 		assert.True(t, risk >= 0 && risk <= 1)
 	}
 }
+
+// A killed run without the second input is charged to the line of this input as to the constant.
+func TestAKillChargesTheLineOfAnInputThatItLacks(t *testing.T) {
+	a := new(Average)
+	a.Learn([]float64{7}, nil, 0, 20, nil)
+	a.LearnKill(Kill{Run: 1, Bound: 22, Inputs: []float64{7}}, &prior)
+	var mix Mixture
+	a.Predict([]float64{7, 5}, nil, 0, &prior, &mix)
+	a.Learn([]float64{7, 5}, nil, 0, 20, &mix)
+	a.ImputeKills(&prior)
+	charged := a.Imputed.Constant - a.Constant
+	assert.Less(t, charged, -1.0)
+	assert.InDelta(t, charged, a.Imputed.Lines[1].LogEvidence-a.Lines[1].LogEvidence, 1e-9)
+}

@@ -311,7 +311,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	if _, err := tx.Exec(ctx, `SELECT set_config('enable_sort', 'on', true)`); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, store.MaxPairs)
+	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, sizing.MaxPairs)
 	if err != nil {
 		return err
 	}
