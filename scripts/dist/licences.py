@@ -93,7 +93,7 @@ def check_listed(text: str, names: list[str]) -> list[str]:
     """Return the problem with the licence that a page lists for each name; "" if there is none."""
     rows = {normalised(n): licence for n, licence in re.findall(r"^\| (\S+) \| (.*) \|$", text, re.MULTILINE)}
     return [
-        check(name, rows[normalised(name)]) if normalised(name) in rows else f"docs/licences.md does not list {name}; run make dist, then make licences"
+        check(name, rows[normalised(name)]) if normalised(name) in rows else f"docs/licences.md does not list {name}; add the row | {name} | LICENCE |, run make dist, then make licences"
         for name in names
         if name not in OWN
     ]
