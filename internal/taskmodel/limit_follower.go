@@ -19,12 +19,12 @@ type limitFollower struct {
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation of the successes since the features last changed
+	Least     sizing.Bytes // smallest allocation, up to provenTolerance, of the successes since the last kill or change of the features
 	Proven    int          // number of these successes with about the allocation Least; see provenTolerance
 }
 
 const (
-	minFollowed     = 3    // number of pairs from which the peaks may be known to follow the limits
+	minFollowed     = 3    // smallest number of pairs with which isFollowing may return true
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
 	minFollowShare  = 0.95 // smallest squared correlation of both

@@ -37,7 +37,7 @@ MAX_SAMPLES = 1000  # in a call of /phase
 # Seconds without a new sample before the fallback; a plan with long poll_seconds or reaction_seconds allows more.
 # metrics-server takes up to a minute for the first sample.
 MAX_SAMPLE_DELAY = 60.0
-READ_FAILURES = 3  # consecutive failures to read the pod after which the usage may have outgrown its limit
+READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach its limit
 
 _GONE = 404
 _NEAR = 0.95  # share of the limit in force; if the peak reaches it, a limit that is not in force yet comes too late
