@@ -62,7 +62,7 @@ type Report struct {
 	Trained    bool   // a challenger was fitted, whether it was published or not
 	Published  bool   // Version is the new model
 	RolledBack bool   // the watchdog promoted an earlier version instead
-	Version    int    // active version afterwards; 0 if none
+	Version    int    // active version afterwards; 0 if there is none, or if other replicas kept publishing first
 	Reason     string // why the model was published or not
 }
 
