@@ -35,8 +35,8 @@ type firstRun struct {
 }
 
 // learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of
-// the next new task. Other replicas get the run with the next training of the cohort. A run of a task with
-// history changes nothing.
+// the next new task. Other replicas get the run with the next training of the cohort. A run of a task that has
+// succeeded before changes nothing.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
