@@ -16,7 +16,7 @@ type Savings interface {
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
 	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks that
 	// need it, and returns the number of these tasks. It skips tasks that a report is changing now. It
-	// makes the other methods faster and does not change what they return.
+	// makes SavingsSums and TaskUsage faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
@@ -57,7 +57,8 @@ type SavingsFilter struct {
 }
 
 // SavingsSum is the sum over the tries of one key. Memory is in GB·h (GB = 1e9 bytes), CPU in core
-// hours. A nil amount is unknown, because no try reported it.
+// hours. The memory allocation of a try is the mean limit of its executed plan, or else the reported allocation, or
+// else the reported request. A nil amount is unknown, because no try reported what it needs.
 type SavingsSum struct {
 	Day       time.Time // zero unless grouped by day or month
 	Task      sizing.TaskKey
