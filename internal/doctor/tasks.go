@@ -115,7 +115,7 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	})
 	if len(withoutPeak) > 0 {
-		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes of successful tries",
+		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes or memory_sampled_bytes of successful tries",
 			"%s without a successful try with a reported peak: %s", render.Count(len(withoutPeak), "task"), joinFirst(withoutPeak))
 	}
 	if len(waiting) > 0 {

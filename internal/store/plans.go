@@ -45,7 +45,7 @@ type DetailedRun struct {
 	Try      int // number of the try, from 1
 	Series   sizing.Series
 	// Static is the static grant: the newest limit that the first try was granted, or else the
-	// allocation or the request of this try. Its CPU is the allocation or the request.
+	// allocation, or else the request of this try. Its CPU is the allocation, or else the request.
 	Static sizing.Resources
 }
 

@@ -21,8 +21,8 @@ type Savings interface {
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
 	Baselines(ctx context.Context, f SavingsFilter) ([]Baseline, error)
-	// TaskUsage summarises the measured usage of every task of a namespace ("" for all) over
-	// all days, in the order of Tasks. It omits tasks without a measured peak.
+	// TaskUsage summarises the usage of every task of a namespace ("" for all) over all days, in the
+	// order of Tasks. It omits tasks without a success with a measured or sampled peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
 	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
 	// limit tries of the task. It returns NotFound if the task is unknown.
@@ -58,7 +58,8 @@ type SavingsFilter struct {
 
 // SavingsSum is the sum over the tries of one key. Memory is in GB·h (GB = 1e9 bytes), CPU in core
 // hours. The memory allocation of a try is the mean limit of its executed plan, or else the reported allocation, or
-// else the reported request. A nil amount is unknown, because no try reported what it needs.
+// else the reported request. Its peak is the measured one, or else the sampled one. A nil amount is unknown, because
+// no try reported what it needs.
 type SavingsSum struct {
 	Day       time.Time // zero unless grouped by day or month
 	Task      sizing.TaskKey

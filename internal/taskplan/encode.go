@@ -56,7 +56,7 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("compress the state of plans: %w", err)
 	}
 	if b.Len() > MaxSize {
-		return nil, fmt.Errorf("encode the state of plans: it has %d bytes, more than %d", b.Len(), MaxSize)
+		return nil, fmt.Errorf("encode the state of plans: it has %d bytes after compression, more than %d", b.Len(), MaxSize)
 	}
 	return b.Bytes(), nil
 }
