@@ -34,7 +34,7 @@ CREATE TABLE lease (
 CREATE TABLE observation (
     seq              bigint GENERATED ALWAYS AS IDENTITY,
     task             bigint NOT NULL REFERENCES task ON DELETE CASCADE,
-    at               timestamptz NOT NULL, -- the end, the start or the arrival of the report: the first that is known
+    at               timestamptz NOT NULL, -- the end of the try, or else its start, or else (also for an implausible time) the arrival of the report
     started_at       timestamptz,
     ended_at         timestamptz,
     duration_us      bigint,               -- microseconds
@@ -44,7 +44,7 @@ CREATE TABLE observation (
     cpu_max          float8,               -- cores
     allocated_cpu    float8,
     requested_cpu    float8,
-    -- the peak memory: measured for a success, a lower bound for an OOM
+    -- the peak memory: of a success memory_max, of an OOM kill a lower bound
     peak             bigint GENERATED ALWAYS AS (CASE
                          WHEN outcome = 1 THEN memory_max
                          WHEN outcome IN (2, 3) THEN greatest(memory_max, allocated_memory)
@@ -76,7 +76,7 @@ CREATE TABLE receipt (
     at            timestamptz NOT NULL,
     promised      float8,                    -- promised risk of the granted amount
     task_limit    bigint,                    -- granted limit in bytes
-    guard         float8[],                  -- state of the model behind the answer; a value may be infinite, which JSON cannot represent
+    guard         float8[],                  -- sizing.Guard.Params: the state of the model's safety margins; a value may be infinite, which JSON cannot represent
     body          json NOT NULL
 );
 CREATE INDEX receipt_newest ON receipt (namespace, dag_id, task_id, at);

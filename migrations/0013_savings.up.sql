@@ -1,5 +1,5 @@
--- The savings ledger: sums of the requested, granted and used amounts of tries per task and UTC day. Its
--- size depends on the number of days and not of tries. Its sums stay when retention removes observations.
+-- The savings ledger: sums of the granted, used and killed amounts of tries per task and UTC day. Its size
+-- depends on the number of days, not on that of tries. Its sums stay when retention removes observations.
 --
 -- Triggers maintain it in the transaction of every report, amendment and void, even for replicas of
 -- earlier versions. The writer already holds the task's lock in tally, so the rows cause no new waits.
@@ -60,7 +60,7 @@ CREATE TABLE baseline_change (
 );
 
 -- The values that one try adds to the sums of its day. If a report has no allocation, the caller passes
--- the reported request.
+-- the reported request (since migration 27 only of memory).
 CREATE FUNCTION savings_of(outcome smallint, duration_us bigint, peak bigint, allocated bigint, allocated_cpu float8)
 RETURNS TABLE (successes int, kills int, unaccounted int, unmeasured int, success_us bigint, granted numeric, killed numeric,
     used numeric, used_us bigint, unused numeric, cpu_tries int, cpu_us bigint, cpu_granted numeric, cpu_killed numeric,

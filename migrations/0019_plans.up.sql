@@ -28,7 +28,7 @@ CREATE TABLE executed_plan (
 CREATE INDEX executed_plan_newest ON executed_plan (task, id);
 
 -- What was learned about the runs of a task, as package taskplan encodes it. The columns series and
--- plans are the largest ids of the tables above that were learned.
+-- plans are the largest learned ids of detailed_series and executed_plan.
 CREATE TABLE task_plan (
     task       bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     version    integer NOT NULL,

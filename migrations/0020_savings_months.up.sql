@@ -2,8 +2,8 @@
 -- of a task and not one for each day of a year. savings_day stays the only source.
 --
 -- A background job adds up the days before savings_summed.until. A later change of one of these days sets
--- savings_summed.until to the start of its month in the same transaction. Readers add up the days from
--- savings_summed.until on. Therefore the sums of a reader always equal the sums of the days.
+-- savings_summed.until to the start of its month in the same transaction. Readers add up the
+-- months before savings_summed.until, and the days from it on. Therefore their sums always equal the sums of the days.
 
 CREATE TABLE savings_month (
     LIKE savings_day, -- day is the first of the month

@@ -43,14 +43,13 @@ func Fingerprint() string {
 }
 
 // lockTimeout bounds the wait for the migration of another replica, and the wait for sessions that use a
-// table that a step changes.
+// table that a step changes: in Up the time in which applySteps retries, in Down and Status each wait for a lock.
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
-// Therefore a step of Up waits at most maxLockWait at a time, unless the step sets another limit, and then
-// pauses for lockPause.
-// maxLockWait is longer than deadlock_timeout (1 s), after which PostgreSQL cancels a blocking
-// autovacuum.
+// Therefore a step of Up waits for a lock at most maxLockWait, unless the step sets another limit. After this time
+// it fails, and applySteps retries it after lockPause. maxLockWait is longer than deadlock_timeout (1 s), after which
+// PostgreSQL cancels a blocking autovacuum.
 const (
 	maxLockWait = 1200 * time.Millisecond
 	lockPause   = time.Second
@@ -229,7 +228,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
-// Target returns the step at which a database at the step current is after Down with n; 0: none.
+// Target returns the step to which Down with n reverts a database that is at the step current; 0: none.
 func Target(current uint, n int) uint {
 	version := int(current)
 	for ; n > 0 && version > 0; n-- {

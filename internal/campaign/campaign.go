@@ -71,7 +71,7 @@ const (
 // Budget limits a campaign. A zero field is no limit. The audit trail has it as JSON, in the form of the API.
 type Budget struct {
 	Runs    int       `json:"runs,omitempty"` // number of DAG runs, including repeated attempts
-	GBHours float64   `json:"gbh,omitempty"`  // allocated memory times duration of the reproduced tries
+	GBHours float64   `json:"gbh,omitempty"`  // allocated or, if unknown, requested memory times duration of the reproduced tries
 	Until   time.Time `json:"until,omitzero"` // time after which no run starts
 }
 
@@ -89,7 +89,7 @@ func (b Budget) Validate() (bad []sizing.FieldError) {
 // Usage is the part of the budget that a campaign has used.
 type Usage struct {
 	Runs    int     // number of DAG runs, including repeated attempts
-	GBHours float64 // allocated memory times duration of the reproduced tries
+	GBHours float64 // as in Budget
 }
 
 // Exhausted returns the reason why no further run may start; "" if a run may start.
@@ -140,7 +140,7 @@ func (a *ArchivedRun) Hash() string {
 }
 
 // RunID returns the run id of an attempt. It depends only on the arguments, so that a repeated
-// trigger finds the DAG run that it has started.
+// trigger finds the DAG run that the first trigger has started.
 func RunID(campaign int64, hash string, executionDate time.Time, attempt int) string {
 	return fmt.Sprintf("%s%d__%s__%s__%d", sizing.ReproductionPrefix, campaign, executionDate.UTC().Format(sizing.ReproductionDate), hash[:12], attempt)
 }
@@ -163,13 +163,13 @@ type Run struct {
 	Changed  time.Time // time of the last change of State
 }
 
-// TaskReport is the report of a task of a reproduced run.
+// TaskReport summarises the reports of one task and map index of a reproduced run.
 type TaskReport struct {
 	Task      string // task id
 	MapIndex  int    // sizing.NoMap if the task is not mapped
 	Tries     int    // number of tries
 	Succeeded bool
-	Peak      sizing.Bytes // peak of the successful try; 0 if unknown
+	Peak      sizing.Bytes // measured or else sampled peak of the successful try; 0 if unknown
 }
 
 // MergedConf returns the conf of the DAG run: the archived conf, overridden by the sandbox conf.

@@ -82,7 +82,7 @@ func (s State) IsTriggered() bool {
 }
 
 // transitions lists the states that a worker may report for a run in a state. A check that found no
-// change reports the same state again, which ends its lease. A trigger that could not start its work
+// change reports the same state again, which ends the lease of the run. A trigger that could not start its work
 // returns the run to the state before the claim. Two transitions are not listed: a claim moves a
 // run on from 0, 17 or 37, and a reset by a person moves a run back to one of these states.
 var transitions = map[State][]State{
@@ -178,6 +178,5 @@ func RuleOf(b Branch) (Rule, error) {
 // work can finish.
 func (r Rule) IsTrigger() bool { return r.From != r.Claimed }
 
-// Spends reports whether the branch is a trigger before the DAG run (TriggerDeploy or TriggerRun). The
-// budget limits these branches.
+// Spends reports whether the budget limits the branch, which holds for TriggerDeploy and TriggerRun.
 func (r Rule) Spends() bool { return r.IsTrigger() && r.From < RunSucceeded }

@@ -88,7 +88,8 @@ func joinFirst(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// untrained finds tasks that have reports and no model.
+// untrained finds tasks that have reports and no model, and either no success with a known peak, or a training that
+// has been due for more than ten minutes.
 func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("tasks without models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,
@@ -114,7 +115,7 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	})
 	if len(withoutPeak) > 0 {
-		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes of successful tries",
+		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes or memory_sampled_bytes of successful tries",
 			"%s without a successful try with a reported peak: %s", render.Count(len(withoutPeak), "task"), joinFirst(withoutPeak))
 	}
 	if len(waiting) > 0 {
@@ -155,7 +156,7 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // receipts checks that retention creates partitions ahead of time. If next week has none,
-// retention has failed for more than three weeks.
+// retention has not created any for more than three weeks.
 func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("receipts")
 	var mayPartition, hasNextWeek, hasUnpartitioned bool

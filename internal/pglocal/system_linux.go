@@ -15,7 +15,7 @@ const capDACOverride = 1
 // are tried if no ordinary user can reach the data.
 func privilegedIdentities(id identity) []identity {
 	namespace := identity{
-		name: "host root mapped to the user id in a user namespace",
+		name: "host root, mapped to " + id.name + " in a user namespace",
 		attr: syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: id.uid, HostID: 0, Size: 1}},

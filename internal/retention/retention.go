@@ -49,7 +49,7 @@ type Config struct {
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called with the error or nil after every pass, unless ctx has ended, or another replica has the lease and nothing failed before; optional
+	Ended        func(error)                 // called with the result of RunOnce after every pass; not called if ctx has ended, or if another replica had the lease and RunOnce returned nil; optional
 }
 
 func (c Config) withDefaults() Config {

@@ -10,8 +10,9 @@ import (
 // tasks.
 type ChangeLog interface {
 	// ChangedSince lists the tasks that were created or deleted, or got another active version, policy
-	// or name, since the Watermark of an earlier call. It misses no change, but may list again changes
-	// that committed around the earlier call. With since = 0 it lists no tasks and returns a Watermark.
+	// or name, since the Watermark of an earlier call. It misses no change, except that names which a deletion
+	// or a rename freed may be missing after a day. It may list again changes that committed around the
+	// earlier call. With since = 0 it lists no tasks and returns a Watermark.
 	ChangedSince(ctx context.Context, since int64) (ChangedTasks, error)
 }
 

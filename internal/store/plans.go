@@ -37,7 +37,7 @@ const (
 	MaxExecutedPlans = 256
 )
 
-// DetailedRun is a success with a detailed series, which has its usage in short steps.
+// DetailedRun is a success with its detailed series: its usage in short steps.
 type DetailedRun struct {
 	ID       int64 // in order of arrival
 	RunID    string
@@ -45,7 +45,7 @@ type DetailedRun struct {
 	Try      int // number of the try, from 1
 	Series   sizing.Series
 	// Static is the static grant: the newest limit that the first try was granted, or else the
-	// allocation or the request of this try. Its CPU is the allocation or the request.
+	// allocation, or else the request of this try. Its CPU is the allocation, or else the request.
 	Static sizing.Resources
 }
 
@@ -56,8 +56,8 @@ type PlanOutcome struct {
 }
 
 // Plans stores the data from which plans (limits that grow during a run) are learned, and the learned
-// plans. Record stores the detailed series of a success and the executed plan of any report: the first
-// ones of a try stay. Voiding or removing a report, or deleting its task, also deletes them. Renaming a task moves them.
+// plans. Record stores the detailed series of a success and the executed plan of any report. Of a try it keeps the first
+// series and the first executed plan. Voiding or removing a report, or deleting its task, also deletes them. Renaming a task moves them.
 type Plans interface {
 	// PlannableTasks lists, by name, the tasks with detailed series or executed plans that have no plan of this
 	// format, or have series or outcomes newer than their plan.

@@ -16,8 +16,9 @@ type Retention interface {
 	// removed ones, in the order of Tasks, after the key after.
 	OversizedTasks(ctx context.Context, limits HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error)
 	// RemoveObservations removes the observations that ended before a time and that History does
-	// not read within limits. History (except Pairs) and Task return the same as before, unless a
-	// report is voided later. It removes nothing from a task without an active model or with at
+	// not read within limits. With limits of at least the default size, History (except Pairs) and Task return the
+	// same as before, unless a report is voided later; with smaller limits, the quantiles and the request of Task may
+	// differ. It removes nothing from a task without an active model or with at
 	// most limits.Total observations, and no row that arrived after row LastSeq of the active model. A removed
 	// try that is reported again counts as a new try. It returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error

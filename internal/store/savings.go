@@ -16,13 +16,13 @@ type Savings interface {
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
 	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks that
 	// need it, and returns the number of these tasks. It skips tasks that a report is changing now. It
-	// makes the other methods faster and does not change what they return.
+	// makes SavingsSums and TaskUsage faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
 	Baselines(ctx context.Context, f SavingsFilter) ([]Baseline, error)
-	// TaskUsage summarises the measured usage of every task of a namespace ("" for all) over
-	// all days, in the order of Tasks. It omits tasks without a measured peak.
+	// TaskUsage summarises the usage of every task of a namespace ("" for all) over all days, in the
+	// order of Tasks. It omits tasks without a success with a measured or sampled peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
 	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
 	// limit tries of the task. It returns NotFound if the task is unknown.
@@ -57,7 +57,9 @@ type SavingsFilter struct {
 }
 
 // SavingsSum is the sum over the tries of one key. Memory is in GB·h (GB = 1e9 bytes), CPU in core
-// hours. A nil amount is unknown, because no try reported it.
+// hours. The memory allocation of a try is the mean limit of its executed plan, or else the reported allocation, or
+// else the reported request. Its peak is the measured one, or else the sampled one. A nil amount is unknown, because
+// no try reported what it needs.
 type SavingsSum struct {
 	Day       time.Time // zero unless grouped by day or month
 	Task      sizing.TaskKey

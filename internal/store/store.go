@@ -47,8 +47,8 @@ type Observations interface {
 	// the database. After an error it is unknown which observations are stored; the whole
 	// call may be repeated safely.
 	//
-	// The key of a try is unique. A repeated report with equal fields is a Duplicate. A repeated
-	// report that fills unknown fields is Amended. A report that contradicts a known field changes
+	// The key of a try is unique. A repeated report whose known fields equal the stored ones is a
+	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill, and replaced by a report of another
 	// outcome (Replaced). Nil features are copied from the newest receipt of the same try, if there
@@ -118,7 +118,7 @@ type Observations interface {
 	// oldest first, at most limit.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills with at least limit allocated since the last success of the task.
+	// KillsAtCap counts the OOM kills since the last success of the task that had an allocation of at least limit.
 	// It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
 	// reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error)

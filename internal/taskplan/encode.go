@@ -33,7 +33,7 @@ func Encode(s *State) ([]byte, error) { return encode(s) }
 // classes of run time and of the number of runs of a task. The pool in docs/glossary.md is another one, of a DAG.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
-// encode writes CBOR and compresses it, because running maxima repeat their values.
+// encode writes CBOR and compresses it, because the learned curves are running maxima, which repeat their values.
 func encode(v any) ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -56,7 +56,7 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("compress the state of plans: %w", err)
 	}
 	if b.Len() > MaxSize {
-		return nil, fmt.Errorf("encode the state of plans: it has %d bytes, more than %d", b.Len(), MaxSize)
+		return nil, fmt.Errorf("encode the state of plans: it has %d bytes after compression, more than %d", b.Len(), MaxSize)
 	}
 	return b.Bytes(), nil
 }

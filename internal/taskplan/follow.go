@@ -52,7 +52,7 @@ type Place struct {
 type NextPhase struct {
 	Phase       int
 	Probability float64
-	In          float64 // median seconds until the phase or the end
+	In          float64 // median seconds until the phase or the end; 0 if no known visit lasted longer than the current one
 }
 
 // Follow returns what a try needs next. It requires that HasPlan is true and Progress.Static is known.

@@ -39,7 +39,7 @@ const (
 )
 
 // NeedsPhases reports whether the task gets plans and either its phases are missing, or the number of its
-// runs has grown by phaseGrowth since they were found.
+// runs has grown by the factor phaseGrowth since they were found.
 func (s *State) NeedsPhases() bool {
 	if !s.isPlannable() {
 		return false

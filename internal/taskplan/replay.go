@@ -95,7 +95,7 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the ratio of the limit of a retry to the killed limit; in package plan it is the least ratio.
+// lift is the ratio of the limit of a retry to the killed limit. With a plan the ratio is at least as large (plan.Plan.Lift).
 const lift = 1.5
 
 // staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.

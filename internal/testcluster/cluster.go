@@ -5,7 +5,7 @@
 //	defer cluster.Close()
 //	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // also trains models
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // the same for cluster.Replicas[i]
-//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate and changed reports
+//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate, changed and unsent reports
 //
 // The package uses only what an operator sees: a binary, its addresses, its tables. All servers
 // listen on loopback by default, and Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.

@@ -60,7 +60,7 @@ func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	case <-time.After(timeout):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("process %d did not end within %v of %v and was killed", p.cmd.Process.Pid, timeout, signal)
+		return fmt.Errorf("process %d did not end within %v after the signal %v and was killed", p.cmd.Process.Pid, timeout, signal)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (p *process) gain(row int) float64 {
 	return sum / (p.covariance[row][row] + noise)
 }
 
-// choose chooses count of the candidates of h, one after another. It alternates between two rules.
+// choose chooses at most count of the candidates of h, one after another. It alternates between two rules.
 // V-optimal design prefers rows that say most about the peaks of all candidates. Kernel herding (Welling 2009)
 // gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
 // distributed.

@@ -72,8 +72,8 @@ func evenly(n, limit int) []int {
 	return picked
 }
 
-// design is the design matrix of the candidates and known runs. Its columns are standardised numbers, in
-// logarithms, standardised dates and bools, and one indicator for each frequent category value.
+// design is the design matrix of the candidates and known runs. Its columns are standardised logarithms of numbers,
+// standardised dates and bools, and one indicator for each frequent category value.
 type design struct {
 	columns []column
 	rows    [][]float64

@@ -57,8 +57,8 @@ func run(t testing.TB, dsn, sql string) {
 }
 
 // cluster returns the DSN of the cluster that the tests of this process share. On first use it starts
-// a private cluster if Env is not set. A test process has no hook for its end. Therefore Linux ends the server
-// together with this process (Pdeathsig), on macOS a later run ends it, and a later run removes the folder.
+// a private cluster if Env is not set. A test process has no hook for its end. On Linux the kernel ends the
+// server together with this process (Pdeathsig); on macOS a later run ends it. A later run also removes the folder.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Env); dsn != "" {
 		return dsn, nil

@@ -90,7 +90,7 @@ func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 			return err
 		}
 		if old.version != r.From {
-			return sizing.Errorf(sizing.Conflict, "roll a model back: version %d of %s is active instead of %d; check the active version", old.version, r.Task, r.From)
+			return sizing.Errorf(sizing.Conflict, "roll a model back: the active version of %s is %d (0: none), not %d; check the active version", r.Task, old.version, r.From)
 		}
 		if err := checkVersion(ctx, tx, old.task, r.Task, r.To); err != nil {
 			return err

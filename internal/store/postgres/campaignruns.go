@@ -159,8 +159,8 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs a trigger may start now besides those that it claims again, or -1 for any
-// number. It stops a campaign whose budget is used up.
+// startableRuns returns how many runs a trigger may claim that no worker has claimed before, or -1 for any number. If
+// the budget limits the trigger and is used up, it stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
 		return 0, nil

@@ -111,7 +111,7 @@ func (s *Store) Campaigns(ctx context.Context, scopes []store.Scope, before int6
 	return all, err
 }
 
-// CampaignStatus returns a campaign with its progress, exact usage and newest failed runs, which are those
+// CampaignStatus returns a campaign with its progress, its exact usage and its newest failed runs. A run has failed
 // in the states 15, 35 and 55 (campaign.State.IsFailure).
 func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (status campaign.Status, err error) {
 	err = s.inTx(ctx, "read a campaign", snapshot, func(tx pgx.Tx) error {

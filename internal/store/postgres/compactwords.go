@@ -65,7 +65,7 @@ func (v *vocabulary) position(s string) (int, bool) {
 	switch again, known := v.seen[s]; {
 	case !known:
 		if len(v.seen) >= maxSeen {
-			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // a text becomes wanted once
+			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // without the wanted texts, which must not become wanted again
 		}
 		v.seen[s] = false
 	case !again:

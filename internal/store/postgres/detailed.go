@@ -10,7 +10,7 @@ import (
 )
 
 // A detailed series (sizing.Observation.Detailed) is stored as differences of successive values, as
-// varints: a plateau takes a byte per step and quantity. Memory is rounded up to whole memoryUnit, CPU to the nearest cpuUnit.
+// varints: a plateau takes a byte per step and quantity. Memory is rounded up to a multiple of memoryUnit, CPU to the nearest multiple of cpuUnit.
 const (
 	memoryUnit = 64 << 10 // bytes
 	cpuUnit    = 0.001    // cores

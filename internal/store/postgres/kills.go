@@ -51,8 +51,8 @@ const killsAtCapSQL = `
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC LIMIT 1), '-infinity')`
 
-// KillsAtCap counts the OOM kills with at least limit allocated since the last success; killsAtCapSQL says which
-// ones it omits.
+// KillsAtCap counts the OOM kills since the last success that had an allocation of at least limit; killsAtCapSQL says
+// which ones it omits.
 func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error) {
 	var kills int
 	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit).Scan(&kills)

@@ -59,7 +59,7 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 			return err
 		}
 		if old.version != expected {
-			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is active, but the training started from version %d; train again", old.version, m.Task, expected)
+			return sizing.Errorf(sizing.Conflict, "publish a model: the active version of %s is %d, but the training started from version %d (0: none); train again", m.Task, old.version, expected)
 		}
 		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
 			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is pinned by %s; unpin it first", old.version, m.Task, old.pinnedBy)

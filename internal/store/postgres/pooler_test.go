@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// poolerParameters are the startup parameters that all versions of PgBouncer accept. It rejects a connection with
-// most other parameters, unless ignore_startup_parameters in its configuration lists them.
+// poolerParameters are the startup parameters that all versions of PgBouncer accept. PgBouncer rejects a
+// connection with most other parameters, unless ignore_startup_parameters in its configuration lists them.
 var poolerParameters = []string{"user", "database", "application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"}
 
 // PgBouncer is the usual connection pooler in front of PostgreSQL.

@@ -123,7 +123,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 	}
 	s.rememberRequests(noted)
 	if err := s.addWords(ctx, byTask); err != nil {
-		s.cfg.Log.WarnContext(ctx, "failed to store new words of receipts; receipts take more space until it succeeds", "err", err)
+		s.cfg.Log.WarnContext(ctx, "failed to store new words of receipts; receipts take more space until a later write stores them", "err", err)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ const taskUsageSQL = `
 	HAVING sum(peaks) > 0
 	ORDER BY namespace, dag_id, task_id`
 
-// TaskUsage summarises the measured usage of every task of a namespace.
+// TaskUsage summarises the usage of every task of a namespace that has a success with a known peak.
 func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
 	rows, err := s.pool.Query(ctx, taskUsageSQL, namespace)
 	if err != nil {

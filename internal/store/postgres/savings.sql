@@ -4,7 +4,7 @@
 -- $3 to $5   the namespace, DAG and task; all if empty
 -- $6, $7     the days, a half-open interval; null does not limit
 -- $8         the key: day, dag, task, owner, dag_owner, or empty for one sum
--- $9         whether there is one sum per key and calendar month; its day is the first of the month
+-- $9         whether there is one sum per key and calendar month; the day of such a sum is the first of its month
 --
 -- The owner of a task is the owner in its newest set of metadata that names an owner; the column owner of the ledger
 -- is always null. In the ledger an unknown amount of a try counts as zero.
