@@ -44,7 +44,7 @@ func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 type Answer struct {
 	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
-	ColdStart bool         // the model or rule of the task had no answer, usually for lack of runs
+	ColdStart bool         // the answer is not from a model or a rule of the task, usually for lack of runs; false for a first try in mode shadow or off
 	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 

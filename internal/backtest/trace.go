@@ -58,7 +58,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 		t.rows = t.rows[:only.Limit]
 	}
 	if len(t.rows) == 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks has a peak and a duration", name)
+		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks is a success with a measured peak and a duration", name)
 	}
 	order, err := featureOrder(whole, only.Layout.Fields)
 	if err != nil {

@@ -77,8 +77,9 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to its observation from Airflow. missing says which usage no source has; it is
-// empty if a file has the try, if Prometheus has its peak, and if there is neither Prometheus nor a usable row of a file.
+// join adds the usage of a try to its observation from Airflow. missing says why its usage or its peak is unknown. It is
+// empty in three cases: a file has the try, Prometheus has its peak, or there is neither Prometheus nor a usable row of
+// a file.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true

@@ -143,7 +143,7 @@ func notNull(text []byte) []byte {
 	return text
 }
 
-// orNil returns nil for an empty text, which the API omits.
+// orNil returns nil for an empty text, so that the request omits the field.
 func orNil(text string) *string {
 	if text == "" {
 		return nil
