@@ -24,7 +24,7 @@ type Trace struct {
 	Repeated     int // rows that repeat the try of an earlier row
 	Contradicted int // repeated rows that contradict the earlier one and are ignored
 
-	Cap  sizing.Bytes // slightly above the largest peak, and at least minCap
+	Cap  sizing.Bytes // 1.0001 times the largest peak, and at least minCap
 	rows []row
 }
 

@@ -34,7 +34,7 @@ type RunTime struct {
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
 	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, divided by that of earlier runs
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
-	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took far longer than predicted
+	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took more than taskmodel.OutlierRatio times the predicted median
 	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first
 	NodeTypes   []string            `json:"node_types"`          // whose effect is known
 	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form

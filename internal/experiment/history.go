@@ -20,14 +20,14 @@ import (
 // fewer rows the holdout is too small.
 const minRows = 10
 
-// minCap is the least Data.Cap, as in package backtest.
+// minCap is the smallest Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
 // Data is the history of an experiment, with the dataset of each task that has at least minRows rows in it.
 type Data struct {
 	Name        string
 	LeftOut     int          // tries that are not a success with a measured or sampled peak
-	Cap         sizing.Bytes // the largest possible grant: slightly above the largest peak, and at least minCap
+	Cap         sizing.Bytes // the largest possible grant: 1.0001 times the largest peak, and at least minCap
 	Fingerprint string       // SHA-256 of the histories of the datasets, in hex
 
 	datasets []*taskmodel.Dataset // ordered by task

@@ -63,8 +63,8 @@ func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
 	})
 }
 
-// add adds the usage of a try. The values of an earlier source stay, and a later one fills in missing values. Only a
-// success is replaced by a later outcome.
+// add adds the usage of a try. The values of an earlier source stay, and a later one fills in missing values. A later
+// outcome replaces only a success.
 func (u *usage) add(o sizing.Observation, namespace string) {
 	o.Try.Namespace = namespace
 	if existing := u.byTry[o.Try]; existing != nil {
