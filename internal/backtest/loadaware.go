@@ -12,7 +12,7 @@ import (
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
-// the service, and fits at the same numbers of rows. The next prediction or outcome of a task waits for
+// the service, and fits at the same numbers of rows, unless triesAfterLoss delays a fit. The next prediction or outcome of a task waits for
 // the end of its training.
 type loadawarePolicy struct {
 	newModel func() *taskmodel.Model
