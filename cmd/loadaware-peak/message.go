@@ -20,7 +20,7 @@ const maxMessage = 4095
 //	no message .............. the report as one JSON object
 //	a JSON object ........... its members, then those of the report that it lacks
 //	an object with a peak ... no report: the program measures itself
-//	other JSON .............. no report: the reader expects only this message
+//	other JSON .............. no report: a bare number is a peak only if it is the whole message
 //	text .................... the text, then the report on a separate line
 //
 // It reduces the series to a half and a quarter of maxPoints, and then omits it, until the result fits. If even

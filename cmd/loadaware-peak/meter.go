@@ -21,8 +21,8 @@ const cpuWindow = time.Second
 //
 // The kernel's high-water mark includes every spike, but also the page cache, which a
 // program that reads files fills up to the limit. If the mark rises between two samples,
-// the new mark minus the reclaimable cache is a lower bound of the working-set peak, unless
-// more cache came and went between the samples:
+// the new mark minus the reclaimable cache (of the sample with more of it) is a lower bound of the
+// working-set peak, unless there was still more cache between the samples:
 //
 //	mark rises to 900M, cache 300M   peak ≥ 600M
 //	mark does not rise               peak = largest sample

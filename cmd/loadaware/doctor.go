@@ -19,7 +19,7 @@ Checks a deployment, and prints each problem with advice. Run it with the settin
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
 if they are configured. It also checks a server: the one at --url; else the one that uses
 the data folder; else, without a database, the one at --addr. It changes no setting and no
-stored row, and creates no database, but starts a private database that does not run.
+stored row, and creates no database, but starts a private database that is stopped.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
 // checkDeployment runs the command doctor.

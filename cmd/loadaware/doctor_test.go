@@ -173,7 +173,7 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 	assert.Contains(t, found["database"].Message, "no database to check")
 }
 
-// Commands that only read must not create a database in an empty data folder.
+// Commands that need an existing database must not create one in an empty data folder.
 func TestReadingCommandsCreateNoDatabase(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 	dir := dataFolder(t)

@@ -16,8 +16,8 @@ import (
 const explainUsage = `DAG TASK [FEATURE=VALUE …] [flags]
 loadaware explain --prediction ID [flags]
 
-Explains an answer of a running server: what its model expects of such a run, what each
-feature changes, and which margins and bounds follow. The factors multiply to the grant.
+Explains an answer of a running server as a chain of factors: the effect of each feature,
+the margin and the bounds. The base times all factors is the grant.
 Without --prediction it explains what predict would answer now, and records nothing. With
 --prediction it explains a recorded answer by the model that gave it, or by its receipt
 alone if that model cannot be rebuilt. If the try was OOM-killed, it says why, and which

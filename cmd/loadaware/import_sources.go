@@ -153,14 +153,14 @@ func parseTime(flag, text string) (time.Time, error) {
 const usageLogUsage = `[flags] FOLDER | FILE…
 
 Imports the peaks of usage logs. A usage log is a CSV with the samples of one try, plain
-or gzip. Below a FOLDER these are all files that end in .csv or .csv.gz. Importing twice
-adds nothing.
+or gzip. A FOLDER stands for all files below it that end in .csv or .csv.gz. Importing
+twice adds nothing.
 
     # dag_id=pricing, task_id=load, run_id=manual__3, map_index=-1, try_number=1
     timestamp,memory_bytes,cpu_cores
     2025-03-01T09:01:00Z,104857600,0.2
 
-The path may name the try instead, as in the log folders of Airflow:
+Without the comment line the path must name the try, as in the log folders of Airflow:
 dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Without outcome=… the try
 is assumed to have succeeded; loadaware import airflow --usage-log reads the outcome and
 the features from Airflow. The largest sample is stored as a sampled peak, and all

@@ -1,5 +1,5 @@
-// Command loadaware predicts how much memory and CPU an Airflow task needs before its
-// launch, and learns from the reports after its end.
+// Command loadaware predicts, before the launch of an Airflow task, how much memory and CPU the
+// task needs. It learns from the reports after the end of the task.
 //
 // This package parses the command line and calls the other packages. Only this package and the packages
 // in internal/cli define its flags. This package contains no sizing rule.
@@ -51,8 +51,8 @@ func main() {
 }
 
 // runInterruptible runs a command and returns its exit code. After a signal it waits 0.7 s for a command without
-// its own shutdown, and longer only for a migration. It can cut off a computation, because all acknowledged
-// reports are stored.
+// its own shutdown, and longer only for a migration. Then the process exits, even during a computation: nothing
+// is lost, because all acknowledged reports are stored.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)

@@ -28,13 +28,14 @@ grow during a run would have saved on the learned runs.
 replay replays runs sample by sample, and compares limits that grow during a run with the static
 grant that loadaware would have given. SERIES.csv has the columns dag_id, task_id, run_id,
 seconds, memory_bytes and cpu_cores, plain or gzip; the rows of a run are in order of time,
-and the runs of a task in order of their start. - is standard input. Every policy plans a run
-before it learns the run's series. Nothing is stored, and no server is needed.
+and the runs of a task in order of their start. - is standard input. Every policy (a rule for
+the limits) plans a run before it learns the run's series, except two with hindsight. Nothing is
+stored, and no server is needed.
 
-A run that uses more memory than its limit is killed: the policy pays for the try and starts
-the run again.
-The first run of a task has no plan; it is learned and not counted, unless --request-gb gives
-its request.
+A run that uses more memory than its limit is killed and starts again. The costs of a policy
+include the killed tries.
+The first run of a task has no plan; it is learned and not counted, unless --request-gb is
+given.
 
   loadaware phases pricing train
   loadaware phases replay series.csv
@@ -46,7 +47,7 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	namespace := cmd.NamespaceFlag()
 	poll := cmd.Float64("poll", plan.DefaultTiming.Poll, "seconds between two reads of the usage, 1 to 600")
 	reaction := cmd.Float64("reaction", plan.DefaultTiming.Reaction, "seconds from a read until a new limit is in force, 1 to 600")
-	request := cmd.Float64("request-gb", 0, "static request in GB (1e9 bytes) of the first run of each task, which then counts; 0: it does not count")
+	request := cmd.Float64("request-gb", 0, "static request of every run in GB (1e9 bytes); first runs of tasks then count; 0: 4 GB, and first runs do not count")
 	format := cmd.String("o", "table", "output: table, json or markdown")
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {

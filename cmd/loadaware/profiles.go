@@ -17,7 +17,8 @@ const profilesUsage = `[ID | metadata] [flags]
 Lists the usage profiles of a namespace of a running server: groups of runs, of any task, that use
 resources alike. Profile 0 holds the outliers, which are like no other runs. With an ID it
 describes that profile and lists its tasks. With the word metadata it says which facts predict
-the profile of a task before its first run: the accuracy with each field alone and without it.
+the profile of a task before its first run: the accuracy with each field alone, and with all
+fields but that one.
 
   loadaware profiles
   loadaware profiles 3 -o json
@@ -27,7 +28,7 @@ the profile of a task before its first run: the accuracy with each field alone a
 func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("profiles", profilesUsage, "url", "token")
 	namespace := cmd.String("namespace", "", "namespace; if empty, that of the token, or else default")
-	limit := cmd.Int("limit", 100, "largest number of tasks of a profile, 1 to 1000")
+	limit := cmd.Int("limit", 100, "with an ID: maximum number of listed tasks, 1 to 1000")
 	format := cmd.FormatFlag()
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 
 const reportUsage = `[flags]
 
-Compares the requested, granted and used memory of every task of a running server, worst
-first, with what was saved and why a task is not sized better. With --static it prints one
-request per task and per group, ready to paste into a DAG, for teams that use no predictions.`
+Compares the requested, granted and used memory of every task of a running server, the task
+with the largest wastage first, and prints what was saved and why a task is not sized better.
+With --static it prints one request per task and per group, ready to paste into a DAG, for
+teams that use no predictions.`
 
 // printReport prints GET /report.
 func printReport(ctx context.Context, con cli.Console, args []string) error {
@@ -70,8 +71,8 @@ func printSavings(ctx context.Context, con cli.Console, args []string) error {
 // called after the flags are parsed.
 func windowFlags(cmd *cli.Command) func() url.Values {
 	flags := map[string]*string{
-		"from":      cmd.String("from", "", "first UTC `day`, such as 2020-01-31; all history if empty"),
-		"to":        cmd.String("to", "", "UTC `day` after the last one; all history if empty"),
+		"from":      cmd.String("from", "", "first UTC `day`, such as 2020-01-31; the first day of the history if empty"),
+		"to":        cmd.String("to", "", "UTC `day` after the last one; up to the newest day if empty"),
 		"namespace": cmd.String("namespace", "", "only this namespace; all if empty"),
 		"dag_id":    cmd.String("dag", "", "only this DAG; all if empty"),
 		"task_id":   cmd.String("task", "", "only tasks of this name; all if empty"),

@@ -15,11 +15,11 @@ import (
 const trainUsage = `DAG TASK [flags]
        loadaware train --database URL
 
-Trains a task on a running server now, and waits until the new model is active. Too few
-data, or a model that is not better than the active one, is not an error. The task is DAG
-TASK, or DAG/TASK. The server requires a token with the role admin.
+Trains a task on a running server now, and waits until the training has ended. Too few
+data, or a model that is not better than the active one, is not an error: the active model
+stays. The task is DAG TASK, or DAG/TASK. The server requires a token with the role admin.
 
-Without a task it is the trainer process: it trains due tasks, and those named on its
+Without a task the command is the trainer process: it trains due tasks, and those named on its
 standard input, until the input ends. serve starts one at a lower priority, so that
 training does not delay predictions. Several trainers may use one database; a lease
 assigns each task to one of them.`

@@ -21,7 +21,7 @@ Replays the history of a running server with other settings: each run is predict
 it is learned, once with the current policies and once with the settings of the flags.
 Nothing changes on the server. --curve adds a row for each of several risk targets.
 --set FEATURE=VALUE, which may be repeated, also shows what the model would grant to the
-newest runs if an input changed.
+newest runs if the feature had this value.
 
   loadaware whatif --task pricing/predict_demand --risk 0.005 --floor 2Gi --max-lifts 2`
 

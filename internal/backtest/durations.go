@@ -29,7 +29,7 @@ type DurationReport struct {
 	} `json:"outliers"` // runs of more than three times the predicted median
 	Point []PointError        `json:"point_errors"` // by predictor
 	KS    []DistanceRow       `json:"distances"`    // by number of runs
-	Short []RunTimesByHistory `json:"short_tasks"`  // for first runs of tasks, whose history is shortest, and for later runs; a kind without rows is left out
+	Short []RunTimesByHistory `json:"short_tasks"`  // for the first runs of tasks, and for later runs; a kind without rows is left out
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.

@@ -6,12 +6,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// triesAfterLoss is the least number of tries until a task is trained again after a training that returned no model: the
-// newly trained model lost the evaluation against the current model, or there was nothing to fit.
+// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that
+// returned no model and the next training. A training returns no model if the new model lost the evaluation against
+// the current one, or if there was nothing to fit.
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
-// the service, and fits at the same numbers of rows. The next prediction or outcome of a task waits for
+// the service, and fits at the same numbers of rows, unless triesAfterLoss delays a fit. The next prediction or outcome of a task waits for
 // the end of its training.
 type loadawarePolicy struct {
 	newModel func() *taskmodel.Model

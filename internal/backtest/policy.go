@@ -7,7 +7,7 @@ import (
 )
 
 // Policy sizes tries. A single goroutine calls Predict and then Learn for each try. The state of
-// one task does not depend on other tasks, except for what a DAG or a namespace shares.
+// one task does not depend on other tasks, except for what the tasks of a DAG or of a namespace share.
 type Policy interface {
 	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
@@ -27,7 +27,7 @@ type Question struct {
 	X         float64          // value of the first numeric feature of the trace; 0 if it is missing or there is none
 	Requested sizing.Resources // from the trace; zero where the row has none
 	Static    sizing.Bytes     // the static request, or Config.DefaultRequest if the row has none
-	Cap       sizing.Bytes     // slightly above the largest peak of the trace, and at least 128 GB
+	Cap       sizing.Bytes     // 1.0001 times the largest peak of the trace, and at least 128 GB
 	Above     sizing.Bytes     // after a kill: the allocation of the killed try; else 0
 }
 
@@ -44,7 +44,7 @@ func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 type Answer struct {
 	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
-	ColdStart bool         // the model or rule of the task had no answer, usually for lack of runs
+	ColdStart bool         // the answer is not from a model or a rule of the task, usually for lack of runs; false for a first try in mode shadow or off
 	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 

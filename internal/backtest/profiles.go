@@ -8,8 +8,8 @@ import (
 
 // profileMixture sizes a task without history by usage profiles alone: groups of runs of any task that
 // use resources alike. It mixes the peaks of the profiles by the probability of each profile given the
-// facts of the task. A cohort predicts the peak directly. The difference between the two policies shows
-// what a prediction through profiles loses.
+// facts of the task. The cohort of loadaware's own policy predicts the peak directly. The difference between
+// the figures of the two policies shows what a prediction through profiles loses.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run

@@ -58,7 +58,7 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 		}
 		fmt.Fprintf(w, "%s: %d rows, %s feedback", r.Trace, r.Rows, r.Feedback)
 		if r.LeftOut > 0 {
-			fmt.Fprintf(w, "; %d tries left out, whose peak or duration was not measured", r.LeftOut)
+			fmt.Fprintf(w, "; %d tries left out that are not a success with a measured peak and duration", r.LeftOut)
 		}
 		fmt.Fprint(w, "\n\n")
 		if err := write(r.overall()); err != nil {
@@ -164,8 +164,8 @@ var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gb
 	"wasted_cold_start_gbh", "wasted_margin_gbh", "wasted_kills_gbh", "wasted_cap_gbh",
 	"wasted_run_1_gbh", "wasted_runs_2_5_gbh", "wasted_runs_6_32_gbh", "wasted_later_gbh"}
 
-// writeCSV writes one line per policy and trace, with a blank task, and one line for
-// each of its tasks.
+// writeCSV writes for each trace and policy one line with a blank task, and one line for each task of the
+// trace.
 func writeCSV(w io.Writer, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

@@ -32,7 +32,7 @@ func render(t *testing.T, format string) string {
 }
 
 func TestTablesAreAligned(t *testing.T) {
-	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out, whose peak or duration was not measured
+	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out that are not a success with a measured peak and duration
 
   policy     util %  wasted GB·h  killed %  worst heavy %  attempts  kills  promised %  realised %  95 % interval
   loadaware    40.0         12.0      2.50           1.00       206      6        2.00        2.63      1.13–6.01

@@ -79,7 +79,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Steps returns the number of rows that runs of Run on all these traces report to Progress in total.
+// Steps returns the total number of rows that Run reports to Progress, over these traces.
 func (c Config) Steps(traces ...*Trace) int {
 	steps := 0
 	for _, t := range traces {

@@ -24,7 +24,7 @@ type Trace struct {
 	Repeated     int // rows that repeat the try of an earlier row
 	Contradicted int // repeated rows that contradict the earlier one and are ignored
 
-	Cap  sizing.Bytes // slightly above the largest peak, and at least minCap
+	Cap  sizing.Bytes // 1.0001 times the largest peak, and at least minCap
 	rows []row
 }
 
@@ -58,7 +58,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 		t.rows = t.rows[:only.Limit]
 	}
 	if len(t.rows) == 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks has a peak and a duration", name)
+		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks is a success with a measured peak and a duration", name)
 	}
 	order, err := featureOrder(whole, only.Layout.Fields)
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *unseen) ruleOf(namespace string) rule {
 
 const (
 	maxNeighbours   = 2000 // largest number of tasks that nearest compares
-	neighbourMargin = 2.0  // factor on the largest peak of the most similar task; half of the first runs exceed that peak
+	neighbourMargin = 2.0  // factor on the largest peak of the most similar task; without it, many first runs would exceed the grant
 )
 
 // nearest allocates twice the largest peak of the most similar task. The similarity is the Jaccard

@@ -53,7 +53,7 @@ const ExitCodes = `Exit codes:
   1  failed
   2  the command line or the configuration is invalid
   3  partly done: some rows were rejected, or some files were not imported
-  130, 143  interrupted by SIGINT or SIGTERM
+  129, 130, 143  interrupted by SIGHUP, SIGINT or SIGTERM
 `
 
 // UsageErrorf returns the error of an invalid command line or configuration, whose exit code is 2.

@@ -29,13 +29,14 @@ type Client struct {
 	URL      string        // without a trailing slash
 	Token    string        // bearer token; none if empty
 	HTTP     *http.Client  // not nil
-	RetryFor time.Duration // sum of the pauses of Record, SetStructure and Train while the server is unavailable
+	RetryFor time.Duration // maximum sum of the pauses of Record, SetStructure and Train while the server is unavailable
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.
 	Retrying func(err error, pause time.Duration)
 }
 
-// New returns a Client that waits up to two minutes for each response. The pauses of its retries add up to 30 seconds.
+// New returns a Client that waits up to two minutes for each response. The pauses of its retries add up to at most
+// 30 seconds.
 func New(server, token string) *Client {
 	return &Client{
 		URL: strings.TrimSuffix(server, "/"), Token: token,

@@ -32,9 +32,9 @@ type RunTime struct {
 	Timeout     *float64            `json:"timeout_seconds"`     // in use; nil if unknown
 	Probability *float64            `json:"timeout_probability"` // that a run exceeds Timeout; nil if Timeout is unknown
 	Problem     string              `json:"problem,omitempty"`   // of the timeout or the run times; "" for none
-	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, over that of earlier runs
+	Drift       float64             `json:"drift"`               // median ratio of run time to prediction of the newest runs, divided by that of earlier runs
 	NewestRatio float64             `json:"newest_ratio"`        // of run time to prediction, of the newest run
-	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took far longer than predicted
+	IsOutlier   bool                `json:"newest_is_outlier"`   // the newest run took more than taskmodel.OutlierRatio times the predicted median
 	Shapes      []RunTimeShape      `json:"shapes"`              // the most probable first
 	NodeTypes   []string            `json:"node_types"`          // whose effect is known
 	WhatIf      []RunTimeRow        `json:"what_if"`             // before and after the change in the form

@@ -43,7 +43,7 @@ type ProfileRow struct {
 	Memory     *SpreadRow  `json:"-"`
 	Seconds    *SpreadRow  `json:"-"`
 	Cores      *SpreadRow  `json:"-"`
-	OfRequest  *SpreadRow  `json:"-"` // peak over request
+	OfRequest  *SpreadRow  `json:"-"` // peak divided by request
 	X, Width   float64     `json:"-"` // of the bar of memory, in percent
 	Median     float64     `json:"-"` // position of the median in the bar of memory, in percent
 	IsSelected bool        `json:"-"`

@@ -21,7 +21,7 @@ const (
 const (
 	minBins, maxBins = 2, 4 // smallest and largest number of bins of the search
 
-	topMargin = 0.2 // share by which the top edge is above the largest peak, if the largest request is below it
+	topMargin = 0.2 // share by which the top edge is above the largest peak, if the largest request is below that peak
 )
 
 // Binning holds the bins of a task, and the shares of the static cost that a perfect classifier

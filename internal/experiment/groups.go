@@ -80,8 +80,8 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 	return sum / float64(len(g.Rows))
 }
 
-// Difference returns the mean of a figure in to minus the mean in from, and the standard error of
-// this difference over results paired by seed. The standard error is NaN unless both groups have the
+// Difference returns the mean of a figure in the group to minus its mean in the group from, and the standard
+// error of this difference over results paired by seed. The standard error is NaN unless both groups have the
 // same seeds, at least two. It is an underestimate, because the splits of different seeds share rows of the history.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)

@@ -16,18 +16,18 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the least number of measured rows of a task. With fewer rows the holdout is too
-// small.
+// minRows is the smallest number of rows of a dataset: successes with a measured or sampled peak. With
+// fewer rows the holdout is too small.
 const minRows = 10
 
-// minCap is the least Data.Cap, as in package backtest.
+// minCap is the smallest Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
-// Data is the history of an experiment, with one dataset for each task of at least minRows measured rows.
+// Data is the history of an experiment, with the dataset of each task that has at least minRows rows in it.
 type Data struct {
 	Name        string
 	LeftOut     int          // tries that are not a success with a measured or sampled peak
-	Cap         sizing.Bytes // the largest possible grant: slightly above the largest peak, and at least minCap
+	Cap         sizing.Bytes // the largest possible grant: 1.0001 times the largest peak, and at least minCap
 	Fingerprint string       // SHA-256 of the histories of the datasets, in hex
 
 	datasets []*taskmodel.Dataset // ordered by task
@@ -72,7 +72,8 @@ func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.H
 	return h
 }
 
-// setPairs sets the pairs of the histories that have a row with only a sampled peak, as a store does.
+// setPairs sets, as a store does, the Pairs of each history that has a row with only a sampled peak: the newest
+// successes of the namespace with both a measured and a sampled peak.
 func setPairs(histories []*sizing.History) {
 	type timedPair struct {
 		row  *sizing.HistoryRow
@@ -118,7 +119,7 @@ func at(o *sizing.Observation) time.Time {
 }
 
 // NewData builds Data from histories whose rows are in time order. It returns an error of kind
-// sizing.Invalid if no task has enough measured rows.
+// sizing.Invalid if no dataset has minRows rows.
 func NewData(name string, histories []*sizing.History) (*Data, error) {
 	d := &Data{Name: name, Cap: minCap}
 	sum := sha256.New()
@@ -138,7 +139,7 @@ func NewData(name string, histories []*sizing.History) (*Data, error) {
 		}
 	}
 	if len(d.datasets) == 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: no task has %d runs with a measured peak; add history", name, minRows)
+		return nil, sizing.Errorf(sizing.Invalid, "%s: no task has %d runs with a measured or sampled peak; add history", name, minRows)
 	}
 	d.Fingerprint = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
@@ -227,7 +228,7 @@ func (d *Data) named(names []string) ([]*taskmodel.Dataset, error) {
 			}
 		}
 		if !isKnown {
-			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with at least %d measured runs; check the name", d.Name, name, minRows)
+			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with at least %d runs with a measured or sampled peak; check the name", d.Name, name, minRows)
 		}
 	}
 	return found, nil

@@ -100,7 +100,7 @@ func TestReadRejectsInvalidHistories(t *testing.T) {
 	for claim, c := range map[string]struct{ text, message string }{
 		"an invalid row": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
 		"no history":     {"", "some history: "},
-		"too few rows":   {history(9), "some history: no task has 10 runs with a measured peak"},
+		"too few rows":   {history(9), "some history: no task has 10 runs with a measured or sampled peak"},
 	} {
 		_, err := experiment.Read("some history", strings.NewReader(c.text))
 		assert.ErrorContains(t, err, c.message, claim)

@@ -27,7 +27,7 @@ func incompatibility(familyName, oversampling string) string {
 	case !isClassifier:
 		return "it is the model of the service, which learns from the original rows"
 	case f.levels && oversampling != Weights:
-		return "it learns log peaks: a duplicated row would leak into its own holdout fold, and a synthetic row has no peak of its own"
+		return "it learns log peaks: a row and its duplicate could be in different folds, so its residuals would not be out-of-sample, and a synthetic row has no peak of its own"
 	}
 	return ""
 }

@@ -76,6 +76,6 @@ func TestIncompatibleOversamplingHasAReason(t *testing.T) {
 	assert.Empty(t, incompatibility("svm", SMOTE))
 	assert.Empty(t, incompatibility("regression", Weights))
 	assert.Contains(t, incompatibility("regression", SMOTE), "a synthetic row has no peak of its own")
-	assert.Contains(t, incompatibility("regression+softmax-trees", Random), "duplicated row")
+	assert.Contains(t, incompatibility("regression+softmax-trees", Random), "in different folds")
 	assert.Contains(t, incompatibility(Final, Weights), "the model of the service")
 }

@@ -155,7 +155,7 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 }
 
 // addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them. It leaves
-// out a DAG without tasks, or with too many for a forecast.
+// out a DAG without tasks, or with more than forecast.MaxTasks.
 func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) {
 	upstream := map[string][]string{}
 	for id := range tasks {

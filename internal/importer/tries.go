@@ -168,7 +168,7 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	t.printProblems(name)
 	fmt.Fprintln(t.con.Out, strings.NewReplacer("row read", "try read", "rows read", "tries read").Replace(t.summary()))
 	if t.reduced > 0 {
-		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values, which stay\n", t.reduced)
+		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values; the earlier values stay\n", t.reduced)
 	}
 	t.skipped.print(t.con.Out)
 	return err

@@ -134,7 +134,7 @@ func (k featureKinds) warnings() []string {
 		field := sizing.Field{Name: key.name, Kind: majority}
 		for kind, count := range kinds {
 			if kind != majority && field.Read(count.first).Kind == sizing.Missing {
-				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v, most are of kind %v: the former count as missing",
+				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v and count as missing, because the most frequent kind is %v",
 					count.location, key.name, key.task, count.rows, rows, kind, majority))
 			}
 		}

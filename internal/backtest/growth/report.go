@@ -17,7 +17,7 @@ type Report struct {
 	Poll      float64       `json:"poll_seconds"`
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
-	Requests  []*Requests   `json:"requests"` // memory requests below a static limit
+	Requests  []*Requests   `json:"requests"` // memory requests, while the memory limit stays static
 	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
 	PerTask   []*TaskReport `json:"per_task"`
 }
@@ -38,7 +38,7 @@ type Figures struct {
 	resizes       int
 }
 
-// Requests holds the costs of the memory requests of one policy, below a static limit.
+// Requests holds the costs of the memory requests of one policy, while the memory limit stays static.
 type Requests struct {
 	Policy        string  `json:"policy"`
 	RequestGBh    float64 `json:"request_gbh"`

@@ -26,8 +26,8 @@ type staticGrants struct {
 // minNode is the smallest upper bound of the grants in bytes: the memory of a common node.
 const minNode = 128e9
 
-// newStaticGrants returns the static grants before the first run. The upper bound of the grants is slightly
-// above the largest peak of runs, and at least minNode.
+// newStaticGrants returns the static grants before the first run. The upper bound of the grants is 1.0001 times
+// the largest peak of runs, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {

@@ -37,7 +37,7 @@ from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. sugges
 server of loadaware, except to register the best runs with --campaign; -o json prints them for
 register.`
 
-// campaignFlags are the flags of all campaign commands, whose help describes them.
+// campaignFlags has the flags of all campaign commands.
 type campaignFlags struct {
 	*cli.Command
 	namespace, dag, pool, conf, version, until, notes, format *string

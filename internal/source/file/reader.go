@@ -26,7 +26,7 @@ import (
 type Row struct {
 	Line        int
 	Observation sizing.Observation
-	Zoneless    string   // name of a column whose time has no zone and is therefore read as UTC; "" if there is none
+	Zoneless    string   // name of a column whose time has no zone or no time of day and is read as UTC; "" if there is none
 	Upstream    []string // ids of the upstream tasks; nil if the file has no column for them
 }
 
