@@ -9,18 +9,18 @@ import (
 // TermKind classifies one factor of an explanation.
 type TermKind string
 
-// The kinds, in the order in which they usually occur.
+// The kinds.
 const (
 	TermFeature  TermKind = "feature"  // the effect of a feature, of a fact about the task, of identical runs or of recent errors on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
-	TermCeiling  TermKind = "ceiling"  // another bound on the prediction, such as the reach
+	TermCeiling  TermKind = "ceiling"  // a bound that keeps the prediction near the known peaks, or an upper bound of the amount except the cap, such as the static request
 	TermGuard    TermKind = "guard"    // the guard's factor, while more open tries are killed than promised
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
 	TermLift     TermKind = "lift"     // a larger amount because of OOM kills
-	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant or another lower bound
-	TermCap      TermKind = "cap"      // the cap or, if the receipt does not name it, another upper bound
+	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant, or a lower bound of an unknown kind
+	TermCap      TermKind = "cap"      // the cap, or an upper bound of an unknown kind
 	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins
 )
 

@@ -19,16 +19,16 @@ type limitFollower struct {
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation of the successes since the features last changed
-	Proven    int          // number of these successes with about the allocation Least; see provenTolerance
+	Least     sizing.Bytes // about the smallest allocation (see provenTolerance) of the successes since the last kill and the last change of the features
+	Proven    int          // number of these successes whose allocation is at most provenTolerance times Least
 }
 
 const (
-	minFollowed     = 3    // number of pairs from which the peaks may be known to follow the limits
+	minFollowed     = 3    // smallest number of pairs with which isFollowing may return true
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
-	minFollowShare  = 0.95 // smallest squared correlation of both
-	provenTolerance = 1.02 // ratio to Least up to which an allocation counts as equal to it
+	minFollowShare  = 0.95 // smallest squared correlation of these two logarithms
+	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
 // learn adds a try that ended. features is the featureKey of its features; for an OOM kill it is not used.
