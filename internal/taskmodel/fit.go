@@ -12,7 +12,7 @@ import (
 // Outcome reports what a Fit did.
 type Outcome struct {
 	Trained    bool       // false if there is no model, because no measured peak was learned; true even if the challenger lost its evaluation
-	Reason     string     // number of learned runs and the result of an evaluation, or why there is no model
+	Reason     string     // number of reported tries (which it calls runs) and the result of an evaluation, or why there is no model
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
