@@ -1570,7 +1570,7 @@ type PolicyRequest struct {
 	// Grid Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins` (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
 	Grid *Grid `json:"grid,omitempty"`
 
-	// LimitRatio Ratio of limit to request; 1 if omitted. The request stays at or above the floor. An answer with the source `requested` keeps request and limit equal: to the static request within floor and cap.
+	// LimitRatio Ratio of limit to request; 1 if omitted. The request stays at or above the floor. In an answer with the source `requested`, request and limit are equal: the static request, in the mode `enforce` within floor and cap.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 
 	// MaxLifts Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.

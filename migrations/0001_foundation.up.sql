@@ -21,8 +21,8 @@ CREATE TABLE tally (
     due_at       timestamptz -- when the task is due for training; null if there is nothing new
 ) WITH (fillfactor = 50);    -- space for updates in place
 
--- One row per task. Only claims of trainings lock it: a claim skips locked rows, and writers lock tally, so that a lock on tally
--- must not hide a task from it.
+-- One row per task: the lease of its training. A claim locks one row and skips rows that other claims lock. The table
+-- is separate from tally, because writers of observations lock tally, and a claim must not skip their tasks.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     token     bigint NOT NULL DEFAULT 0, -- number of claims so far

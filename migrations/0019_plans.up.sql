@@ -39,7 +39,7 @@ CREATE TABLE task_plan (
     content    bytea NOT NULL CHECK (octet_length(content) <= 2097152)
 );
 
--- The outcomes of the rules for plans on the runs of all tasks of a namespace.
+-- The outcomes of each rule that makes plans, summed over all tasks of a namespace, as package taskplan encodes them.
 CREATE TABLE plan_pool (
     namespace text COLLATE "C" PRIMARY KEY,
     version   integer NOT NULL,

@@ -157,10 +157,11 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 		}
 	})
 	for want, c := range map[string]struct{ check, dsn string }{
-		"does not exist":          {"database", with(func(u *url.URL) { u.Path = "/none" })},
-		"connection refused":      {"database", "postgres://reader:secret@127.0.0.1:1/none?connect_timeout=2"},
-		"accepts no writes":       {"database", setting("default_transaction_read_only", "on")},
-		"may not read and write ": {"permissions", setting("role", role)},
+		`database "none" does not`: {"database", with(func(u *url.URL) { u.Path = "/none" })},
+		`role "stranger" does not`: {"database", with(func(u *url.URL) { u.User = url.UserPassword("stranger", "secret") })},
+		"connection refused":       {"database", "postgres://reader:secret@127.0.0.1:1/none?connect_timeout=2"},
+		"accepts no writes":        {"database", setting("default_transaction_read_only", "on")},
+		"may not read and write ":  {"permissions", setting("role", role)},
 	} {
 		code, found := runDoctor(t, "--database", c.dsn)
 		assert.Equal(t, 1, code)

@@ -186,7 +186,7 @@ func TestUnjoinedTriesAreCounted(t *testing.T) {
 	assert.Contains(t, stderr, "broken.csv: invalid usage log: dag_id is required")
 	// The 3 failed tries and the last tries of the first 5 runs have no log.
 	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
-	assert.Contains(t, out, "3 × with usage, but not in Airflow")
+	assert.Contains(t, out, "3 × with usage, but Airflow did not return the try")
 	assert.Contains(t, out, "removed): etl/load run 30 try 2, etl/load run 31 try 1, etl/load run 32 try 1\n")
 	assert.Contains(t, out, "30 runs; a peak was joined to 25 tries\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))

@@ -21,7 +21,7 @@ import (
 
 // FindDatabase returns the DSN of the configured database, or starts a private one in
 // cfg.Data. stop stops the private database. serverAddr is the address of the server that calls
-// FindDatabase, and empty otherwise; another process that finds the folder in use gets it in pglocal.InUseError.
+// FindDatabase, and empty otherwise; another process that finds cfg.Data in use gets this address in pglocal.InUseError.
 func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil

@@ -34,8 +34,9 @@ func setGCPace() (release func()) {
 	return func() { runtime.KeepAlive(ballast) }
 }
 
-// shareProcessors uses two threads on a single CPU, so that the operating system divides it
-// between requests and training. On one thread Go runs each for 10 ms at a time.
+// shareProcessors uses two threads on a single CPU, so that the operating system divides it between requests and
+// other work of this process, such as learning reports or a what-if. On one thread, Go would let such work run for up
+// to 10 ms before a request.
 func shareProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))

@@ -63,7 +63,7 @@ const shapesEvery = time.Hour
 const plansEvery = 10 * time.Minute
 
 // profilesEvery is the age from which on the trainer may replace stored usage profiles. It looks for profiles of this
-// age four times as often.
+// age every 15 minutes.
 const profilesEvery = time.Hour
 
 // supervisorEnv is the environment variable with the process id of the server.

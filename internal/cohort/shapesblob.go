@@ -54,7 +54,7 @@ func OpenShapes(data []byte, n int) (*Shapes, error) {
 		return nil, fmt.Errorf("decode the classifier of shapes: %w", err)
 	}
 	if distinct := slices.Compact(slices.Clone(b.Shapes)); !slices.IsSorted(b.Shapes) || len(distinct) != classes || b.Shapes[0] < 0 || b.Shapes[classes-1] >= min(n, shape.MaxShapes) || len(b.Unseen) != classes || len(b.Own) != classes {
-		return nil, fmt.Errorf("decode the classifier of shapes: the shapes %v must be ascending and from 0 to %d, each with a distribution of errors without own runs and one with own runs (there are %d and %d distributions)", b.Shapes, min(n, shape.MaxShapes)-1, len(b.Unseen), len(b.Own))
+		return nil, fmt.Errorf("decode the classifier of shapes: the shapes %v must be ascending and below %d, each with one distribution of errors without own runs and one with own runs (there are %d and %d)", b.Shapes, min(n, shape.MaxShapes), len(b.Unseen), len(b.Own))
 	}
 	s := &Shapes{classifier: *c, shapes: b.Shapes}
 	for class := range classes {

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
 	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // of /metrics and /debug/pprof; "": none
-	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts without DatabaseURL
+	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts if DatabaseURL is empty
 	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
 	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
 	Tokens       string        `envconfig:"TOKENS"`               // roles with hashed tokens, separated by commas; see auth.ParseToken
@@ -37,7 +37,7 @@ type Config struct {
 	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"` // "": no tracing
 	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`  // may contain a token
 	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // between parameter searches; 0: none
-	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // whether to train tasks that have new reports
+	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // whether to train tasks with new reports, and to do the other background work of trainer.Trainer.Run
 	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // whether similar tasks size tasks without history
 	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: none
 	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // bound on decoded models; 0: none
@@ -58,8 +58,8 @@ type Config struct {
 	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try to its first lookup
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // from the end of a try to its last lookup
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try, or the expected end of an unreported one, to its first lookup
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // from the end of a try, or the first lookup of an unreported one, to its last lookup
 	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // between passes
 }
 

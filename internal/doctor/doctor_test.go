@@ -197,6 +197,33 @@ func TestReportListsChecksAndCountsFindings(t *testing.T) {
 	assert.Contains(t, text.String(), "4 checks: 1 error, 0 warnings\n")
 }
 
+func TestServerWithoutTokensOnAnotherMachineIsAnError(t *testing.T) {
+	previous := http.DefaultClient
+	defer func() { http.DefaultClient = previous }()
+	for _, tasksStatus := range []int{http.StatusOK, http.StatusUnauthorized} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/tasks" {
+				w.WriteHeader(tasksStatus)
+				return
+			}
+			fmt.Fprint(w, `{"status": "ready", "observe": "ok"}`)
+		}))
+		defer server.Close()
+		address, err := url.Parse(server.URL)
+		require.NoError(t, err)
+		http.DefaultClient = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(address)}} // the test server answers for every host
+		r := NewReport()
+		r.server(t.Context(), &Config{ServerURL: "http://loadaware.example"})
+		if tasksStatus != http.StatusOK {
+			assert.Empty(t, r.Findings)
+			continue
+		}
+		require.Len(t, r.Findings, 1)
+		assert.True(t, r.Findings[0].IsError)
+		assert.Equal(t, "http://loadaware.example requires no token", r.Findings[0].Message)
+	}
+}
+
 func TestChecksOfOtherServers(t *testing.T) {
 	respond := func(status int, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

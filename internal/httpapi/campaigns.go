@@ -231,8 +231,8 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 	return api.RegisterCampaignRuns200JSONResponse{Registered: registered, Already: already}, nil
 }
 
-// ReportCampaignRun moves a run to another state, if the run is still in the state that the field from of the
-// report names, and in the attempt that the report names, if any.
+// ReportCampaignRun moves a run to another state. The run must still be in the state of the field from and, if the
+// report has the field attempt, in this attempt.
 func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunRequestObject) (api.ReportCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.Raw
 	}
 	array := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]stdjson.RawMessage) error {
 		if dec.PeekKind() != '[' {
-			return errors.ErrUnsupported // the library then reports the wrong type
+			return errors.ErrUnsupported // the library then reports that the type is wrong
 		}
 		_, err := dec.ReadToken()
 		for err == nil && dec.PeekKind() != ']' {

@@ -68,7 +68,7 @@ func NewMetrics() *Metrics {
 		rejected:     newCounterVec("http_refused_total", "Requests rejected because the server was overloaded, by route.", "route"),
 		trainings: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "loadaware", Name: "training_duration_seconds",
-			Help:    "Duration of trainings and hyperparameter searches of one task, by result: published, kept (the champion stays), rolled_back or failed.",
+			Help:    "Duration of trainings and hyperparameter searches of one task, by result: published, kept (no new version), rolled_back or failed.",
 			Buckets: prometheus.ExponentialBucketsRange(0.01, 1000, 16),
 		}, []string{"kind", "result"}),
 		answers: map[answerKind]prometheus.Counter{}, lifts: map[sizing.Verdict]prometheus.Counter{},

@@ -77,8 +77,9 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to its observation from Airflow. missing says which usage no source has; it is
-// empty if a file has the try, if Prometheus has its peak, and if there is neither Prometheus nor a usable row of a file.
+// join adds the usage of a try to its observation from Airflow. missing says which usage no source has. It is
+// empty in three cases: a file has the try; Prometheus has its peak; or Prometheus is not configured and no file has
+// a usable row.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -176,6 +177,6 @@ func (u *usage) countUnjoined(skipped skipCounts) {
 	}
 	slices.Sort(tries) // so that the examples are the same in each import
 	for _, try := range tries {
-		skipped.add("with usage, but not in Airflow or skipped there (another DAG or operator, before --since, still running, or removed)", try)
+		skipped.add("with usage, but Airflow did not return the try, or the import skipped it (for example another DAG or operator, before --since, still running, or removed)", try)
 	}
 }

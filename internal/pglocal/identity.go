@@ -20,7 +20,8 @@ import (
 //	the user postgres, or else nobody    if all users can reach the data
 //	(macOS: _postgres)
 //	a user namespace (Linux)             for data under /root: the server has another user id in its
-//	                                     namespace, but the file access of root
+//	                                     namespace, and outside it the user id of root without
+//	                                     root's capabilities, so that it can use files of root
 //	the first of these users with        for data below a home directory that only its owner can
 //	CAP_DAC_OVERRIDE, which bypasses     enter, or in a container without user namespaces
 //	file permissions (Linux)

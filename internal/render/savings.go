@@ -59,7 +59,7 @@ func savingsCSV(r *savings.Row) []string {
 func gaps(total *savings.Row) string {
 	text := ""
 	if total.UnaccountedTries > 0 {
-		text += fmt.Sprintf(" %d tries report no duration or allocation and count in no GB·h except the used ones.", total.UnaccountedTries)
+		text += fmt.Sprintf(" %d successes and kills without a known duration or allocation count at most in the used GB·h.", total.UnaccountedTries)
 	}
 	if total.NoRequestGBH > 0 {
 		text += fmt.Sprintf(" %s GB·h of tasks without a known request are in no saving.", figure(&total.NoRequestGBH))

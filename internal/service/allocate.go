@@ -150,7 +150,8 @@ func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
 
-// lowerCap lowers the cap of q to limit, if it is higher, and notes the rule that sets it.
+// lowerCap lowers the cap of q to limit, if the cap is higher or zero (none), and notes the rule that sets the limit. It
+// does nothing if limit is zero.
 func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by
@@ -171,8 +172,8 @@ const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound.
 // The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
-// started allocation, the floor and minNode. If this amount does not exceed the largest kill of the task
-// and of this run, the ceiling is half way from that kill to the unschedulable allocation. The argument
+// started allocation, the floor and minNode. If this amount does not exceed the largest killed allocation of the task,
+// including this run, the ceiling is half way from that allocation to the unschedulable one. The argument
 // above is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
@@ -201,7 +202,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	return sizing.Grant{Request: min(request, limit), Limit: limit}
 }
 
-// answerStaticRequest replaces the allocation in a by the static request, for the modes shadow and off. In
+// answerStaticRequest sets the amounts of a to the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
 // zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {

@@ -71,7 +71,7 @@ func TestKillsThatWereLiftedDoNotCountAsKillsAtTheCap(t *testing.T) {
 	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped, 2*gib).Verdict)
 }
 
-// Half a percent below the cap is at the cap, because no lift is so small.
+// A kill half a percent below the cap counts as a kill at the cap, because a lift raises the amount by at least 1 %.
 func TestKillsJustBelowTheCapSuggestALeak(t *testing.T) {
 	r := newReplica(t)
 	require.NoError(t, r.SetPolicy(t.Context(), task("job"), sizing.Policy{Cap: 20 * gib}))

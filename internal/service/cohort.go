@@ -35,8 +35,8 @@ type firstRun struct {
 }
 
 // learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of
-// the next new task. Other replicas get the run with the next training of the cohort. A run of a task with
-// history changes nothing.
+// the next new task. Other replicas get the run with the next training of the cohort. A run of a task that has
+// succeeded before changes nothing.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -220,7 +220,7 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 }
 
 // A first run gets the cores that 99 % of the runs of its profiles do not exceed, rounded up to a quarter of a
-// core, because throttling costs more than a quarter of an unused core. It never gets more than its request of CPU, if it has one.
+// core, because throttling costs more than a quarter of an unused core. If it requests CPU, it gets at most this request.
 const (
 	profileCPUQuantile = 0.99 // of the used cores
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
@@ -242,8 +242,8 @@ func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRo
 }
 
 // ignoreRequest removes the static request from the question about a lift, so that the lift doubles the killed
-// allocation. It does so if the cohort probably sized the killed try: it can size the task, and the killed
-// allocation is below the request.
+// allocation. It does so only if the cohort can size the task and the killed allocation is below the request:
+// then the cohort probably sized the killed try.
 func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	if q.Above > 0 && q.Above < q.Requested.Memory && c.hasNoHistory() && c.cohort.CanSize(factsOf(ask)) {
 		q.Requested.Memory = 0

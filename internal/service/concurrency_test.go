@@ -81,8 +81,8 @@ func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
 	}
 }
 
-// A model that is loaded after the commit of a row and before the replica learns it already
-// contains the row.
+// If a model is loaded after a row is committed and before the replica learns the row, the model already contains the
+// row.
 func TestARowOfALoadedModelIsNotLearnedAgain(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)

@@ -26,7 +26,7 @@ type Counts struct {
 	ModelMemory     modelcache.MemoryStats
 	StoreOK         bool             // whether the last health check of the store succeeded
 	Backlog         *store.Backlog   // of all replicas; nil before the first poll
-	Unreported      *UnreportedTries // newest count above 0 tries; nil if no poll has found such tries
+	Unreported      *UnreportedTries // of the newest poll that found tries to count; nil before such a poll
 }
 
 // PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries that

@@ -23,7 +23,8 @@ type ExplainedAnswer struct {
 
 const (
 	nearestRuns = 5
-	// comparedTries is the number of newest tries among which Explain searches similar runs.
+	// comparedTries is the largest number of newest tries of a task among which Explain searches similar runs, and
+	// that RecentFactors and GrantsWith read.
 	comparedTries = 300
 	maxOwnTries   = 4 // tries of the explained run that may be among the most similar ones; addRuns drops them
 )

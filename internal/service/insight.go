@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// groupsTTL is the time for which a clustering of all tasks is reused. The groups themselves change within
-// days.
+// groupsTTL is the time for which a clustering of all tasks is reused. It is short compared with the days in which
+// groups change.
 const groupsTTL = 15 * time.Second
 
 // taskGroups caches the clustering of all tasks.

@@ -56,7 +56,7 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder, Least: least,
 		}
 		// Airflow retries even if the service advised against a lift. Such a try gets the amount of the model
-		// within the cap and, if the cap is derived, at least the largest killed allocation of its run.
+		// within the cap, but at least the largest killed allocation of its run, or the hardCap if that is lower.
 		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(max(sized.Limit, least), q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {

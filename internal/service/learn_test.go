@@ -68,8 +68,8 @@ func TestConcurrentReportsAreAllLearned(t *testing.T) {
 	r.waitFor(func() bool { return r.learnedRows("load") == 165 }, "learned")
 }
 
-// A training compares promises with outcomes. It knows the promise of every reported try even if
-// receipts are stored slowly, because the model must not depend on the speed of the outbox.
+// A training compares promises with outcomes. A requested training first stores the queued receipts of its replica, so
+// that it knows the promise of every reported try, and the model does not depend on the speed of the outbox.
 func TestATrainingKnowsThePromisesOfReportedTries(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)

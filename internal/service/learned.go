@@ -20,7 +20,7 @@ type LearnedTask struct {
 // ModelPredictions summarises what a version of a model predicts for archived runs.
 type ModelPredictions struct {
 	Version      int
-	Observations int          // number of training rows
+	Observations int          // number of reports of the task at the training
 	Grant        sizing.Bytes // mean grant
 	Width        float64      // median over the runs: grant at the default risk target / grant at a target of one half
 	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range

@@ -95,7 +95,7 @@ func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	}
 	assert.Zero(t, waits())
 
-	// A later try reads once. This shows that the test detects reads.
+	// The prediction for a later try reads the database. This shows that the test detects reads.
 	answered := make(chan error, 1)
 	a := nthTry(ask("load", "r"), 2)
 	go func() { _, err := other.Predict(t.Context(), &a); answered <- err }()

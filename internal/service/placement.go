@@ -27,7 +27,7 @@ type fittedEffects struct {
 
 const (
 	placementRowsPerTask = 200              // largest number of runs of a task from which effects are fitted
-	placementRows        = 20_000           // the same for all tasks of a namespace
+	placementRows        = 20_000           // largest number of runs of all tasks of a namespace together
 	placementTTL         = time.Minute      // after a fit; then the effects are fitted again in the background
 	maxPlacementAge      = 10 * time.Minute // after a fit; then a request waits for the next fit
 	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background

@@ -26,7 +26,7 @@ func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
 
 	r.start()
-	last := make([]string, 0, outbox.BatchSize+1) // ids of more predictions than one batch holds, which a slow machine stores in time
+	last := make([]string, 0, outbox.BatchSize+1) // one id more than a batch holds: a slow machine, too, stores so few receipts before the drain times out
 	for range cap(last) {
 		last = append(last, r.predict(ask("load", "")).PredictionID)
 	}

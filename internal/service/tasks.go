@@ -80,7 +80,7 @@ func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 	}
 }
 
-// DeleteTask deletes a task with all of its data.
+// DeleteTask deletes a task and its data, except its audit trail.
 func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	s.outbox.Flush(ctx) // queued receipts are deleted too
 	if err := s.store.DeleteTask(ctx, task); err != nil {
@@ -90,7 +90,7 @@ func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	return nil
 }
 
-// Rename moves all data of a task to another name.
+// Rename moves the data of a task, except its audit trail, to another name.
 func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	if bad := to.Validate(); len(bad) > 0 {
 		return invalid(bad)

@@ -16,7 +16,8 @@ const maxTasksOfDAG = 200
 
 // Histories reads the history and the policy of a task, or of at most maxTasksOfDAG tasks of its DAG if
 // key.Task is empty. The argument rows bounds the rows of each history. Histories returns NotFound if there is
-// no such task. A row without a static request gets the request of the task's predictions at that time.
+// no such task. A row without a static request gets the request that the predictions and reports of the
+// task had at that time (store.Baseline).
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {

@@ -123,6 +123,6 @@ type Risk struct {
 type ModelRef struct {
 	Version      int
 	Family       string // kind of model: "own-history" during the cold start of the task, else "experts"
-	Observations int    // number of reports that the model has learned
+	Observations int    // number of reports of the task at the training, including those that retention removed
 	TrainedAt    time.Time
 }

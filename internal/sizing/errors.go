@@ -35,8 +35,8 @@ type Error struct {
 	Cause  error // logged, never sent to the caller
 }
 
-// Error joins the detail, the fields and the cause, for logs. It omits a cause that the detail
-// already contains, such as the detail of Errorf.
+// Error joins the detail, the fields and the cause, for logs. It omits the cause if the detail contains the text of
+// the cause, as after Errorf.
 func (e *Error) Error() string {
 	parts := []string{e.Detail}
 	for _, f := range e.Fields {

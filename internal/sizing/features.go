@@ -20,7 +20,8 @@ const (
 type ValueKind uint8
 
 // The kinds of values. Training gives each feature name the most frequent kind of its values. A value
-// that cannot be converted to this kind counts as missing; only texts that recur among numbers or bools stay a category.
+// that cannot be converted to this kind counts as missing. There is one exception: texts in a feature of numbers or bools stay
+// a category if each of them recurs, on average in at least three rows.
 const (
 	Missing ValueKind = iota
 	Number

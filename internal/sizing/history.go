@@ -2,15 +2,16 @@ package sizing
 
 import "time"
 
-// History is the stored history of one task, for learning. Rows are ordered by time (At,
-// then Seq), or, if they were read by their arrival, by Seq. Schema encodes their features. An older row may have fewer numbers than Schema has fields.
+// History is the stored history of one task, for learning. Rows are ordered by time (At, then Seq) or, if they were
+// read in the order of arrival, by Seq. Schema encodes their features. An older row may have fewer numbers than Schema
+// has fields.
 type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
 	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if the peak of some row is only sampled
 	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample or some were removed
-	LastSeq int64      // Seq of the newest observation of the task, or of the rows that were read by their arrival
+	LastSeq int64      // Seq of the newest observation of the task or, if Rows were read in the order of arrival, of the newest row
 }
 
 // MaxPairs bounds the pairs of a History.

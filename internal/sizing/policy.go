@@ -27,8 +27,8 @@ const DefaultMaxLifts = 3
 // Grid is the set of amounts to which grants are rounded up.
 type Grid string
 
-// Fine rounds grants up to a whole number of MiB, which wastes the least memory in backtests. OnBins
-// rounds up to the task's bins: Policy.Edges or, without edges, the result of the bin search.
+// Fine rounds grants up to a whole number of MiB. OnBins rounds up to the task's bins: Policy.Edges or, without
+// edges, the result of the bin search. In backtests Fine wastes less memory.
 const (
 	Fine   Grid = "fine"
 	OnBins Grid = "bins"

@@ -35,9 +35,10 @@ type Profile struct {
 	// Ambiguous describes runs with equal features and very different peaks, which no
 	// model can distinguish; empty if there are none.
 	Ambiguous string
-	// Quarantined lists the reports that change no predicted peak until another report confirms them. A further kill
-	// of a run nevertheless raises the grants to runs with the same features. A report above 64Ti is never
-	// confirmed, nor is one below 1 MiB and 1/900 of its allocation or request.
+	// Quarantined lists the reports that change no predicted peak until another report confirms them. If such a report
+	// is a kill, and its run was killed with less before, it nevertheless raises the grants to runs with the same
+	// features. A peak above 64Ti is never confirmed. The same holds for a measured peak below both 1 MiB and 1/900 of
+	// the larger of its allocation and request.
 	Quarantined []QuarantinedReport
 }
 

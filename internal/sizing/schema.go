@@ -95,7 +95,8 @@ func (f *Field) Value(code float64) Value {
 }
 
 // CanStore reports whether f can store v without loss. A category field cannot store a bool, a date or an amount, of which
-// it would keep only the text. It is independent of the second field of a number in a text (see Extend).
+// it would keep only the text. CanStore says nothing about the category field that a number in a text also gets (see
+// Extend).
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
 }

@@ -135,8 +135,8 @@ func unlikelyTime(t, now time.Time) string {
 	return ""
 }
 
-// At returns the time at which a report counts that arrived at now: the end of the try, or else its start, or else (also
-// for an implausible time) now. The store gives its rows the same time.
+// At returns the time of the row of a report that arrived at now: the end of the try, or else its start, or else (also
+// for an implausible time) now.
 func (o *Observation) At(now time.Time) time.Time {
 	at := o.EndedAt
 	if at.IsZero() {

@@ -15,7 +15,7 @@
 //	oom            the same with outcome=oom_killed
 //	unschedulable  the same with outcome=unschedulable
 //	predict        request a prediction; without run= the request names no run
-//	lift           request a lift after a kill with reason= (default oom_killed) at the allocation at=
+//	lift           request a lift after a try with the allocation at= ended with reason= (default oom_killed)
 //	train          train the task now: published if this publishes a model, unpublished if not
 //	policy         set the policy: mode= floor= cap= risk= lifts= never_above= (defaults if missing)
 //	void           delete the report of a try
@@ -25,7 +25,7 @@
 //
 // For all verbs about a try, run= map= try= identify the try (observe creates a new run if run= is
 // missing), requested= is the static request, and cap= is the caller's cap. A key that is neither one of these nor
-// listed for observe or lift is a feature; void ignores it.
+// listed for observe or lift is a feature. void ignores all keys except run=, map= and try=.
 // xN repeats the step N times. A key with a range lo..hi then takes N evenly spaced values from lo to hi
 // in a fixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //

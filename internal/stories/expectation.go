@@ -37,7 +37,7 @@ type expectation struct {
 	strict    bool    // whether a number equal to a bound fails
 }
 
-// comparison matches the name of the number, the operator, and the number or range.
+// comparison matches the name of the compared number, the operator, and the bound or the range.
 var comparison = regexp.MustCompile(`^([a-z_0-9]*?)(<=|>=|<|>|=)?(-?[0-9][^<>=]*)$`)
 
 // parseExpectation parses one of the expectations after =>, which are separated by spaces.

@@ -94,8 +94,8 @@ func (s *step) arguments(i int) map[string]string {
 	return args
 }
 
-// stride returns a number near 0.618 n that is coprime with n. Multiples of the golden ratio are
-// spread evenly.
+// stride returns a number near 0.618 n that is coprime with n. The multiples of the golden ratio, modulo 1,
+// are spread evenly.
 func stride(n int) int {
 	gcd := func(a, b int) int {
 		for b != 0 {

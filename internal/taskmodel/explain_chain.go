@@ -9,18 +9,18 @@ import (
 // TermKind classifies one factor of an explanation.
 type TermKind string
 
-// The kinds.
+// Kinds of terms.
 const (
 	TermFeature  TermKind = "feature"  // the effect of a feature, of a fact about the task, of identical runs or of recent errors on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
-	TermCeiling  TermKind = "ceiling"  // a bound that keeps the prediction near the known peaks, or an upper bound of the amount except the cap, such as the static request
-	TermGuard    TermKind = "guard"    // the guard's factor, while more open tries are killed than promised
+	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request, or the smallest limit so far if the peaks follow the limits; also a bound that keeps the prediction near the peaks of the runs
+	TermGuard    TermKind = "guard"    // the factor of the guard
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
 	TermLift     TermKind = "lift"     // a larger amount because of OOM kills
-	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant, or a lower bound of an unknown kind
-	TermCap      TermKind = "cap"      // the cap, or an upper bound of an unknown kind
+	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant, or a lower bound whose rule is not known
+	TermCap      TermKind = "cap"      // the cap, or an upper bound whose rule is not known, such as one of an old receipt
 	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins
 )
 
@@ -39,7 +39,9 @@ type Explanation struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes // the amount without any term
 	BaseName string       // description of Base
-	Expected sizing.Bytes // the expected peak, before margins; zero if no model predicts or Terms is empty
+	// Expected is the expected peak, before margins; by a receipt that no expert answered (see ExplainReceipt), the
+	// amount before guard and bounds. It is zero if no model predicts or Terms is empty.
+	Expected sizing.Bytes
 	Terms    []Term
 }
 

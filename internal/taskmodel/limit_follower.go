@@ -19,8 +19,8 @@ type limitFollower struct {
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // about the smallest allocation (see provenTolerance) of the successes since the last kill and the last change of the features
-	Proven    int          // number of these successes whose allocation is at most provenTolerance times Least
+	Least     sizing.Bytes // smallest allocation, up to provenTolerance, of the successes since the last kill or change of the features
+	Proven    int          // number of these successes with about the allocation Least; see provenTolerance
 }
 
 const (

@@ -88,9 +88,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether a training has enough reports, and their number or the number of kills among
-// them has grown by more than cohort.RefitGrowth since the last training. In a namespace with few kills a
-// single kill is enough. A stored cohort of another format is due as well. age holds the numbers of reports
+// isCohortDue reports whether a training can use at least cohort.MinTasks reports, and their number or the number of
+// kills among them has grown by more than the share cohort.RefitGrowth since the last training. In a namespace with few
+// kills a single kill is enough. A stored cohort of another format is due as well. age holds the numbers of reports
 // and kills now and at the last training.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// The age of a cohort (store.CohortAge) compares the reports at its training with those that are stored now.
+// The age of a cohort (store.CohortAge) holds the numbers of reports and kills at its training and now.
 func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth

@@ -52,8 +52,8 @@ func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 	return runs
 }
 
-// The pool counts each run of a task once, except the first run, even if the state of the task is learned again. A new
-// pool counts the runs of the states that are learned again, and newer runs of the other tasks.
+// The pool counts each run of a task but the first, and counts it once, even if the state of the task is learned again. A
+// new pool counts the runs of the states that are learned again, and newer runs of the other tasks.
 func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
 	misfit, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}}) // a curve without points
 	require.NoError(t, err)

@@ -142,7 +142,7 @@ func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, class
 
 // ratios reads the ratios of run times to predictions from the stored models of tasks. It returns the
 // tasks with a readable model, and their ratios by the same index. Of more than maxShapeTasks tasks it
-// reads every n-th.
+// reads every n-th, at most maxShapeTasks in all.
 func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (sampled []sizing.TaskKey, ratios [][]float64, err error) {
 	step := max(1, (len(tasks)+maxShapeTasks-1)/maxShapeTasks)
 	for i := 0; i < len(tasks); i += step {

@@ -2,7 +2,8 @@
 // as the active version of its task. Any replica leases a due task (SKIP LOCKED), updates its model,
 // and publishes it by compare-and-swap.
 // An update fits at row counts that depend only on the history, so that a late training
-// publishes the same model as an early one, unless the rows to learn are many, as after an import.
+// publishes the same model as an early one. An exception is a long backlog of rows, as after an import; see
+// taskmodel.Update.
 //
 // After trainings it also trains the cohort of the namespace. At longer intervals, and at low priority,
 // it searches for better parameters of a heavy task, and learns the shapes of run times, the usage
@@ -62,7 +63,7 @@ type Report struct {
 	Trained    bool   // a challenger was fitted, whether it was published or not
 	Published  bool   // Version is the new model
 	RolledBack bool   // the watchdog promoted an earlier version instead
-	Version    int    // active version afterwards; 0 if none
+	Version    int    // active version afterwards; 0 if there is none, or if other replicas kept publishing first
 	Reason     string // why the model was published or not
 }
 

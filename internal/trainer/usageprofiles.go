@@ -147,8 +147,8 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 type checkedReports map[string]int
 
 // hasGrown reports whether a check is worthwhile: runs, the number of recorded reports, is at least
-// usageprofile.MinRuns and more than usageprofile.Growth times the number at the last check of this process
-// and fitted, the number at the last fit.
+// usageprofile.MinRuns, and more than usageprofile.Growth times both the number at the last check of this process and
+// fitted, the number at the last fit.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
 	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
 }

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// Growth is the factor by which the number of stored runs grows between two checks of a set by the
-	// trainer.
+	// Growth is a factor: the trainer checks a set again when its namespace has more than Growth times as many recorded
+	// reports as at the last check and at the last fit.
 	Growth = 1.1
 
 	sampleGrowth = 1.5 // factor by which the sample grows until profiles are found again, because more runs show finer profiles
-	minNewRuns   = 50  // smallest number of new runs of known tasks for a decision about changes
+	minNewRuns   = 50  // smallest number of new runs of tasks with minTaskRuns earlier runs for a decision about changes
 	minNewTasks  = 20  // smallest number of tasks outside the set for a decision about new tasks
 	minTaskRuns  = 5   // smallest number of runs of a task in the set; fewer say little about the profiles of the task
 	// maxChange is the largest accepted share of new runs that changed their profile, or of new tasks that fit none,
@@ -58,9 +58,9 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	return known, unknown
 }
 
-// changeOfTasks compares the profiles of the new runs of each known task with those of its earlier runs,
-// so that a task which only runs more often changes nothing. reason is empty if too few runs are new or
-// changed their profile.
+// changeOfTasks compares the number of new runs in each profile with the number that is expected from the
+// earlier runs of the same tasks, so that a task which only runs more often changes nothing. reason is empty if
+// too few runs are new or changed their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
@@ -99,8 +99,8 @@ func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 }
 
 // misfitOfNewTasks compares the share of new tasks that fit no profile with the share of the tasks of the
-// set that fit none. This detects changes of a namespace whose tasks never recur. Each task counts as one,
-// because its runs are alike.
+// set that fit none. This detects changes of a namespace whose tasks never recur. Each task has the same weight,
+// whatever its number of runs, because its runs are alike.
 func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
 	n := float64(len(newRuns))
 	if n < minNewTasks {
@@ -156,8 +156,8 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
-// SkipIDs raises the ids of a set that was found without a previous set above those of its lost versions. A version has
-// at most maxProfiles new ids.
+// SkipIDs raises the ids of a set above those of the earlier versions, which could not be decoded when the set was
+// found. versions is their number. A version has at most maxProfiles new ids.
 func (s *Set) SkipIDs(versions int) {
 	for i := range s.Profiles {
 		s.Profiles[i].ID += versions * maxProfiles

@@ -19,8 +19,8 @@ const (
 )
 
 const (
-	neighbours       = 5     // rank of the neighbour that measures density
-	resolution       = 0.05  // scaled distance below which runs are equal
+	neighbours       = 5     // rank of the neighbour whose distance measures density
+	resolution       = 0.05  // scaled distance below which runs count as equal
 	minCoverage      = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
 	minSilhouette    = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
 	validitySample   = 1000  // largest number of points of a silhouette or a Hopkins statistic
@@ -34,7 +34,8 @@ const (
 )
 
 // Fit finds the profiles of runs of one namespace, oldest first. Profiles take their ids from previous,
-// the set of the previous fit; nil without one. Fit returns nil if the runs are too few or all equal.
+// the set of the previous fit; nil without one. Fit returns nil if there are fewer than MinRuns runs, or if
+// they are equal in every quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {
 	runs = bounded(runs)
 	if len(runs) < MinRuns {
@@ -78,11 +79,12 @@ func bounded(runs []Run) []Run {
 	return runs
 }
 
-// Quality says how well the profiles describe the runs.
+// Quality says how well the profiles describe the runs. If all runs except outliers are one profile, MinSize,
+// Silhouette and DaviesBouldin are 0.
 type Quality struct {
-	MinSize       int     // smallest number of runs of a cluster before trim; 0 if all runs except outliers are one profile
+	MinSize       int     // smallest number of runs of a cluster before trim
 	Coverage      float64 // share of the runs with a profile
-	Silhouette    float64 // mean of the runs with a profile, −1 to 1; 1 is best
+	Silhouette    float64 // mean of a sample of the runs with a profile, −1 to 1; 1 is best
 	DaviesBouldin float64 // Davies–Bouldin index; 0 is best
 	Hopkins       float64 // Hopkins statistic, 0.5: no structure, 1: clusters; it decides nothing
 }
@@ -100,8 +102,9 @@ func (q *Quality) score() float64 {
 
 // choose compares clusterings by HDBSCAN with different smallest sizes of a cluster: from a two-hundredth
 // of the runs, but at least smallestProfile, up to a quarter of the runs. The smallest size doubles from
-// one clustering to the next. If no clustering has two to maxProfiles clusters, minCoverage and
-// minSilhouette, all runs except those far outside are one profile.
+// one clustering to the next. choose returns the clustering with the best score among those with two to
+// maxProfiles clusters, at least minCoverage and at least minSilhouette. If there is none, all runs except those far
+// outside are one profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = single(tree)

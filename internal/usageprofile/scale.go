@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Scaler brings the quantities that a namespace reports to one scale. All lists are by column.
+// Scaler brings quantities to one scale. A column is a quantity by which profiles are found; all lists are by column.
 type Scaler struct {
 	Quantities []Quantity
 	Median     []float64 // of the logarithms; an unknown amount counts as the median

@@ -23,7 +23,7 @@ type Set struct {
 	// The runs, oldest first. A new run gets the profile of its nearest run, or none if that run is too far away.
 	Points            []float32 // scaled quantities, run by run
 	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant neighbours
-	MinBranchDistance []float32 `cbor:"Densest"` // smallest distance in the run's branch of the tree of HDBSCAN
+	MinBranchDistance []float32 `cbor:"Densest"` // see density.Clustering
 	Scores            []float32 // outlier scores
 	Labels            []int16   // index of Profiles, or density.Noise
 	TaskOf            []int32   // index of Tasks

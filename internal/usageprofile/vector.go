@@ -21,7 +21,7 @@ type Quantity uint8
 
 // The quantities.
 const (
-	MemoryPeak      Quantity = iota // bytes; of a kill at least this
+	MemoryPeak      Quantity = iota // bytes; a lower bound for a kill and for a success with only a sampled peak
 	Duration                        // seconds
 	CPUPeak                         // cores
 	CPUMean                         // cores

@@ -26,7 +26,7 @@ type sizeResult struct {
 	ready, p50, p99 time.Duration // time from start to readiness; latencies of predictions; each the maximum over the replicas
 	first           time.Duration // median latency of the first predictions of the tasks, which decode models; the maximum over the replicas
 	resident        int64         // resident memory of the first replica after its predictions
-	perModel        float64       // bytes of resident beyond those of bench.server, per task; 0 if some tasks are not predicted
+	perModel        float64       // (resident − resident memory of bench.server) per task, in bytes; 0 if some tasks are not predicted
 }
 
 // perModelText formats perModel in MB; empty if perModel is 0.

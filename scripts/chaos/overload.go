@@ -18,9 +18,9 @@ import (
 // that the service admits at the same time.
 const stormConnections = 600
 
-// trialOverload finds the best number of connections, that with the highest goodput, by a ramp.
-// Then it alternates runs with this number with runs with three times as many connections, and with
-// stormConnections. The alternation lets other load on the machine affect both.
+// trialOverload finds the best number of connections, that with the highest goodput, by a ramp. Then it compares
+// runs with this number with runs with three times as many connections, and with runs with stormConnections. The
+// compared runs alternate, so that other load on the machine affects both alike.
 func trialOverload(ctx context.Context, tr *trialRun) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the load generator and the server need taskset and one core each", errSkip)

@@ -122,7 +122,7 @@ build_images() {
 	mkdir "$work/documents"
 	cp LICENSE "$work/documents"
 	gzip -9n <"$work/THIRD_PARTY_NOTICES" >"$work/documents/THIRD_PARTY_NOTICES.gz" # an image has at most 30 MB
-	digest=$(image loadaware 'Predicts how much memory and CPU an Airflow task needs before its launch' -service)
+	digest=$(image loadaware 'Predicts, before the launch of an Airflow task, how much memory and CPU it needs' -service)
 	image loadaware-peak 'Measures the peak memory of a program in its container' >/dev/null
 }
 

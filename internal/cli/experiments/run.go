@@ -26,11 +26,12 @@ import (
 
 const experimentRunUsage = `[flags]
 
-Fits each model family, with each --oversampling, on 70 % of the runs of a task, predicts the
-bins of the other runs, and compares the errors. With the family serving it also compares the
-grants of serve with the static requests. The history comes from --trace, a file as in
-loadaware import, or else from a database, even while a server uses it. The same history and
-flags give the same output. With --save the command checks first that it can save the result.` + experimentPlace + `
+Fits each model family, with each --oversampling that it supports (final and serving always
+learn from the original rows), on 70 % of the runs of a task, predicts the bins of the other
+runs, and compares the errors. With the family serving it also compares the grants of serve
+with the static requests. The history comes from --trace, a file as in loadaware import, or
+else from a database, even while a server uses it. The same history and flags give the same
+output. With --save the command checks first that it can save the result.` + experimentPlace + `
 
 If --trace is missing, the history comes from the database of --database, DATABASE_URL or
 --data.`
@@ -120,7 +121,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	e := &experimentRun{Command: cli.New("experiment run", experimentRunUsage, "url", "token", "database", "data")}
 	e.cfg.BinsGB = map[string][][]float64{}
 	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
-	tasks := e.String("tasks", "", "task ids, separated by commas; if empty, the tasks with at least 100 runs and a tenth of the memory time (peak times duration) of all tasks, or else the task with the most")
+	tasks := e.String("tasks", "", "task ids, separated by commas; if empty, the tasks with at least 100 runs and at least a tenth of the memory time (peak times duration) of all tasks; if there are none, the task with the most memory time")
 	e.Func("bins", "upper edges of the bins of a task in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; a search finds 2 to 4 bins for a task without edges", e.parseBins)
 	families := e.String("families", strings.Join(experiment.DefaultFamilies(), ","), "families, separated by commas, of "+strings.Join(experiment.Families(), ", ")+
 		"; final chooses the bin of least expected cost by the probabilities of the model of serve, without a risk target; serving chooses the bin of the amount that serve would grant")

@@ -96,8 +96,8 @@ func (s serverStore) Models(ctx context.Context, id int64) ([]store.RunModel, er
 	return models, nil
 }
 
-// Save retries for about RetryFor while the server is overloaded; with 0 it sends one request. It does not retry if the
-// response was lost, because a second request would save a second experiment.
+// Save repeats the request for about RetryFor while the server answers 429 or 503; if RetryFor is 0, it sends one
+// request. It does not repeat a request without a response, because the server may have saved the experiment.
 func (s serverStore) Save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
 	request := api.ExperimentRequest{Fingerprint: orNil(r.Fingerprint), Name: orNil(r.Name), Parameters: r.Parameters, Rows: r.Rows, Report: r.Report}
 	sent := make([]api.ExperimentModelRequest, len(models))
@@ -143,7 +143,7 @@ func notNull(text []byte) []byte {
 	return text
 }
 
-// orNil returns nil for an empty text, which the API omits.
+// orNil returns nil for an empty text, so that the request omits the field.
 func orNil(text string) *string {
 	if text == "" {
 		return nil

@@ -36,7 +36,7 @@ type Chain struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes
 	BaseName string       // what Base is, in words
-	Expected sizing.Bytes // the expected peak; zero if no model predicts
+	Expected sizing.Bytes // the expected peak; see taskmodel.Explanation
 	Terms    []Term
 }
 

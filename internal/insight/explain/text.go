@@ -200,7 +200,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	case len(e.Nearest) == 0:
 		text += " There was no similar run to learn from."
 	case above == 0:
-		text += " No similar run needed more: nothing in its features indicated it."
+		text += " No similar run needed more: nothing in the features of this run indicated a higher peak."
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}
@@ -213,7 +213,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	}
 	if k.Needed <= k.At {
 		k.Needed = 0
-		k.Text = text + " What would have held is not known: no later try of this run has ended with a measured peak above that."
+		k.Text = text + fmt.Sprintf(" What would have held is not known: no later try of this run has ended with a measured peak above %s.", k.At.Approx())
 		return
 	}
 	k.WouldHold = k.Needed.RoundUp(sizing.MiB)

@@ -43,8 +43,8 @@ func (c *Calibration) P95(r *Result) float64 {
 	return r.Median * c.ratios[min(n, rank)-1]
 }
 
-// Interpolate returns the quantile function that interpolates a table of at least two quantiles, whose
-// probabilities are equally spaced from 0 to 1.
+// Interpolate returns the quantile function that interpolates linearly between the quantiles of a table. The table
+// has at least two quantiles, whose probabilities are equally spaced from 0 to 1.
 func Interpolate(table []float64) func(float64) float64 {
 	return func(u float64) float64 {
 		at := max(0, min(1, u)) * float64(len(table)-1)

@@ -78,7 +78,7 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 		edges += len(t.Upstream)
 	}
 	if len(tasks) > MaxTasks || edges > MaxEdges {
-		return nil, sizing.InvalidField("tasks", "has %d tasks and %d dependencies; at most %d and %d", len(tasks), edges, MaxTasks, MaxEdges)
+		return nil, sizing.InvalidField("tasks", "has %d tasks and %d dependencies; at most %d tasks and %d dependencies are allowed", len(tasks), edges, MaxTasks, MaxEdges)
 	}
 	waiting, downstream := make([]int, len(tasks)), make([][]int, len(tasks))
 	for i, t := range tasks {

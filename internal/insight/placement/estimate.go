@@ -18,8 +18,7 @@ const (
 	settled             = 1e-7 // the estimation ends once no effect on a typical task changes by as much
 )
 
-// variances holds the variances, estimated from all tasks, of the sensitivities around 1 and of the own
-// deviations around 0.
+// variances holds the variances of the sensitivities around 1 and of the own deviations around 0.
 type variances struct{ sensitivity, own float64 }
 
 // estimate fits the parts of the model one after the other until the effects settle, for at most rounds

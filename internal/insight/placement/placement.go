@@ -5,7 +5,7 @@
 //	log seconds = level of the task + slopes · inputs + slope · load + effect of the node type
 //	effect      = sensitivity of the task · effect of the node type on a typical task + own deviation
 //
-// All parts are estimated together by penalised least squares, one after the other until they settle
+// Penalised least squares estimate the parts one after the other, again and again until they settle
 // (backfitting; Breiman & Friedman 1985). Outlying runs weigh less (Huber 1964). The same runs give
 // the same estimates.
 package placement
@@ -60,7 +60,7 @@ type taskEffect struct {
 type row struct {
 	y      float64   // log seconds
 	x      []float64 // scaled inputs
-	load   float64   // load of the cluster minus the mean load of all runs; 0 if unknown
+	load   float64   // load of the cluster minus the mean of the known loads of all runs; 0 if unknown
 	node   int       // index of the node type; -1: unknown
 	weight float64   // 1, or less for an outlying row
 }

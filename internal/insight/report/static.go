@@ -17,7 +17,7 @@ type Static struct {
 	Request      *string  `json:"request"`       // RequestBytes as a quantity
 	Risk         *float64 `json:"risk"`          // upper bound of the probability that the next run exceeds the request
 	Runs         int      `json:"runs"`          // number of measured successes from which the request is derived
-	RunsNeeded   int      `json:"runs_needed"`   // smallest number of runs for the target
+	RunsNeeded   int      `json:"runs_needed"`   // smallest number of measured successes with which NewStatic can meet the target
 	SavesGBH     *float64 `json:"saves_gbh"`     // savings against the baseline in the window, minus the cost of kills; nil if unknown
 }
 

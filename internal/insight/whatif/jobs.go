@@ -79,7 +79,7 @@ func NewJobs(svc *service.Service) *Jobs {
 }
 
 // Start answers a question in the background and returns its job. The error is NotFound if the task is
-// unknown, Invalid if a field is invalid or if no run of the task has a feature to replace, and Exhausted
+// unknown, Invalid if a field is invalid or if q.Set has a name that is no feature of the task, and Exhausted
 // if maxJobs questions wait or run.
 func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	if bad := q.Validate(); len(bad) > 0 {

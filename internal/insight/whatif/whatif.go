@@ -1,5 +1,5 @@
-// Package whatif computes the effect of other settings, which are changes of the policies: of risk
-// target, floor, cap, lifts and bins. It replays the stored history of a task or a DAG once with the
+// Package whatif computes the effect of other settings. Settings replace the policy of each task, or its risk target,
+// floor, cap, lifts or bins. The package replays the stored history of a task or a DAG once with the
 // current policies and once with each Settings, and predicts each run before it learns the run. Replays
 // run in the background, one question at a time. Their rows, time and CPUs are limited.
 package whatif
@@ -20,8 +20,8 @@ import (
 // Limits of one question.
 const (
 	MaxSettings = 12     // largest number of Settings
-	maxTaskRows = 20_000 // newest rows of each task
-	maxRows     = 60_000 // newest rows of all tasks together
+	maxTaskRows = 20_000 // largest number of newest rows of a task
+	maxRows     = 60_000 // largest number of newest rows of all tasks together
 )
 
 // Question asks for the effect of other settings.

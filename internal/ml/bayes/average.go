@@ -16,14 +16,14 @@ package bayes
 import "math"
 
 // Prior describes a task before its first row, estimated from similar tasks. All amounts are about the
-// logarithm of the peak and, for an input x, about log(1 + x).
+// logarithm of the peak and, for an input x, about log(1 + |x|) with the sign of x.
 type Prior struct {
 	Deviation float64 // standard deviation of the residuals
 	Rows      float64 // number of rows that Deviation counts as
 	Slope     float64 // mean slope of a line over the tasks
 	Spread    float64 // standard deviation of the slope over the tasks
 
-	Slopes []float64 // mean slopes by input; Slope counts for the inputs beyond its end
+	Slopes []float64 // mean slopes by input; an input without an element has Slope
 
 	NoFeatures bool // the task has no features, so that the point models know nothing about a row
 }
@@ -111,8 +111,8 @@ type Mixture struct {
 	Freedom [maxComponents]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + x) with the sign of x;
-// NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual
+// Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + |x|) with the sign of
+// x; NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual
 // of the last point model, in log peak; 0: unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
@@ -192,8 +192,9 @@ func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight floa
 	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, logWeight)
 }
 
-// maxFall is the largest fall of a line outside the range of its input, in log peak: to half of the line at the end of
-// the range. The peak for an input near zero is often a constant, which a line in logarithms does not show.
+// maxFall is the largest fall of a line outside the range of its input, in log peak: to half of the peak that the line
+// predicts at the end of the range. The peak for an input near zero is often a constant, which a line in logarithms does
+// not show.
 const maxFall = math.Ln2
 
 // predict adds the line to mix. nearest is the value nearest to x in the range of the input. The slope has the prior

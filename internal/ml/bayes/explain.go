@@ -2,7 +2,7 @@ package bayes
 
 import "math"
 
-// Explain adds the contribution of every input i to mix.MeanLevel to phi[players[i]]. It returns
+// Explain adds to phi[players[i]] what input i contributes to mix.MeanLevel. It returns
 // the part of MeanLevel that depends on no input and no point model. Every component depends on at most one
 // input, so the contributions are exact Shapley values if an unknown input counts as its mean.
 func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {

@@ -21,7 +21,7 @@ const (
 
 // WithKills returns the average that also counts the kills as rows, or a itself without kills or rows. The retry
 // of a killed run may take hours. Until the retry ends, the kill is evidence for the structures that
-// predict more than its bound.
+// predict more than its bound. The average with kills has no point model with predicted scales (Scaled).
 func (a *Average) WithKills() *Average {
 	if a.Imputed != nil {
 		return a.Imputed

@@ -112,7 +112,7 @@ func TestGrantsAfterKillsWithoutInputsAreFinite(t *testing.T) {
 	}
 }
 
-// A killed run without the second input is charged to the line of this input as to the constant.
+// A killed run without the second input changes the evidence of the line of this input as much as that of the constant.
 func TestAKillChargesTheLineOfAnInputThatItLacks(t *testing.T) {
 	a := new(Average)
 	a.Learn([]float64{7}, nil, 0, 20, nil)

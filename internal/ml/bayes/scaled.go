@@ -36,10 +36,10 @@ func (a *Average) learnScaled(level, scale, y float64) {
 const undiscountedRows = 8
 
 // discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point
-// models, so that their errors in the first rows say little about the next row. At every row n the evidence relative to
-// the best of the constant and the lines is multiplied by n/(n+1), so that row i counts i/n after n rows (a forgetting factor
-// as in dynamic model averaging, Raftery et al. 2010). The constant and the lines have no
-// such fits, and keep their evidence.
+// models, so that their errors in the first rows say little about the next row. At every row n after the first
+// undiscountedRows, the evidence relative to the best of the constant and the lines is multiplied by n/(n+1), so that a
+// later row i counts i/n after n rows (a forgetting factor as in dynamic model averaging, Raftery et al. 2010). The
+// constant and the lines have no such fits, and keep their evidence.
 func (a *Average) discountModels() {
 	if a.Rows <= undiscountedRows {
 		return

@@ -41,10 +41,10 @@ func (h History) Cost(edges []float64) float64 {
 }
 
 // Improvement returns the share of the static cost that a perfect classifier over these edges
-// saves: 1 − Cost(edges) / (static · Σ weight). With weights of one it is the optimal improvement that
-// the publication of a load-aware scheduler, on which this service is based, reports, and with durations
-// its time-weighted improvement. The publication uses the top edge as static. To compare with an actual
-// allocation, pass the request.
+// saves: 1 − Cost(edges) / (static · Σ weight). This service is based on the publication of a load-aware
+// scheduler. With weights of one and the top edge as static, Improvement is the optimal improvement of that
+// publication; with durations as weights it is its time-weighted improvement. To compare with an actual
+// allocation, pass the request as static.
 //
 // Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {

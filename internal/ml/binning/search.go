@@ -11,8 +11,8 @@ import (
 // have too few distinct values below top. With step > 0 the edges below top are multiples of step.
 //
 // The result is optimal if all peaks are positive. An edge that is not a peak (rounded up to step)
-// can be lowered to the next lower one without changing the bin of any run, so the peaks are the
-// only candidates. A peak of 0 is no candidate.
+// can be lowered to the next lower peak without changing the bin of any run, so the peaks are the
+// only candidates. A peak of 0 is no candidate, because edges are positive.
 // The algorithm is dynamic programming over the candidates c_j. S_j is the weight of the peaks
 // up to c_j, and D_r(j) is the least cost of these peaks with r edges, the last of which is c_j:
 //
@@ -127,7 +127,7 @@ func (c candidates) layer(cost []float64) (next []float64, from []int) {
 }
 
 // dominated reports whether line b is nowhere below both lines a and d, where the slopes decrease
-// from a to b to d. This holds if line d crosses line a at a smaller x than line b does, or at the same x.
+// from a to b to d. This holds if line d crosses line a at a smaller x than line b crosses line a, or at the same x.
 func (c candidates) dominated(cost []float64, a, b, d int) bool {
 	return (cost[d]-cost[a])*(c.below[b]-c.below[a]) <= (cost[b]-cost[a])*(c.below[d]-c.below[a])
 }

@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// ErrShape reports levels, residuals and weights whose numbers differ, or invalid ones.
+// ErrShape reports levels, residuals and weights that are invalid or differ in number.
 var ErrShape = errors.New("conformal: invalid levels, residuals or weights")
 
 // Residuals holds out-of-sample residuals ordered by predicted level, because the errors of

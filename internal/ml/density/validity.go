@@ -131,7 +131,7 @@ func bounds(points [][]float64) (low, high []float64) {
 }
 
 // nearestPower returns the distance to the nearest point other than skip, to the power of the
-// dimension: the volume that is empty around the probe.
+// dimension, which is proportional to the empty volume around the probe.
 func nearestPower(points [][]float64, probe []float64, skip int) float64 {
 	least := math.Inf(1)
 	for i, p := range points {

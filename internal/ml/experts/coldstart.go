@@ -22,7 +22,7 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 // mixtureAmount returns the amount with the least expected cost under the predictive distribution of the
 // mixture, at most coldStartReach times MaxPeak and at least p.MinAmount, and its promise before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
-	factor := max(1, x.Factor) // > 1 if other tasks of this age were killed more often than promised
+	factor := max(1, x.Factor) // > 1 if tasks of the pool, mainly those of this age, were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
 	most := math.Log(x.MaxPeak * coldStartReach)
 	if log := min(wanted, most); log == wanted && math.Exp(log) >= p.MinAmount {
@@ -50,8 +50,8 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 // Unless a margin of Repeats answers, the answer is a weighted mean of the cold-start rule and the selected experts,
 // as logarithms. Three candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the
 // cold-start rule, the experts, and the blend, the geometric mean of both. The transition thus depends on the
-// costs and not only on the age of the task. Both rules err for different reasons, so that the blend often costs less
-// than either.
+// costs and not only on the age of the task. The cold-start rule and the experts err for different reasons, so that the
+// blend often costs less than either.
 
 // updateHedge charges the cold-start rule and the blend, relative to the experts, for a row before the rules learn it.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
@@ -81,7 +81,7 @@ func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLos
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
 	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
 	newKills = max(0, kills-x.config.Target)
-	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // a kill of both distinguishes neither
+	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // a kill with both amounts says nothing about which is better
 		newKills++
 	}
 	return newLoss, newKills
@@ -113,8 +113,9 @@ func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }
 
-// hedgeShare returns the share of the cold-start rule in the answers. The margins of the experts come from residuals,
-// whose number grows with the rows, so that the prior odds of the blend grow in proportion to the rows.
+// hedgeShare returns the share of the cold-start rule in the answers; 0 without picks, when this rule answers alone. The
+// margins of the experts come from residuals, whose number grows with the rows, so that the prior odds of the blend grow in
+// proportion to the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0

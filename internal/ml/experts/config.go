@@ -8,7 +8,7 @@
 //
 //	row ─▶ Point (predictions) ─▶ 8 models × 5 distributions × 11 prices = 440 experts
 //	                                          │ a row charges every expert (see Learn):
-//	observed peak ────────────────────────────┤ a killed try counts in full, and so do retries
+//	observed peak ────────────────────────────┤ a killed try costs its whole amount, a successful one its unused part
 //	                                          ▼
 //	Picks: the experts whose kill rate is within the allowed rate (see selectExperts),
 //	       weighted by how close their cost is to the lowest cost
@@ -31,7 +31,7 @@ type Config struct {
 	NearRows         int     // number of rows nearest in predicted level
 	NominalPriorRows float64 // weight, in rows, of the mean risk that an expert chose (its nominal risk) in its kill rate
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
-	CostPreference   float64 // the weight of an expert falls by e^−(CostPreference · relative excess of its cost over the lowest)
+	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
 	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost

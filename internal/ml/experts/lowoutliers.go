@@ -5,7 +5,7 @@ import "math"
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
 	rowsAfterFall    = 200  // rows after the detection of a fall during which stored predictions may be of the level before it
-	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if that is lower, from which on a residual is an outlier
+	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if 0 is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
 	maxLowOutliers   = 128  // number of the newest low outliers that stay when the list is cut; it is cut when it is over a quarter longer

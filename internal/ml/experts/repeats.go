@@ -9,7 +9,7 @@ import (
 // there are none.
 type Repeats struct {
 	Peak      float64 // largest of the newest peaks of these rows
-	Rows      float64 // number of all these rows, up to a maximum of the caller
+	Rows      float64 // number of all these rows, which the caller limits
 	IsPartial bool    // only the features whose values recur are the same
 }
 

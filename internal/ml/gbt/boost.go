@@ -30,7 +30,7 @@ type booster struct {
 // the least loss.
 func (b *booster) run() *forest {
 	b.start()
-	best, since := len(b.forest.roots), 0 // number of trees with the least loss, and rounds since then
+	best, since := len(b.forest.roots), 0 // number of trees at the least validation loss, and rounds since then
 	least := b.valid.mean(b.loss)
 	for range b.cfg.Rounds {
 		before := len(b.forest.roots)

@@ -68,12 +68,12 @@ func verify(data []byte) (body []byte, err error) {
 // deliberate changes.
 func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
-		return nil, fmt.Errorf("%w: kind %d, want %d", ErrFormat, body[6], kind)
+		return nil, fmt.Errorf("%w: kind %d and reserved byte %d, want %d and 0", ErrFormat, body[6], body[7], kind)
 	}
 	r := reader{rest: body[8:]}
 	columns, outputs, trees := r.uint32(), r.uint32(), r.uint32()
 	if columns > math.MaxUint16 || outputs < 1 || outputs > maxClasses || kind == kindRegressor && outputs > 1 || trees%outputs != 0 {
-		return nil, fmt.Errorf("%w: %d columns, %d outputs, %d trees", ErrFormat, columns, outputs, trees)
+		return nil, fmt.Errorf("%w: its header has invalid numbers: %d columns, %d outputs, %d trees", ErrFormat, columns, outputs, trees)
 	}
 	f := &forest{cols: int(columns)}
 	for range outputs {

@@ -45,7 +45,7 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 // is not finite, or if the weight is not positive.
 func (o *Online) Add(x, y []float64, weight float64) error {
 	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
-		return fmt.Errorf("%w: a row has %d values and %d targets, the regression %d and %d; the weight is %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
+		return fmt.Errorf("%w: a row has %d values and %d targets, the regression has %d columns and %d targets; the weight is %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
 	}
 	for t, v := range y {
 		if !finite(v) {

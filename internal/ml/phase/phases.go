@@ -48,9 +48,9 @@ type Statistics struct {
 	Mean, SD, Max []float64 // by channel, in the unit of the series; SD is the standard deviation
 }
 
-// Discover finds the phases of some runs of one task. It chooses the number of phases with the
+// Discover finds the phases of some runs of one task. It chooses the number of phases whose partition has the
 // largest simplified silhouette, and one phase if no partition reaches minSilhouette. It returns
-// ErrShape without series or if the first one is empty.
+// ErrShape without series or if the first series is empty.
 func Discover(all []Series, c Config) (*Model, error) {
 	c = c.withDefaults()
 	if len(all) == 0 || len(all[0]) == 0 {

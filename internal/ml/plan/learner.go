@@ -28,7 +28,8 @@ type Pool struct {
 
 // Adaptive conformal inference (Gibbs & Candès 2021) keeps the kill rate near a target on any
 // series: each killed run multiplies the price of a kill by about e^cautionStep and divides the accepted
-// risk by the same factor, within bounds. Each run without a kill reverts a small part of this change.
+// risk by the same factor, within bounds. Each run without a kill lowers the log factor by
+// cautionStep · targetKills.
 const (
 	targetKills    = 0.012 // target kill rate
 	cautionStep    = 0.5   // change of the log factor after a kill

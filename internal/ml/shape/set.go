@@ -167,8 +167,8 @@ func learn(norm Norm, groups []*Counts, k int, seed uint64) (*Set, error) {
 }
 
 // describe sets the shapes and the priors from the labels of the groups. A label is from 0 to k − 1, and
-// None for "none of these". A prior is the share of the groups, with one more group for each shape and
-// for "none of these" (Laplace 1774).
+// None for "none of these". A prior is the share of the groups with that label, with one more group for each label
+// (Laplace 1774).
 func (s *Set) describe(groups []*Counts, densities []*Density, labels []int, k int) {
 	s.Shapes = s.Shapes[:0]
 	total := float64(len(groups) + k + 1)

@@ -14,7 +14,7 @@ var ErrFormat = errors.New("svm: not a stored model")
 
 // UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything
 // else and then leaves c unchanged. It never panics, and allocates at most a small
-// multiple of data.
+// multiple of len(data).
 func (c *Classifier) UnmarshalBinary(data []byte) error {
 	body, err := verify(data)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 const MaxUnschedulable = 16
 
 // OpenTries tracks the granted tries of one task that have not ended, and the newest allocations
-// that were unschedulable. Restore derives both from the store after a restart. The guard widens grants
+// that were unschedulable. Restore derives both from the store after a restart or a void. The guard widens grants
 // while clearly more open runs were killed than their predictions promised (see experts.Guard). OpenTries is safe for
 // concurrent use. The zero value is empty.
 type OpenTries struct {

@@ -33,7 +33,7 @@ func (m *memory) stats() MemoryStats {
 	return MemoryStats{Hits: m.hits.Load(), Misses: m.misses.Load(), Evictions: m.evictions.Load(), Bytes: m.used, Limit: m.limit}
 }
 
-// hit records that a prediction found the model of a task in memory.
+// hit records that Cache.Get found the model of a task in memory.
 func (m *memory) hit(t *Task) {
 	m.hits.Add(1)
 	if now := m.clock.Load(); t.usedAt.Load() != now {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxTail bounds the rows that a model learns after it is loaded. It learns the newest ones, and the
+	// maxTail bounds the stored rows that a model learns when it is loaded. It learns the newest ones, and the
 	// next training learns the others. The residual store of a model has at most as many rows.
 	maxTail = 2_000
 	// retrainAfter delays the training of a task whose active model cannot be decoded.
@@ -196,7 +196,7 @@ func (c *Cache) readTail(ctx context.Context, key sizing.TaskKey, seq int64, isI
 	return c.store.NewestSince(ctx, key, seq, last, maxTail)
 }
 
-// applyChange handles a notification of the store. If the model of the task is not in memory and
+// applyChange handles a notification of the store. If the model of a known task is not in memory and
 // would exceed the memory limit, applyChange reads only the policy and the version: a training of
 // many tasks must not evict the models that are in use.
 func (c *Cache) applyChange(ctx context.Context, key sizing.TaskKey) {

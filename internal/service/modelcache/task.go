@@ -23,7 +23,7 @@ type Task struct {
 	Open inflight.OpenTries // the open tries, which the guard counts, and the unschedulable allocations
 
 	name    string       // task id
-	usedAt  atomic.Int64 // memory.clock at the last prediction or refresh
+	usedAt  atomic.Int64 // memory.clock at the last Cache.Get or refresh
 	timeout atomic.Int64 // newest execution timeout of an ask in nanoseconds; 0 if there is none
 	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
 	pool    *pool
@@ -102,8 +102,8 @@ func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 // IsDecoded reports whether the model is decoded, or known not to exist.
 func (t *Task) IsDecoded() bool { return t.encoded.Load() == nil }
 
-// WillLearn reports whether the model is decoded and does not contain the row yet. The caller
-// holds the read lock.
+// WillLearn reports whether the model is decoded, and the last refresh did not read the row from the store. The
+// caller holds the read lock.
 func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }

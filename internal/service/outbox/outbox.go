@@ -33,7 +33,7 @@ const (
 	// maxWait bounds the wait of a batch of predictions.
 	maxWait = 2 * time.Second
 
-	flushTimeout = 5 * time.Second // of one write, and of the last flush in all
+	flushTimeout = 5 * time.Second // of one write, and of all writes together when Run drains the queue
 )
 
 // Outbox queues receipts until they are stored. The queue consists of batches, so that the cost

@@ -29,8 +29,8 @@ func requireNoneDue(t *testing.T, st store.Store) {
 	require.Empty(t, c.Task)
 }
 
-// requireNoneDueFor checks that no task can be claimed for a time after begun. If a slow machine checks only after
-// that time, a task may be due, and becomes due again.
+// requireNoneDueFor checks that no task can be claimed before begun + delay. On a slow machine the check may come
+// later. Then a task may be claimed, and requireNoneDueFor makes it due again.
 func requireNoneDueFor(t *testing.T, st store.Store, begun time.Time, delay time.Duration) {
 	t.Helper()
 	c, err := st.Claim(t.Context(), "none", time.Hour)

@@ -1,4 +1,4 @@
-"""Labels and outlier scores of scikit-learn-contrib hdbscan, and validity of scikit-learn, for internal/ml/density.
+"""Labels and outlier scores of hdbscan, and validity indices of scikit-learn, for internal/ml/density.
 
     pip install -r requirements.txt && python make.py > density.json
 

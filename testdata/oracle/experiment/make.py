@@ -2,21 +2,21 @@
 
     pip install xgboost-cpu==3.2.0 scikit-learn==1.9.1 imbalanced-learn==0.14.2 numpy==2.4.6 pandas==3.1.1
     python make.py                         # writes history.csv and libraries.json beside this script
-    python make.py --table rows.json       # ... and prints both sides in one table
+    python make.py --table rows.json       # ... and prints the results of the libraries and of loadaware in one table
 
     python make.py --trace retail.csv.gz --task predict_demand --bins 30,350 --seeds 3 --table rows.json
 
-rows.json is what loadaware computes from the same history (again with --trace, --tasks, --bins and --seeds):
+rows.json is what loadaware computes from the same history, with the same tasks, bins and seeds. For history.csv:
 
     loadaware experiment run --trace history.csv --bins load=4,16,64 --seeds 10 --oversampling none,random,smote \
         --families softmax-trees-argmax,softmax-trees,svm,final -o json > rows.json
 
 history.csv is made by a generator with a fixed seed. The script recomputes the splits of loadaware: rows in order of
 time; the rows of each bin, in the order of the bins, shuffled by one PCG seeded with (seed, 0), and the first 70 % of
-them, rounded half away from zero, learned from. Both sides see the same columns: numbers, one-hot categories, days of
-dates, their differences, weekdays and months; a category that only the test rows have is no column. Rows are
-oversampled before they are encoded. Both boosters grow 100 rounds of depth 4 at a rate of 0.1; both SVMs are RBF with
-C = 1 and gamma = 1/(columns * variance). Otherwise each library has its defaults, and none is tuned.
+them, rounded half away from zero, learned from. The libraries and loadaware see the same columns: numbers, one-hot
+categories, days of dates, their differences, weekdays and months; a category that only the test rows have is no
+column. Rows are oversampled before they are encoded. Both boosters grow 100 rounds of depth 4 at a rate of 0.1; both
+SVMs are RBF with C = 1 and gamma = 1/(columns * variance). Otherwise each library has its defaults, and none is tuned.
 
 Each row is decided twice: argmax is the likeliest bin, cost the bin of least expected cost where an over-estimate costs
 1 and an under-estimate 10, the larger bin on a tie.
@@ -139,7 +139,7 @@ def oversample(how, raw, y, texts, seed):
         return raw, y
     if how == "random":
         return RandomOverSampler(random_state=seed).fit_resample(raw, y)
-    tiny = [c for c, n in enumerate(counts) if 0 < n <= NEIGHBOURS]  # SMOTE needs a sixth row: such a bin is drawn again
+    tiny = [c for c, n in enumerate(counts) if 0 < n <= NEIGHBOURS]  # SMOTE needs NEIGHBOURS + 1 rows: draw the missing ones at random
     if tiny:
         raw, y = RandomOverSampler(sampling_strategy={c: NEIGHBOURS + 1 for c in tiny}, random_state=seed).fit_resample(raw, y)
     numbers = [c for c in raw if c not in texts]
@@ -206,7 +206,7 @@ def experiment(path, task, edges, seeds):
 
 
 def compare(libraries, loadaware):
-    """Means over the seeds, loadaware's families behind the libraries'."""
+    """Print the means over the seeds: first the libraries, then loadaware's families."""
     ours = pd.DataFrame([dict(r, decision="argmax" if r["family"].endswith("-argmax") else "cost") for r in loadaware])
     both = pd.concat([pd.DataFrame(libraries), ours.assign(family="loadaware " + ours.family)])
     both["bins"] = both.bins_gb.map(lambda edges: ";".join(f"{e:g}" for e in edges))

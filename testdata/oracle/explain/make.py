@@ -1,4 +1,4 @@
-"""Exact Shapley values of the shap package that the tests of internal/ml/gbt and internal/ml/linear are held to.
+"""Exact Shapley values of the shap package, with which the tests of internal/ml/gbt and internal/ml/linear compare.
 
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python make.py
@@ -7,8 +7,8 @@ writes, beside this script:
     trees.json    random trees, rows with missing values, and their path-dependent TreeSHAP values
     linear.json   a linear model, the means of its columns, rows, and their values
 
-shap stores leaves, cuts and weights as float32 in places. All of these numbers are multiples of
-1/64 or small integers, so that they lose nothing and the values agree to float64 rounding.
+shap stores leaves, cuts and weights as float32 in places. Here they are small multiples of 1/128,
+which float32 holds exactly, so that the values agree to float64 rounding.
 """
 
 import json

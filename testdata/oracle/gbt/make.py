@@ -1,4 +1,4 @@
-"""Answers of XGBoost, scikit-learn and shap that the tests of internal/ml/gbt are held to.
+"""Results of XGBoost, scikit-learn and shap, with which the tests of internal/ml/gbt compare.
 
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python make.py

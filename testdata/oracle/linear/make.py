@@ -2,9 +2,9 @@
 
     pip install scikit-learn && python make.py > ridge.json
 
-Columns are standardised by their weighted mean and standard deviation after a
-missing value took the weighted mean, as internal/ml/linear does; scikit-learn's
-Ridge then solves. Predictions are for the rows themselves.
+As in internal/ml/linear, the weighted mean of a column replaces its missing values,
+and the column is then standardised by its weighted mean and standard deviation.
+scikit-learn's Ridge fits the result. Predictions are for the training rows.
 """
 import json
 import sys

@@ -48,7 +48,7 @@ for experiment in client.search_experiments(view_type=ViewType.ALL):
     runs.sort(key=lambda r: r["id"])
     opened["experiments"].append({"id": experiment.experiment_id, "name": experiment.name, "stage": experiment.lifecycle_stage, "runs": runs})
 
-# What a person does first there: the best setting, of one family.
+# As the first query of a user: the runs of one family, the best first.
 best = client.search_runs([e["id"] for e in opened["experiments"]], "params.family = 'final'", order_by=["metrics.u_score_mean ASC"])
 opened["best"] = [run.info.run_id for run in best]
 opened["warned"] = warned

@@ -4,9 +4,10 @@
     python make.py > smote.json
 
 Numbers are standardised over the whole table, as a StandardScaler before the
-sampler does. SMOTE and SMOTENC then run; what they found and used for each class is
-read while they work: the nearest rows of every row (their nn_num) and, for every
-row as a base, each code that any seed of theirs gives it (votes break ties by lot).
+sampler does. SMOTE and SMOTENC then run, and the script records for each class: the
+nearest rows of each row (their nn_num), and for each row the codes of the categories
+that SMOTENC votes for a synthetic row made from it, over several seeds, because it
+breaks ties of the votes at random.
 """
 import json
 import sys

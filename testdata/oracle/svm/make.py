@@ -10,8 +10,8 @@ writes, beside this script:
     couplings.json  P(i | i or j), and the probabilities of the bins that minimise the
                     loss of Wu, Lin & Weng's second method, by scipy's SLSQP
 
-Columns are standardised by their weighted mean and deviation after a missing value
-took the weighted mean, as internal/ml/svm does.
+As in internal/ml/svm, the weighted mean of a column replaces its missing values, and
+the column is then standardised by its weighted mean and standard deviation.
 """
 import json
 import pathlib

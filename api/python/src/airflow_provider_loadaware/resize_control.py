@@ -37,7 +37,7 @@ MAX_SAMPLES = 1000  # in a call of /phase
 # Seconds without a new sample before the fallback; a plan with long poll_seconds or reaction_seconds allows more.
 # metrics-server takes up to a minute for the first sample.
 MAX_SAMPLE_DELAY = 60.0
-READ_FAILURES = 3  # consecutive failures to read the pod after which the usage may have outgrown its limit
+READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach its limit
 
 _GONE = 404
 _NEAR = 0.95  # share of the limit in force; if the peak reaches it, a limit that is not in force yet comes too late
@@ -148,7 +148,10 @@ class Controller:
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Whether to send /phase: from `_ask_at` on, at a step of the plan, or if the peak grew by more than 1 %."""
+        """Whether to send /phase: from `_ask_at` on, at a step of the plan, or after growth of the peak by over 1 %.
+
+        The growth counts from the last call.
+        """
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 

@@ -19,7 +19,7 @@ type Run struct {
 const Step = 2
 
 // Families lists the families of generators. The rules of package plan were designed on the family
-// "design". Their constants were chosen on all families with seeds 0 to 3.
+// "design". The constants of these rules were chosen on all these families with seeds 0 to 3.
 func Families() []string { return []string{"design", "walks", "modes", "programs"} }
 
 // generator draws the memory of one run of n samples, in units of the usual peak of the task.

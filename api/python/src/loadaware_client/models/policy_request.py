@@ -31,8 +31,8 @@ class PolicyRequest:
         risk_target (float | None | Unset): Accepted probability of an OOM kill of a first try; 0.015 if omitted.
         max_lifts (int | None | Unset): Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.
         limit_ratio (float | None | Unset): Ratio of limit to request; 1 if omitted. The request stays at or above the
-            floor. An answer with the source `requested` keeps request and limit equal: to the static request within floor
-            and cap.
+            floor. In an answer with the source `requested`, request and limit are equal: the static request, in the mode
+            `enforce` within floor and cap.
         never_above_requested (bool | None | Unset): If true, the allocation of a first try is at most the static
             request.
         cpu_unmanaged (bool | None | Unset): If true, answers have the requested CPU unchanged.

@@ -1,4 +1,4 @@
-"""A pipeline whose archived runs a campaign reproduces, and the two DAGs that reproduce them."""
+"""A pipeline whose archived runs a campaign reproduces, and the scheduler and the maintainer DAG of campaigns."""
 
 from __future__ import annotations
 

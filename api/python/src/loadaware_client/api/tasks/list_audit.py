@@ -77,11 +77,12 @@ def sync_detailed(
 ) -> Response[AuditPage | Problem]:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
-    renames of tasks, and
-    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
-    deleted tasks; of the publications by
-    trainings only the newest hundred of a task are stored.
+     Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
+    models; deletions and
+    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
+    are permanent, also
+    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
+    task are stored.
 
     Args:
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
@@ -127,11 +128,12 @@ def sync(
 ) -> AuditPage | Problem | None:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
-    renames of tasks, and
-    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
-    deleted tasks; of the publications by
-    trainings only the newest hundred of a task are stored.
+     Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
+    models; deletions and
+    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
+    are permanent, also
+    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
+    task are stored.
 
     Args:
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
@@ -172,11 +174,12 @@ async def asyncio_detailed(
 ) -> Response[AuditPage | Problem]:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
-    renames of tasks, and
-    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
-    deleted tasks; of the publications by
-    trainings only the newest hundred of a task are stored.
+     Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
+    models; deletions and
+    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
+    are permanent, also
+    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
+    task are stored.
 
     Args:
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
@@ -220,11 +223,12 @@ async def asyncio(
 ) -> AuditPage | Problem | None:
     """List the audit trail, newest first
 
-     Contains changes of policies, activations, rollbacks and withdrawals of models, deletions and
-    renames of tasks, and
-    changes of campaigns. The transaction of a change writes its entry. Entries are permanent, also for
-    deleted tasks; of the publications by
-    trainings only the newest hundred of a task are stored.
+     Contains changes of policies; publications, activations, rollbacks, withdrawals and unpins of
+    models; deletions and
+    renames of tasks; and changes of campaigns. The transaction of a change writes its entry. Entries
+    are permanent, also
+    for deleted tasks, with one exception: of the publications by trainings only the newest hundred of a
+    task are stored.
 
     Args:
         namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:

@@ -76,12 +76,14 @@ def sync_detailed(
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
-    answer also compares the grants
-    that the model would give to the task's newest 300 tries with and without the replaced features.
-    This is what the model
-    expects, not an observed effect.
+    task and 60,000 in
+    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
+    least a quarter of an
+    hour on the replica that computed them. With `set`, the answer also compares the grants that the
+    model would give to
+    the task's newest 300 tries with and without the replaced features. This is what the model expects,
+    not an observed
+    effect.
 
     Args:
         body (WhatIfRequest):
@@ -117,12 +119,14 @@ def sync(
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
-    answer also compares the grants
-    that the model would give to the task's newest 300 tries with and without the replaced features.
-    This is what the model
-    expects, not an observed effect.
+    task and 60,000 in
+    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
+    least a quarter of an
+    hour on the replica that computed them. With `set`, the answer also compares the grants that the
+    model would give to
+    the task's newest 300 tries with and without the replaced features. This is what the model expects,
+    not an observed
+    effect.
 
     Args:
         body (WhatIfRequest):
@@ -153,12 +157,14 @@ async def asyncio_detailed(
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
-    answer also compares the grants
-    that the model would give to the task's newest 300 tries with and without the replaced features.
-    This is what the model
-    expects, not an observed effect.
+    task and 60,000 in
+    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
+    least a quarter of an
+    hour on the replica that computed them. With `set`, the answer also compares the grants that the
+    model would give to
+    the task's newest 300 tries with and without the replaced features. This is what the model expects,
+    not an observed
+    effect.
 
     Args:
         body (WhatIfRequest):
@@ -192,12 +198,14 @@ async def asyncio(
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in all count. One replay runs at a time, for at most ten minutes;
-    results stay for at least a quarter of an hour on the replica that computed them. With `set`, the
-    answer also compares the grants
-    that the model would give to the task's newest 300 tries with and without the replaced features.
-    This is what the model
-    expects, not an observed effect.
+    task and 60,000 in
+    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
+    least a quarter of an
+    hour on the replica that computed them. With `set`, the answer also compares the grants that the
+    model would give to
+    the task's newest 300 tries with and without the replaced features. This is what the model expects,
+    not an observed
+    effect.
 
     Args:
         body (WhatIfRequest):

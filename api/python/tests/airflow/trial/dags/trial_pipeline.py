@@ -1,4 +1,4 @@
-"""A pipeline of twelve tasks in four stages, and the DAGs that reproduce its runs."""
+"""A pipeline of twelve tasks in four stages, and the scheduler and the maintainer DAG of campaigns."""
 
 from __future__ import annotations
 
