@@ -181,7 +181,8 @@ func TestStoredModelGivesTheSameAnswers(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// The cost of a margin is the weighted mean over the errors of cost.LadderWastage, plus the price (here 3) if it kills.
+// The cost of a margin is the weighted mean, over the errors, of cost.LadderWastage plus the price (here 3) of a kill, if the
+// margin is below the error.
 func TestCostMatchesTheMeanOverTheErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	errors := make([]weightedError, 500)

@@ -28,8 +28,8 @@ type dagState struct {
 func hashOfDAG(dag string) uint64 { return hashOf(dagID, dag) }
 
 // learnDAG counts a success. With at least MinTasks tasks in the DAG, it fits the model of the DAG again if the
-// number of its runs has grown by RefitGrowth; with fewer, if the DAG has a new task. It fits no model while there
-// is only one DAG, or while the DAG has fewer than minRatioTasks tasks.
+// number of successes in the DAG has grown by the share RefitGrowth since the last fit; with fewer, if the DAG has a new
+// task. It fits no model while there is only one DAG, or while the DAG has fewer than minRatioTasks tasks.
 func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	s := l.dags[dag]
 	if s == nil {

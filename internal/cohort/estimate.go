@@ -14,7 +14,7 @@ const (
 	estimates        // number of quantities
 )
 
-// gridSteps is the number of steps between the probabilities of a distribution.
+// gridSteps is the number of equal steps in which the probabilities of a distribution go from 0 to 1.
 const gridSteps = 50
 
 // distribution is the distribution of a quantity over the tasks of a profile: its quantiles at the

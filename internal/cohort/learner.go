@@ -14,7 +14,7 @@ const (
 	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
 	MinTasks    = 15     // smallest number of tasks with a success for a fit
-	RefitGrowth = 0.1    // share by which the number of successes grows between two fits
+	RefitGrowth = 0.1    // smallest share by which the number of successes grows between two fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation

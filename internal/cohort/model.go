@@ -81,7 +81,7 @@ type Answer struct {
 
 	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 in an answer of sizeByRequest
 	unbounded   sizing.Bytes // limit before floor, bins and cap
-	usesRequest bool         // the request, which the learned tasks rarely exceed, is less than amount in whole MiB
+	usesRequest bool         // unbounded is the request: it is less than amount in whole MiB, and the learned tasks rarely exceed theirs
 	ofDAG       bool         // the model of the DAG answered
 }
 

@@ -43,7 +43,7 @@ type classifier struct {
 	temperature float64 // divides the scores of the trees (Guo et al. 2017)
 }
 
-// class is a usage profile.
+// class is a usage profile or the outlier group.
 type class struct {
 	ID      int // of the profile; 0 is the outlier group, the runs without a profile
 	Tasks   int // number of tasks with a run in the profile

@@ -111,7 +111,7 @@ func fitRunTimes(rows []Row) *RunTimes {
 	return l.current
 }
 
-// Add learns a success, and fits again when the number of runs has grown by RefitGrowth.
+// Add learns a success, and fits again when the number of runs has grown by the share RefitGrowth since the last fit.
 func (l *RunTimeLearner) Add(f *Facts, seconds float64) {
 	l.add(f, seconds)
 	if float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth) {

@@ -45,7 +45,7 @@ func (b *runTimesBlob) open() (*RunTimes, error) {
 		return nil, fmt.Errorf("decode the run times of a cohort: %w", err)
 	}
 	if !m.isValid() {
-		return nil, fmt.Errorf("decode the run times of a cohort: %d columns, %d columns of the trees, %d errors and the variances %v and %v are not valid",
+		return nil, fmt.Errorf("decode the run times of a cohort: %d columns of the encoder, %d columns of the trees, %d errors on unseen tasks and the variances %v between and %v within tasks are not valid",
 			m.columns(), m.trees.Cols(), len(b.Unseen), b.Between, b.Within)
 	}
 	return m, nil

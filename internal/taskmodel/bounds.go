@@ -18,7 +18,7 @@ const (
 	CapRequest                      // the policy forbids more than the request
 	CapUnschedulable                // a larger allocation was unschedulable within the last hour
 	CapFloor                        // four times the policy's floor
-	CapKill                         // four times the largest killed allocation, at most four times the derived cap without kills
+	CapKill                         // four times the largest killed allocation, at most four times the cap that would apply without kills
 	CapOnlyKills                    // four times the largest of the killed allocations, the minimum grant and the floor: neither a request nor a peak is known
 	CapMinGrant                     // four times the minimum grant
 	CapExtrapolated                 // four times an extrapolated peak

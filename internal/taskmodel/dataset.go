@@ -82,7 +82,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	return t, kinds
 }
 
-// Encoding is a feature encoding, frozen on the training rows.
+// Encoding is a feature encoding, whose columns were chosen by the training rows.
 type Encoding struct {
 	Train    *table.Table // the training rows in their order; targets are log peaks
 	schema   *sizing.Schema
@@ -90,7 +90,7 @@ type Encoding struct {
 	enc      *encoder
 }
 
-// Encode freezes an encoding on the given rows only, oldest first. An encoded row has the inputs of the
+// Encode chooses the columns of an encoding by the given rows only, oldest first. An encoded row has the inputs of the
 // line (the ridge regression), then the inputs of the trees.
 func (d *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}

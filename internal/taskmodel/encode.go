@@ -67,8 +67,8 @@ type column struct {
 	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
 }
 
-// newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
-// peak.
+// newEncoder chooses the columns of an encoding by rows, whose cells are in the order of schema; y holds the log peaks of
+// the rows. Later rows do not change the columns.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {

@@ -42,11 +42,11 @@ func (e Evaluation) JSON() []byte {
 }
 
 const (
-	minEvaluationRows   = 40  // rows from which an evaluation is worth its cost
+	minEvaluationRows   = 40  // smallest number of measured rows for an evaluation; with fewer, it is not worth its cost
 	holdoutShare        = 0.2 // share of the rows that is the holdout, within the next two bounds
 	minHoldout          = 10
 	maxHoldout          = 200
-	evaluationGrowth    = 2.0  // growth in rows between two evaluations
+	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
 	evaluationTolerance = 1.25 // the challenger may fail if its waste is more than this multiple of another's, see judge; lenient, because the holdout is small and missing from the fit
 	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )

@@ -11,18 +11,20 @@ import (
 
 // Outcome reports what a Fit did.
 type Outcome struct {
-	Trained    bool       // a run has a measured peak, so there is a model, even if a challenger lost its evaluation
-	Reason     string     // number of learned runs and the result of an evaluation, or why there is no model
+	Trained    bool       // false if there is no model, because no measured peak was learned; true even if the challenger lost its evaluation
+	Reason     string     // number of reported tries (which it calls runs) and the result of an evaluation, or why there is no model
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
 }
 
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
-// history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if there is nothing
-// to fit, or if the challenger loses its evaluation and the champion is valid; Outcome.Reason says which. Then the stored
-// champion stays in use. A champion that learned a voided report, or peaks that were raised with outdated factors
-// (sampling.go), is not valid. Fit modifies champion itself, so the caller must not use it afterwards.
+// history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if no measured peak was
+// learned, or if the challenger loses its evaluation; Outcome.Reason says which. Then the stored champion stays in use.
+// There are two exceptions. Without a valid champion, Fit returns a challenger that loses. In place of a champion that is
+// not valid, Fit returns a model even without a measured peak. A champion is not valid if it learned a voided report, or
+// peaks that were raised with outdated factors (sampling.go). Fit modifies champion itself, so the caller must not use it
+// afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
@@ -68,7 +70,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	}
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
-		if forgets { // an empty model replaces the champion, which would answer from the voided reports for ever
+		if forgets { // an empty model replaces the champion, whose answers would depend on the voided reports or outdated factors for ever
 			m.rebuildKills(h)
 			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
@@ -204,7 +206,7 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 
 const (
 	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
-	neverThinned    = 4000 // newest rows that a thinned history contains completely: at most store.HistoryLimits.Recent
+	neverThinned    = 4000 // number of newest rows that a thinned history contains for certain; must not exceed store.DefaultHistoryLimits.Recent
 )
 
 // learnRange learns an old row of a long history. It records no residual of the peak. It updates the range and
@@ -288,9 +290,10 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute replaces a censored peak by the prediction of the current models, within the censored
-// bound. It returns false if the row cannot be used: without models an upper bound says too little, and
-// an upper bound far below the prediction is probably in the wrong unit.
+// impute replaces a censored peak by the prediction of the current models, but by at least killedPeakFactor times the
+// allocation of a killed try, and by at most the allocation of a success. Without models, a killed try gets
+// killedPeakFactor times its allocation. impute returns false if the row cannot be used: without models an upper bound
+// says too little, and an upper bound far below the prediction is probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor

@@ -16,7 +16,7 @@ type group struct {
 	Seconds  float64              // mean log1p of the seconds, where unknown ones count as the mean so far; 0: all are unknown
 	Cores    float64              // mean log cores of the rows with a measurement
 	CoreRows float64              // number of these rows, at most groupMemory
-	Seen     int                  // number of rows that the models had learned with the newest row (models.Clock)
+	Seen     int                  // models.Clock when the newest row was added
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of rows before them, newest first; 0: none
 }

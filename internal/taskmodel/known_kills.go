@@ -87,9 +87,9 @@ func (m *Model) learnPeak(t *TrainingRow) {
 	}
 }
 
-// withPeak updates kills with a measured run. The peak of a retry of a killed run is added to the kill,
-// and lowers a bound that it contradicts. Another run with the same features removes the older kills
-// above its peak, and adds its peak to the other older kills.
+// withPeak updates kills with a measured run. The peak of a retry of a killed run is added to the kill of this run, and
+// lowers a bound that it contradicts. An older kill of another run with the same features is removed if the peak is below
+// it. Otherwise the peak is added to this kill.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {

@@ -27,8 +27,8 @@ const (
 	minFollowed     = 3    // smallest number of pairs with which isFollowing may return true
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
-	minFollowShare  = 0.95 // smallest squared correlation of both
-	provenTolerance = 1.02 // ratio to Least up to which an allocation counts as equal to it
+	minFollowShare  = 0.95 // smallest squared correlation of these two logarithms
+	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
 // learn adds a try that ended. features is the featureKey of its features; for an OOM kill it is not used.

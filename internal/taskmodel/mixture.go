@@ -73,10 +73,9 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 }
 
 // answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
-// peaks that is exceeded with probability target. In the cold start, this quantile extrapolates far above the few peaks, so
-// that a smaller amount of a counts if it is above all of them. Without these bounds the amount of a may be too low: it
-// comes from donor rows, which are rows of the last fit, and the peaks may have risen since. The amount is at least
-// p.MinAmount.
+// peaks that is exceeded with probability target, or p.MinAmount if that is larger. The previous amount of a is no lower
+// bound: it comes from donor rows, which are rows of the last fit, and the peaks may have risen since. In the cold start, the
+// quantile may extrapolate far above the few peaks. Then the larger of the largest peak and the previous amount of a bounds it.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64, b *buffers) {
 	recent := &m.Models.Recent
 	amount := math.Exp(recent.UpperQuantile(target))

@@ -30,7 +30,7 @@ type TrainingRow struct {
 	Duration   time.Duration
 	Requested  sizing.Resources
 	Allocated  sizing.Resources
-	Granted    sizing.Bytes `cbor:",omitzero"` // largest memory that the service granted; zero: unknown, or the try was not OOM-killed
+	Granted    sizing.Bytes `cbor:",omitzero"` // of an OOM-killed try: the largest limit that its receipts grant; zero: unknown, or another outcome
 	FirstTry   bool
 	Promised   *float64 // promised risk; nil if there was none
 	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
@@ -94,7 +94,7 @@ type Model struct {
 
 	DurationLevels durationLevels // zero in models stored before this field existed
 
-	ColdStart bayes.Average // predictor of the first rows; empty in models stored before this field existed
+	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 
 	outline *Outline // set if this model replaces one that is not in memory
 
@@ -167,7 +167,7 @@ type Pool = experts.Pool
 // caller stores it, because a Model does not know open runs.
 type Guard = experts.Guard
 
-// OpenKills counts killed open runs; see Question.Open.
+// OpenKills holds the numbers of killed and of all open runs, in which newer runs weigh more; see Question.Open.
 type OpenKills = experts.OpenKills
 
 // Limits of a Guard; see package experts.

@@ -96,7 +96,7 @@ type row struct {
 	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
-	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number that is far from all others
+	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
 }
 
 // fitModels fits the point predictors on rows, oldest first. It takes the parts

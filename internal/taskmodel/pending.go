@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pendingRow is a row without a rarely missing feature, whose residual the experts have not learned. They
-// learn the residual when the models have been fitted on enough rows without the feature: from then on
-// the models predict such rows without imputation, and the experts need margins for them.
+// pendingRow is a row that lacks a rarely missing feature. The experts have not learned its residual yet. They learn it
+// when the models have been fitted on enough rows that lack the feature: from then on the models predict such rows
+// without imputation, and the experts need margins for such rows.
 type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value

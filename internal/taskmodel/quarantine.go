@@ -37,7 +37,7 @@ const (
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
 	// from the prediction by at least this factor.
 	missFactor          = 100
-	missFactorColdStart = 10 // the same, if the peak is also below 1/unitFactor of the allocation
+	missFactorColdStart = 10 // the same, for fewer than minRangeRows rows and a known allocation; the peak must also be below 1/unitFactor of it
 	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300

@@ -98,8 +98,8 @@ func groupsAlike(a, b []bool) bool {
 	return true
 }
 
-// addToRecurring adds a row to the group with the same values of the recurring features. seen is the
-// number of rows that the model had learned with this row, and outlier marks a low outlier.
+// addToRecurring adds a row to the group with the same values of the recurring features. seen is models.Clock at this
+// row, and outlier marks a low outlier.
 func (m *models) addToRecurring(r *row, seen int, outlier bool) {
 	if m.Recurring != nil {
 		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen, outlier)

@@ -13,18 +13,19 @@ import (
 // time. Residuals and margins therefore do not depend on the load of the machine.
 
 const (
-	// Below fineFitRows measured rows, a fit is due after 1/fineFitGrowth more rows, at least
-	// minFineFitRows more.
+	// A model fitted on fewer than fineFitRows measured rows is fitted again when these have grown by 1/fineFitGrowth, and
+	// by at least minFineFitRows rows.
 	fineFitRows    = 200
 	fineFitGrowth  = 8
 	minFineFitRows = 2
 
-	// From fineFitRows on, a fit is due after 1/fitGrowth more rows, at least fitEvery more.
+	// A model fitted on at least fineFitRows is fitted again when these have grown by 1/fitGrowth, and by at least fitEvery
+	// rows.
 	fitEvery  = 25
 	fitGrowth = 50
 
-	// A fit is also due after 1/reproducedShare more rows that are reproduced runs, at least one: a
-	// campaign chooses runs that the model lacks.
+	// A fit is also due when the number of reproduced runs since the last fit is at least one, and at least 1/reproducedShare
+	// of the rows of that fit: a campaign chooses runs that the model lacks.
 	reproducedShare = 128
 
 	// These rules apply while the rows that are still to be learned are at most minCatchUpRows, or at most

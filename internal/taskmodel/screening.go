@@ -262,7 +262,7 @@ func (e *encoder) check() error {
 		}
 	}
 	if e.LineWidth != line || e.TreeWidth != tree {
-		return fmt.Errorf("encoder: widths are %d and %d, but its features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
+		return fmt.Errorf("encoder: the line and the trees have %d and %d columns, but the features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
 	}
 	for _, pair := range e.Pairs {
 		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
@@ -272,7 +272,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// describeRetired returns a warning with the number of all features that the task has sent; "" if all are used.
+// describeRetired returns a warning with the number of features before retireFeatures dropped some; "" if it dropped none.
 func (m *Model) describeRetired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trend extrapolates the peak outside the range of the inputs. It is the better of two functions,
-// fitted by least squares:
+// trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend is
+// the one with the smaller squared errors of the log peak:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x, with relative errors
@@ -52,8 +52,8 @@ const (
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
-	outsideFactor     = 1.25 // ratio to the edge of the range above which an input is reported as outside
-	noRiskFactor      = 2.0  // ratio to the edge of the range above which no probability is stated
+	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
+	noRiskFactor      = 2.0  // the same, for stating no probability
 	trendMargin       = 0.1  // log margin per unit by which the trend raises the log peak
 	jointMarginRate   = 0.2  // further log margin per unit of this rise, for each input above its range after the first
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // An unseen category value gets the mean log peak of the task as its level statistic. It does not raise the grant:
-// imputing unseen values cost 2 to 6 points of utilisation on the traces pai and retail and avoided no
+// imputing unseen values cost 2 to 6 percentage points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, no residual is from a run
 // with an unseen value. An unseen value of such a category raises the promise. If no other feature is
 // known, the row is sized as one without features.
