@@ -784,7 +784,7 @@ type Explanation struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// ExpectedBytes The expected peak, before margins; null if no model predicts it.
+	// ExpectedBytes The expected peak, before margins; null if no model predicts it or `terms` is empty. If `base` is "the amount before guard and bounds", it is this amount.
 	ExpectedBytes *int64 `json:"expected_bytes"`
 
 	// GrantedBytes The `limit_bytes` of the answer.
@@ -1111,7 +1111,7 @@ type ModelVersion struct {
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`
 
-	// Withdrawn The version was killed clearly more often than promised; automatic rollbacks do not return to it.
+	// Withdrawn The grants of the version were killed clearly more often than promised; automatic rollbacks do not return to it.
 	Withdrawn bool `json:"withdrawn"`
 }
 
@@ -1357,7 +1357,7 @@ type PhaseRequest struct {
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// Samples The newest samples in order of time, at best of the last 20 minutes or more. Fewer samples may leave the phase and the CPU request unknown.
+	// Samples The newest samples in order of time, preferably of at least the last 20 minutes. Fewer samples may leave the phase and the CPU request unknown.
 	Samples []PhaseSample `json:"samples,omitempty"`
 
 	// StaticBytes `plan.static_bytes` of the prediction. Send it: otherwise only the replica that predicted the try knows the static grant, until it restarts.
@@ -1447,7 +1447,7 @@ type Plan struct {
 	// ReactionSeconds Assumed by the plan: time from a read of the usage until a new limit is in force.
 	ReactionSeconds float64 `json:"reaction_seconds"`
 
-	// Start The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
+	// Start The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in `memory`.
 	Start PlanStart `json:"start"`
 
 	// StaticBytes Bytes; at most 8Pi.
@@ -1494,7 +1494,7 @@ type PlanSavings struct {
 	StaticKilled int `json:"static_killed"`
 }
 
-// PlanStart The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
+// PlanStart The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in `memory`.
 type PlanStart struct {
 	// CPUMillicores CPU request; null if the prediction has no CPU.
 	CPUMillicores *int `json:"cpu_millicores"`
@@ -2078,7 +2078,7 @@ type SavingsRow struct {
 	// SavedCoreH Core hours saved, of tries whose CPU request and allocation are known.
 	SavedCoreH *float64 `json:"saved_core_h"`
 
-	// SavedGbh GB·h saved; negative if more was granted and killed than requested.
+	// SavedGbh GB·h saved, by the formula of `GET /savings`; may be negative.
 	SavedGbh *float64 `json:"saved_gbh"`
 
 	// SavedMoney saved_gbh and saved_core_h times their prices; null without a price.
@@ -2425,7 +2425,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+	// Severity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Probable source of the next answer; null if unknown.
@@ -2453,7 +2453,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+// TaskReportSeverity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.
@@ -2677,10 +2677,10 @@ type UsageProfileSet struct {
 	// Coverage Share of the runs with a profile.
 	Coverage float64 `json:"coverage"`
 
-	// DaviesBouldin Spread of the profiles over their distance; 0 is best.
+	// DaviesBouldin Davies–Bouldin index: the spread within profiles divided by the distance between them; 0 is best.
 	DaviesBouldin float64 `json:"davies_bouldin"`
 
-	// Hopkins Tendency of the runs to cluster: 0.5 is none.
+	// Hopkins Hopkins statistic: 0.5 means that the runs have no clusters, 1 that they have clear ones.
 	Hopkins   float64   `json:"hopkins"`
 	LearnedAt time.Time `json:"learned_at"`
 

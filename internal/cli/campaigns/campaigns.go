@@ -27,15 +27,16 @@ const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
 
 A campaign reproduces archived runs of a DAG in a sandbox, so that their usage is known
 before production needs it. A campaign needs --conf, which overrides the conf of each
-archived run, or --pool. Airflow runs it; see docs/campaigns.md. ARCHIVE.csv has the columns
+archived run, or --pool. Airflow executes the runs; see docs/campaigns.md. ARCHIVE.csv has the columns
 of loadaware import, where memory_max_bytes may be empty; the features of a run are its conf.
---map and --unit read a CSV with other column names and units. The archive may also have JSON
-lines with scenario, execution_date and conf. suggest ranks the runs of an archive by how much
-their reproduction reduces the uncertainty about all its runs, and prints the best. The archive
-may also be the history of Airflow, whose user needs read access only; the password is read
-from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN. suggest needs no
-server of loadaware, except to register the best runs with --campaign; -o json prints them for
-register.`
+--map and --unit read a CSV with other column names and units. The archive may also be JSON
+lines with scenario, execution_date and conf.
+
+suggest chooses diverse and representative runs of an archive and prints them; -o json prints
+them in the form that register reads. With --campaign, and only then, it uses the loadaware
+server: it reads the registered runs of the campaign, chooses others, and registers them. The
+archive may also be the history of Airflow. The user of Airflow needs only read access; the
+password is read from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN.`
 
 // campaignFlags has the flags of all campaign commands.
 type campaignFlags struct {

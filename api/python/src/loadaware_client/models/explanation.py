@@ -30,7 +30,8 @@ class Explanation:
         granted_bytes (int): The `limit_bytes` of the answer.
         base_bytes (int): The start of the chain. Without terms it equals `granted_bytes`.
         base (str): The meaning of `base_bytes`.
-        expected_bytes (int | None): The expected peak, before margins; null if no model predicts it.
+        expected_bytes (int | None): The expected peak, before margins; null if no model predicts it or `terms` is
+            empty. If `base` is "the amount before guard and bounds", it is this amount.
         terms (list[ExplanationTerm]): Factors in the order in which they apply.
         shadow (ExplanationChainType0 | None): The chain of the grant that enforce mode would give; null except in
             shadow mode.

@@ -25,8 +25,8 @@ class ModelVersion:
         active (bool): The version answers predictions.
         pinned_by (None | str): Who pinned the version, as `who` in `GET /audit`. Null if the next training may replace
             the version.
-        withdrawn (bool): The version was killed clearly more often than promised; automatic rollbacks do not return to
-            it.
+        withdrawn (bool): The grants of the version were killed clearly more often than promised; automatic rollbacks do
+            not return to it.
         exam (ModelVersionExamType0 | None): Evaluation of the version; free form.
     """
 

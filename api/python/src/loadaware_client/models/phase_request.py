@@ -34,8 +34,8 @@ class PhaseRequest:
         memory_max_bytes (int | None | Unset): Largest memory since the start of the try. Send it unless the samples
             begin at the start.
         max_memory_bytes (int | None | Unset): Maximum allocation, as in the prediction request.
-        samples (list[PhaseSample] | None | Unset): The newest samples in order of time, at best of the last 20 minutes
-            or more. Fewer samples may leave the phase and the CPU request unknown.
+        samples (list[PhaseSample] | None | Unset): The newest samples in order of time, preferably of at least the last
+            20 minutes. Fewer samples may leave the phase and the CPU request unknown.
     """
 
     dag_id: str

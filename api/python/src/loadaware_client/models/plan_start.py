@@ -10,11 +10,12 @@ T = TypeVar("T", bound="PlanStart")
 
 @_attrs_define
 class PlanStart:
-    """The amounts with which the pod starts in the mode `memory`; in other modes, those with which it would start.
+    """The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in
+    `memory`.
 
-    Attributes:
-        memory_bytes (int): Bytes; at most 8Pi.
-        cpu_millicores (int | None): CPU request; null if the prediction has no CPU.
+        Attributes:
+            memory_bytes (int): Bytes; at most 8Pi.
+            cpu_millicores (int | None): CPU request; null if the prediction has no CPU.
     """
 
     memory_bytes: int

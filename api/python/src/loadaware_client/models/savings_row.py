@@ -29,7 +29,7 @@ class SavingsRow:
         used_hours (float | None): Duration of the tries in used_gbh in hours.
         killed_gbh (float | None): GB·h of the whole allocations of OOM-killed attempts.
         wasted_gbh (float | None): Unused GB·h of grants, plus killed_gbh.
-        saved_gbh (float | None): GB·h saved; negative if more was granted and killed than requested.
+        saved_gbh (float | None): GB·h saved, by the formula of `GET /savings`; may be negative.
         no_request_gbh (float): GB·h granted to, or killed in, tasks whose static request is unknown; they count in no
             saving.
         saved_core_h (float | None): Core hours saved, of tries whose CPU request and allocation are known.

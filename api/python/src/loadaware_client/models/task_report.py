@@ -26,9 +26,9 @@ class TaskReport:
         group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
             and standard deviation of the peaks.
         severity (TaskReportSeverity): `critical`: the share of kills among successes and kills is above the risk
-            target, by the lower end of its 95 % confidence interval, or more was granted and killed than requested.
-            `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`:
-            the mean grant or the mean usage is unknown.
+            target, by the lower end of its 95 % confidence interval, or `saved_gbh` is negative. `warning`: successes used
+            less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean
+            usage is unknown.
         tries (int): Reported tries.
         kills (int): OOM-killed tries.
         requested_bytes (int | None): The first static request of the task.

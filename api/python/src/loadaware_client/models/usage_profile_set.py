@@ -32,8 +32,9 @@ class UsageProfileSet:
             profile.
         coverage (float): Share of the runs with a profile.
         silhouette (float): How far apart the profiles are; above 0.5 is distinct. 0 for one profile.
-        davies_bouldin (float): Spread of the profiles over their distance; 0 is best.
-        hopkins (float): Tendency of the runs to cluster: 0.5 is none.
+        davies_bouldin (float): Davies–Bouldin index: the spread within profiles divided by the distance between them; 0
+            is best.
+        hopkins (float): Hopkins statistic: 0.5 means that the runs have no clusters, 1 that they have clear ones.
         profiles (list[UsageProfile]):
         outliers (UsageProfile):
         metadata (UsageProfileMetadata | Unset): How well facts that are known before the first run predict the profile

@@ -106,11 +106,11 @@ def sync_detailed(
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
-    value is
-    missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string of a JSON body, so
-    that the number in `shop=\"42\"` is also a category.
+    A number becomes a number, `true` and `false` become booleans, and an empty value is missing. The
+    server reads any other value, and
+    a value in double quotes, as it reads a string in `POST /predict`: `2020-01-03` is a date, and the
+    number in `shop=\"42\"` keeps
+    its text, so that the model can also use it as a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -179,11 +179,11 @@ def sync(
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
-    value is
-    missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string of a JSON body, so
-    that the number in `shop=\"42\"` is also a category.
+    A number becomes a number, `true` and `false` become booleans, and an empty value is missing. The
+    server reads any other value, and
+    a value in double quotes, as it reads a string in `POST /predict`: `2020-01-03` is a date, and the
+    number in `shop=\"42\"` keeps
+    its text, so that the model can also use it as a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -247,11 +247,11 @@ async def asyncio_detailed(
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
-    value is
-    missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string of a JSON body, so
-    that the number in `shop=\"42\"` is also a category.
+    A number becomes a number, `true` and `false` become booleans, and an empty value is missing. The
+    server reads any other value, and
+    a value in double quotes, as it reads a string in `POST /predict`: `2020-01-03` is a date, and the
+    number in `shop=\"42\"` keeps
+    its text, so that the model can also use it as a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`
@@ -318,11 +318,11 @@ async def asyncio(
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
-    value is
-    missing, and any other value is a category or an amount; a value in double quotes is read as a
-    string of a JSON body, so
-    that the number in `shop=\"42\"` is also a category.
+    A number becomes a number, `true` and `false` become booleans, and an empty value is missing. The
+    server reads any other value, and
+    a value in double quotes, as it reads a string in `POST /predict`: `2020-01-03` is a date, and the
+    number in `shop=\"42\"` keeps
+    its text, so that the model can also use it as a category.
     `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities. With `execution_timeout_seconds`

@@ -75,8 +75,8 @@ def sync_detailed(
 
      `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs that are active in the
-    branch already count.
+    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
+    already claimed or active count, too.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
@@ -116,8 +116,8 @@ def sync(
 
      `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs that are active in the
-    branch already count.
+    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
+    already claimed or active count, too.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
@@ -152,8 +152,8 @@ async def asyncio_detailed(
 
      `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs that are active in the
-    branch already count.
+    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
+    already claimed or active count, too.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
@@ -191,8 +191,8 @@ async def asyncio(
 
      `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
-    and 50. For them `limit` is the parallelism of all workers together: runs that are active in the
-    branch already count.
+    and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
+    already claimed or active count, too.
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers

@@ -86,13 +86,13 @@ def sync_detailed(
     trainings do not
     replace it. Its margins continue to learn from reports, as in every model.
 
-    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
-    compares the
-    promised risk of the active model with the actual kills. If clearly more tries were killed than
-    promised, and the
+    The service also rolls back automatically. Before every training it compares the promised risk of
+    the active model with the
+    actual kills; an OOM kill, except in a reproduced run, causes a training. If clearly more tries were
+    killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -144,13 +144,13 @@ def sync(
     trainings do not
     replace it. Its margins continue to learn from reports, as in every model.
 
-    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
-    compares the
-    promised risk of the active model with the actual kills. If clearly more tries were killed than
-    promised, and the
+    The service also rolls back automatically. Before every training it compares the promised risk of
+    the active model with the
+    actual kills; an OOM kill, except in a reproduced run, causes a training. If clearly more tries were
+    killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -197,13 +197,13 @@ async def asyncio_detailed(
     trainings do not
     replace it. Its margins continue to learn from reports, as in every model.
 
-    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
-    compares the
-    promised risk of the active model with the actual kills. If clearly more tries were killed than
-    promised, and the
+    The service also rolls back automatically. Before every training it compares the promised risk of
+    the active model with the
+    actual kills; an OOM kill, except in a reproduced run, causes a training. If clearly more tries were
+    killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -253,13 +253,13 @@ async def asyncio(
     trainings do not
     replace it. Its margins continue to learn from reports, as in every model.
 
-    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
-    compares the
-    promised risk of the active model with the actual kills. If clearly more tries were killed than
-    promised, and the
+    The service also rolls back automatically. Before every training it compares the promised risk of
+    the active model with the
+    actual kills; an OOM kill, except in a reproduced run, causes a training. If clearly more tries were
+    killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions that were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
