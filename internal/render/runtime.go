@@ -83,7 +83,7 @@ func RunTime(w io.Writer, r *api.RunTime) error {
 	if problem, _ := runTimeProblem(r); problem != "" {
 		line("problem", "%s", problem)
 	}
-	fmt.Fprintln(w, "\nruns by the ratio of their time to the prediction before they were learned")
+	fmt.Fprintln(w, "\nnumber of runs by the ratio of run time to prediction; each prediction was made before the run was learned")
 	return runTimeBars(w, &r.Histogram)
 }
 
@@ -118,7 +118,7 @@ func runTimeBars(w io.Writer, h *api.RunTimeHistogram) error {
 	return nil
 }
 
-// RunTimeWhatIf prints the run times before and after a change in one of Formats.
+// RunTimeWhatIf prints, in one of Formats, the run times before and after a change.
 func RunTimeWhatIf(w io.Writer, format string, r *api.RunTimeWhatIf) error {
 	if format == "json" {
 		return JSON(w, r)

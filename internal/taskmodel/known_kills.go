@@ -26,10 +26,10 @@ type knownKill struct {
 	Try    int
 	Seq    int64
 	Killed sizing.Bytes                // lower bound of the peak: the allocation that was too small, or less after a smaller peak of the same run
-	Peaks  [maxKnownPeaks]sizing.Bytes // peaks measured since with the same features, newest first; zero: none
+	Peaks  [maxKnownPeaks]sizing.Bytes // newest peaks since with the same features, newest first; zero: none
 }
 
-// measured returns the largest peak measured since the kill; zero if there is none.
+// measured returns the largest of Peaks; zero if there is none.
 func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
 
 // featureKey returns a hash of the features in cells (FNV-1a, 64 bit). It includes the names of the
@@ -168,7 +168,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
 	killed sizing.Bytes // largest killed allocation with the same features and without a later measured peak
-	needed sizing.Bytes // largest peak with the same features that was measured after a kill; above that kill
+	needed sizing.Bytes // largest of the newest maxKnownPeaks peaks with the same features after a kill; above that kill
 }
 
 // tooLittle returns the largest amount that does not suffice; zero if none is known.

@@ -14,8 +14,8 @@ type Prior struct{}
 // Name returns "prior".
 func (Prior) Name() string { return "prior" }
 
-// Fit counts the rows of each bin. All bins share the weight of one extra row (Laplace
-// 1814), so that an empty bin has a small positive probability. Fit returns the errors of Check.
+// Fit counts the rows of each bin. All bins share the weight of one extra row (Perks
+// 1947), so that an empty bin has a small positive probability. Fit returns the errors of Check.
 func (Prior) Fit(t *table.Table, bins int, _ uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {
 		return nil, err

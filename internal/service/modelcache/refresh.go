@@ -180,9 +180,9 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 }
 
 // readTail reads at most maxTail rows of a task after row seq, the newest ones. If the model has been in use, it may
-// have answered, and the promises of the rows may be in queued receipts. Then readTail stores these receipts, and reads
-// only the rows that arrived before: a later row may have a queued receipt. If this replica received the later row,
-// Task.learn adds that row.
+// have answered, and the promises of the rows may be in queued receipts. Then readTail notes the newest stored row,
+// stores the queued receipts, and reads only up to the noted row: the receipt of a later row may still be queued. If
+// this replica received the later row, Task.learn adds that row.
 func (c *Cache) readTail(ctx context.Context, key sizing.TaskKey, seq int64, isInUse bool) (sizing.History, error) {
 	last := int64(math.MaxInt64)
 	if isInUse {
