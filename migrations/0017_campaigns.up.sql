@@ -23,8 +23,8 @@ CREATE TABLE campaign (
 CREATE TABLE campaign_run (
     campaign       bigint NOT NULL REFERENCES campaign ON DELETE CASCADE,
     n              integer NOT NULL, -- number of the run, from 1
-    scenario       text NOT NULL,
-    scenario_hash  text COLLATE "C" NOT NULL,
+    scenario       text NOT NULL, -- name of the archived run
+    scenario_hash  text COLLATE "C" NOT NULL, -- SHA-256 of the scenario and the conf
     execution_date timestamptz NOT NULL,
     conf           json,
     state          smallint NOT NULL DEFAULT 0
@@ -59,7 +59,7 @@ BEGIN
 END $$;
 
 -- Excludes reproduced runs from the savings ledger and the baselines. It changes the functions in place,
--- so that it does not depend on the step that defined them last.
+-- so that this migration does not depend on the migration that defined them last.
 DO $do$
 DECLARE
     changed text;

@@ -30,7 +30,7 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	return f
 }
 
-// request returns the settings as part of a request. given reports whether there are any.
+// request returns the settings for the body of POST /whatif. given reports whether any setting is given.
 func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) {
 	if f.cmd.Given("risk") {
 		s.RiskTarget = f.risk

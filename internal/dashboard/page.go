@@ -165,7 +165,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
 	case errors.As(err, &large):
 		p = Problem{http.StatusRequestEntityTooLarge, "Form too large", "the form has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
 	case errors.As(err, &domain) && domain.Kind == sizing.Unavailable && domain.Cause != nil:
-		p = Problem{http.StatusServiceUnavailable, "Not available now", "The database cannot be reached, or is too slow. Load the page again in a moment."}
+		p = Problem{http.StatusServiceUnavailable, "Not available now", "The database cannot serve this page now. Load it again in a moment."}
 	case errors.As(err, &domain) && statuses[domain.Kind] != 0:
 		p = Problem{statuses[domain.Kind], titles[domain.Kind], detailOf(domain)}
 	case v.Context().Err() != nil:

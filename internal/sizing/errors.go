@@ -16,7 +16,7 @@ const (
 	Invalid                 // the request is wrong; Fields describe the corrections
 	NotFound                // no such object
 	Conflict                // the request contradicts stored data, or another writer committed first
-	Unavailable             // the database cannot be reached (Cause is set), or a part of the service is not ready; try again later
+	Unavailable             // try again later: the database cannot serve the request now (Cause is set), a part of the service is not ready, or the task changes at the same time
 	Refused                 // a policy or a limit forbids the request now
 	Exhausted               // too many such operations wait or run; try again later
 )
@@ -32,7 +32,7 @@ type Error struct {
 	Kind   Kind
 	Detail string
 	Fields []FieldError
-	Cause  error // logged, never sent to the caller
+	Cause  error // logged; the caller sees its text only if Detail contains it, as after Errorf
 }
 
 // Error joins the detail, the fields and the cause, for logs. It omits the cause if the detail contains the text of
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf returns an error of the given kind. The text becomes the detail, which the caller sees. The operand of
-// a single %w becomes the cause.
+// Errorf returns an error of the given kind. The text becomes the detail, and the operand of a single %w becomes the
+// cause. The caller sees the detail, unless the kind is Internal, or Unavailable with a cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Detail: wrapped.Error(), Cause: errors.Unwrap(wrapped)}

@@ -6,7 +6,7 @@
 #   loadaware-peak-image-VERSION.tar        OCI image layout of loadaware-peak
 #   loadaware-VERSION.tgz                   Helm chart; the default image is the digest of the service's image
 #   airflow_provider_loadaware-….whl, .tar.gz   Airflow provider and Python client
-#   *.cdx.json                              lists of components (CycloneDX), in the long form
+#   *.cdx.json                              lists of components (CycloneDX); not with short
 #   SHA256SUMS
 #
 # The same commit, Go version and lock files give the same bytes: every timestamp is the time of the commit.

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The prefixes of the columns that hold features, metadata and mean usage.
+// The prefixes of the columns that hold features, metadata and the fields of sizing.MeanUsage.
 const (
 	featurePrefix  = "feature."
 	metadataPrefix = "metadata."
@@ -116,14 +116,14 @@ var columns = []column{
 		}},
 }
 
-// The columns of mean usage are the last.
+// The columns of sizing.MeanUsage are the last.
 func init() {
 	for i, name := range sizing.UsageNames {
 		columns = append(columns, usageColumn(i, name))
 	}
 }
 
-// usageColumn returns the column of one field of the mean usage.
+// usageColumn returns the column of one field of sizing.MeanUsage.
 func usageColumn(field int, name string) column {
 	return column{name: usagePrefix + name,
 		set: func(o *sizing.Observation, cell string) error {

@@ -64,7 +64,7 @@ sums AS (
 		sum(tries)::bigint AS tries, sum(successes)::bigint AS successes, sum(kills)::bigint AS kills,
 		sum(unaccounted)::bigint AS unaccounted, sum(unmeasured)::bigint AS unmeasured,
 		sum(success_us) AS success_us, sum(granted) AS granted, sum(killed) AS killed, sum(used) AS used, sum(used_us) AS used_us, sum(unused) AS unused,
-		-- Null if no row with an accounted try belongs to a task with a request.
+		-- Null if no row with an accounted try belongs to a task with a request. A success or a kill is accounted if its duration and its allocation (or else its request) are known.
 		sum(success_us * request) FILTER (WHERE successes + kills > unaccounted) AS requested,
 		coalesce(sum(granted + killed) FILTER (WHERE request IS NULL), 0) AS no_request,
 		sum(cpu_us * cpu_request - cpu_granted - cpu_killed) FILTER (WHERE cpu_tries > 0) AS saved_cpu

@@ -99,8 +99,8 @@ func (p *Supervisor) setPID(pid int) {
 	p.pid = pid
 }
 
-// send writes requests until the child ends. It holds no lock while it writes, because the child may not
-// read.
+// send writes requests until the child ends. It holds no lock while it writes, because a write waits as
+// long as the child does not read.
 func (p *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 	for requests := json.NewEncoder(in); ; {
 		select {
