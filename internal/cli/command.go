@@ -22,7 +22,7 @@ func Options(c *config.Config) map[string]Option {
 		"admin-addr":     {field: &c.AdminAddr, Env: "LOADAWARE_ADMIN_ADDR", help: `address of /metrics and /debug/pprof; "" for none`},
 		"data":           {field: &c.Data, Env: "LOADAWARE_DATA", help: "folder of the private PostgreSQL, which starts if no database is configured"},
 		"database":       {field: &c.DatabaseURL, Env: "DATABASE_URL", help: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + secretHint},
-		"replica":        {field: &c.ReplicaURL, Flag: "database-replica", Env: "DATABASE_REPLICA_URL", help: "streaming standby of the database, from which lists, histories, savings and experiments are read" + secretHint},
+		"replica":        {field: &c.ReplicaURL, Flag: "database-replica", Env: "DATABASE_REPLICA_URL", help: "streaming standby of the database, from which lists of tasks, recent tries, usage series, savings, experiments and the audit trail are read" + secretHint},
 		"tokens":         {field: &c.Tokens, Env: "LOADAWARE_TOKENS", help: "hashed bearer tokens, separated by commas; loadaware token creates one"},
 		"tokens-file":    {field: &c.TokensFile, Env: "LOADAWARE_TOKENS_FILE", help: "file of hashed bearer tokens, used if --tokens is empty; if it does not exist, the first start creates a token, prints it once and writes its hash there"},
 		"tls-cert":       {field: &c.TLSCert, Env: "LOADAWARE_TLS_CERT", help: "file of the TLS certificate with its chain in PEM; reloaded when it changes"},
