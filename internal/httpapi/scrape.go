@@ -74,7 +74,7 @@ func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
 
 // addTries adds the metrics of first tries.
 func (g *gauges) addTries() {
-	const scope = " of first tries whose prediction and report this replica both handled"
+	const scope = " of first tries whose answer this replica had in memory when it received their report"
 	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(state *scrape) float64 { return float64(state.Promises.Tries) })
 	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Killed) })
 	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(state *scrape) float64 { return state.Promises.Promised })
