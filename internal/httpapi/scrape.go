@@ -126,7 +126,7 @@ func (g *gauges) addHealth() {
 	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(state *scrape) float64 { return float64(state.Queued) }))
 	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(state *scrape) float64 { return float64(state.Dropped) })
 	g.counter("receipts_thinned_total", "Receipts that no report needs (of requests without a run or repeated requests), not stored because the outbox was full.", func(state *scrape) float64 { return float64(state.Thinned) })
-	g.gauge("http_admitted_ratio", "Ratio of requests that load shedding admits during an overload of the CPUs. After the overload the last value stays, although all requests are admitted.", known(func(state *scrape) float64 { return state.admitRatio }))
+	g.gauge("http_admitted_ratio", "Ratio of requests that load shedding admits during an overload of the CPUs. After the overload all requests are admitted, and the ratio grows to 1 with the next ones.", known(func(state *scrape) float64 { return state.admitRatio }))
 }
 
 func boolValue(b bool) float64 {

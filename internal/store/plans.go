@@ -31,7 +31,7 @@ type PlanPool struct {
 const MaxPlan = 2 << 20
 
 // MaxDetailedRuns and MaxExecutedPlans bound the numbers of stored series and executed plans of a task.
-// The newest stay.
+// Those of the newest reports stay; a repeated report does not restore its own.
 const (
 	MaxDetailedRuns  = 64
 	MaxExecutedPlans = 256

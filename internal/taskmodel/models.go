@@ -13,10 +13,10 @@ import (
 
 // Targets of the ridge regression.
 const (
-	logPeak = iota
-	peak    // in units of the fitted rows' mean
-	logSeconds
-	logCores // a row without a measurement gets the mean of the others
+	logPeak    = iota
+	peak       // in units of the fitted rows' mean
+	logSeconds // a row with an unknown run time gets the prediction
+	logCores   // a row without a measurement gets the mean of the others
 	targetCount
 )
 
@@ -176,7 +176,8 @@ func (m *models) fitTrend(rows []row, y []float64) {
 }
 
 // fitLine fits the ridge and encodes the rows for the trees. It processes the rows in order, so
-// that the statistic of a category value contains only earlier rows.
+// that the statistic of a category value contains only earlier rows. The ridge learns the rows with an unknown run time
+// last, because the others predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -185,29 +186,45 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	m.line = online
 	t := &table.Table{Names: make([]string, m.Enc.TreeWidth), Y: y, W: make([]float64, len(rows)), X: make([]float64, 0, len(rows)*m.Enc.TreeWidth)}
 	var x []float64
+	var untimed []int // indexes of the rows with an unknown run time
+	var inputs [][]float64
 	m.Low, m.High = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
 		t.W[i] = rows[i].Weight
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
-		if err := m.line.Add(x, m.targets(&rows[i]), rows[i].Weight); err != nil {
+		if rows[i].Untimed && !m.IsUntimed {
+			untimed, inputs = append(untimed, i), append(inputs, slices.Clone(x))
+		} else if err := m.line.Add(x, m.targets(&rows[i], x), rows[i].Weight); err != nil {
 			return nil, err
 		}
 		m.Enc.learn(rows[i].Cells, y[i])
+	}
+	if len(untimed) > 0 {
+		m.ridges, _ = m.line.Solve() // without a solution the run times count as the mean
+	}
+	for k, i := range untimed {
+		if err := m.line.Add(inputs[k], m.targets(&rows[i], inputs[k]), rows[i].Weight); err != nil {
+			return nil, err
+		}
 	}
 	m.ridges, err = m.line.Solve()
 	return t, err
 }
 
-// targets returns the targets of the ridge for a row.
-func (m *models) targets(r *row) []float64 {
+// targets returns the targets of the ridge for a row with the encoded inputs x. An unknown run time is the predicted one,
+// because the mean of the others would flatten the slopes.
+func (m *models) targets(r *row, x []float64) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {
 		used = math.Log(r.Cores)
 	}
 	seconds := m.LogSec
-	if !r.Untimed {
+	switch {
+	case !r.Untimed:
 		seconds = math.Log1p(r.Seconds)
+	case m.ridges != nil:
+		seconds = m.ridges[logSeconds].Predict(x)
 	}
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, seconds, used}
 }
@@ -313,7 +330,7 @@ func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	}
 	// Add does not fail, because the widths match and the values are finite. If Solve fails, the
 	// last good solution stays in use.
-	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.isSolveDue() {
+	if m.ridges != nil && m.line.Add(b.line, m.targets(r, b.line), r.Weight) == nil && m.isSolveDue() {
 		if ridges, err := m.line.Solve(); err == nil {
 			m.ridges = ridges
 		}

@@ -3,6 +3,7 @@ package taskmodel
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -148,6 +149,32 @@ func TestRunsWithoutADurationAreNoRunTimes(t *testing.T) {
 	assert.Nil(t, durationOf(m, 100, 0))
 	_, ok := m.RunTime(nil)
 	assert.False(t, ok)
+}
+
+// Of every four runs, only the last has a duration. The run times are 2n seconds.
+func TestRunsWithoutADurationDoNotFlattenTheRunTimes(t *testing.T) {
+	learned, rng, h := New(), rand.New(rand.NewPCG(13, 0)), sizing.History{}
+	for i := range 160 {
+		n := 50 + 350*rng.Float64()
+		row := timed(int64(i+1), n, 0)
+		if i%4 == 3 {
+			row = timed(int64(i+1), n, 2*n*math.Exp(.05*rng.NormFloat64()))
+		}
+		learned.Learn(row)
+		h.Schema.Extend(row.Features)
+		h.Rows = append(h.Rows, sizing.HistoryRow{
+			Seq: row.Seq, RunID: strconv.Itoa(i), Try: 1, Outcome: row.Outcome, MemoryMax: row.Peak, Duration: row.Duration,
+			Features: h.Schema.Row(row.Features, nil),
+		})
+	}
+	h.Total, h.LastSeq = len(h.Rows), int64(len(h.Rows))
+	fitted, _, err := Fit(&h, nil)
+	require.NoError(t, err)
+	for name, m := range map[string]*Model{"learned": learned, "fitted": fitted} {
+		short, long := durationOf(m, 60, 0), durationOf(m, 390, 0)
+		assert.InEpsilon(t, 120, short.Median.Seconds(), .3, name)
+		assert.InEpsilon(t, 780, long.Median.Seconds(), .3, name)
+	}
 }
 
 func TestRemainingTime(t *testing.T) {

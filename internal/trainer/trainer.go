@@ -63,7 +63,7 @@ type Report struct {
 	Trained    bool   // a challenger was fitted, whether it was published or not
 	Published  bool   // Version is the new model
 	RolledBack bool   // the watchdog promoted an earlier version instead
-	Version    int    // active version afterwards; 0 if there is none, or if other replicas kept publishing first
+	Version    int    // active version afterwards; 0 if there is none
 	Reason     string // why the model was published or not
 }
 
@@ -232,7 +232,8 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 		}
 		// Another replica published first. Train again from its model.
 	}
-	return Report{Trained: true, Reason: "other replicas kept publishing first"}, nil
+	active, err := t.active(ctx, task)
+	return Report{Trained: true, Version: active.Version, Reason: "other replicas kept publishing first"}, err
 }
 
 // train checks the promises of the active model, fits a challenger and publishes it.

@@ -242,6 +242,24 @@ func TestSecondPublisherTrainsFromTheModelOfTheFirst(t *testing.T) {
 	assert.Equal(t, []int{15, 15}, []int{model.Observations, opened.Tries}, "each run was learned once")
 }
 
+func TestATrainingThatOthersKeepOvertakingReturnsTheActiveVersion(t *testing.T) {
+	st := newStore(t)
+	st.report(t, "load", 0, 10)
+	tr := newTrainer(st, trainer.Config{})
+	report, err := tr.TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	require.True(t, report.Published)
+	st.before = func(task sizing.TaskKey) { // another replica publishes during each training
+		model, err := st.ActiveModel(t.Context(), task)
+		require.NoError(t, err)
+		_, err = st.Publish(t.Context(), model, model.Version)
+		require.NoError(t, err)
+	}
+	report, err = tr.TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, trainer.Report{Trained: true, Version: 4, Reason: "other replicas kept publishing first"}, report)
+}
+
 func TestFailedTrainingIsRetriedLater(t *testing.T) {
 	st := newStore(t)
 	st.report(t, "load", 0, 5)

@@ -15,7 +15,8 @@ import (
 //
 // Admit adjusts the ratio while Overloaded is true, between minRatio and 1: it falls by an eighth of itself when at
 // least a quarter of the goroutines that ran since the last adjustment waited longer than maxLatency for a CPU.
-// Otherwise it grows by 1/16 (additive increase, multiplicative decrease: Chiu and Jain 1989).
+// Otherwise it grows by 1/16 (additive increase, multiplicative decrease: Chiu and Jain 1989). It also grows in this way,
+// but does not fall, after the overload.
 type LoadShedder struct {
 	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
 	goroutines func() int           // current number of goroutines
@@ -51,9 +52,12 @@ func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load())
 // twice as fast.
 func (l *LoadShedder) Admit(lowPriority bool) bool {
 	if !l.Overloaded() {
+		if l.admitRatio.Load() < fullRatio {
+			l.adjust(false)
+		}
 		return true
 	}
-	l.adjust()
+	l.adjust(true)
 	ratio := l.admitRatio.Load()
 	if lowPriority {
 		ratio = 2*ratio - fullRatio
@@ -61,8 +65,8 @@ func (l *LoadShedder) Admit(lowPriority bool) bool {
 	return rand.Int64N(fullRatio) < max(ratio, minRatio)
 }
 
-// adjust updates the ratio at most once per adjustInterval.
-func (l *LoadShedder) adjust() {
+// adjust updates the ratio at most once per adjustInterval. The ratio falls only if overloaded is true.
+func (l *LoadShedder) adjust(overloaded bool) {
 	if !l.mu.TryLock() {
 		return // another request adjusts it
 	}
@@ -73,10 +77,11 @@ func (l *LoadShedder) adjust() {
 	}
 	l.nextAdjust = now.Add(adjustInterval)
 	ratio := l.admitRatio.Load()
-	if l.latency() > maxLatency {
-		ratio -= ratio / 8
-	} else {
+	switch {
+	case l.latency() <= maxLatency:
 		ratio = min(fullRatio, ratio+fullRatio/16)
+	case overloaded:
+		ratio -= ratio / 8
 	}
 	l.admitRatio.Store(max(ratio, minRatio))
 }

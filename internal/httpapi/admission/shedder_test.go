@@ -60,6 +60,28 @@ func TestOverloadRejectsLowPriorityFirst(t *testing.T) {
 	assert.Equal(t, 1000, admitted(l, true), "160 ms after the overload every request is admitted")
 }
 
+func TestTheRatioRecoversAfterAnOverload(t *testing.T) {
+	latency, goroutines := 2*maxLatency, 101
+	l, now := newTestShedder(0, &latency)
+	l.goroutines = func() int { return goroutines }
+	for range 50 {
+		*now = now.Add(adjustInterval)
+		l.Admit(false)
+	}
+	low := l.AdmitRatio()
+	assert.Less(t, low, 0.1)
+	goroutines = 100
+	*now = now.Add(adjustInterval)
+	assert.True(t, l.Admit(true))
+	assert.InDelta(t, low, l.AdmitRatio(), 0, "the machine is still slow")
+	latency = 0
+	for range 16 {
+		*now = now.Add(adjustInterval)
+		assert.True(t, l.Admit(true))
+	}
+	assert.InDelta(t, 1, l.AdmitRatio(), 0)
+}
+
 func TestShedderAdjustsOncePerInterval(t *testing.T) {
 	adjusted := 0
 	l, now := newTestShedder(101, new(time.Duration))

@@ -84,7 +84,9 @@ func (c *Chain) text(isGranted string) (s []string) {
 	}
 	var steps []string
 	for i := range c.Terms {
-		if t := &c.Terms[i]; t.Kind != taskmodel.TermFeature && (math.Abs(math.Log(t.Factor)) >= 0.001 || t.Kind == taskmodel.TermCap || t.Kind == taskmodel.TermFloor) {
+		t := &c.Terms[i]
+		isBound := (t.Kind == taskmodel.TermCap || t.Kind == taskmodel.TermFloor) && t.Factor != 1
+		if t.Kind != taskmodel.TermFeature && (isBound || math.Abs(math.Log(t.Factor)) >= 0.001) {
 			steps = append(steps, fmt.Sprintf("the %s (%s) %s, which makes %s", t.Kind, t.Name, change(t.Factor), t.After.Approx()))
 		}
 	}

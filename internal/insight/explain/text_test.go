@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,6 +34,14 @@ func TestEachSentenceNamesItsSubject(t *testing.T) {
 	*e.Shadow, e.Chain = e.Chain, Chain{Granted: 64 * sizing.GiB}
 	assert.Equal(t, "Shadow mode: the answer is the static request of 64Gi. 4Gi would be granted in enforce mode. "+steps+
 		"After an OOM kill the run gets the static request again; in enforce mode the run would get 8Gi, then 16Gi.", e.text())
+}
+
+// The base is rounded to whole bytes, and so equals the granted amount, which is 0.4 bytes below the unrounded one.
+func TestABoundThatChangesNothingIsNotNamed(t *testing.T) {
+	e := taskmodel.ExplainCohort("the amount of similar tasks", math.Log(100<<20+.4), nil, 0, 100*sizing.MiB)
+	c := chainOf(&e)
+	assert.Len(t, c.Terms, 1)
+	assert.Equal(t, []string{"100Mi is granted. The calculation starts from an amount of 100Mi, the amount of similar tasks."}, c.text("is granted"))
 }
 
 func TestKillsOfLaterTriesAreCounted(t *testing.T) {

@@ -13,33 +13,36 @@ import (
 )
 
 const insertDetailedSQL = `
-	INSERT INTO detailed_series (task, seq, step_us, content) VALUES ($1, $2, $3, $4)
+	INSERT INTO detailed_series (task, seq, step_us, content)
+	SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea
+	WHERE $2::bigint > coalesce((SELECT seq FROM detailed_series WHERE task = $1::bigint ORDER BY seq DESC OFFSET $5 - 1 LIMIT 1), 0)
 	ON CONFLICT DO NOTHING`
 
 const insertExecutedSQL = `
-	INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
+	INSERT INTO executed_plan (task, seq, version, mode, followed, body)
+	SELECT $1::bigint, $2::bigint, $3::integer, $4::text, $5::boolean, $6::jsonb
+	WHERE $2::bigint > coalesce((SELECT seq FROM executed_plan WHERE task = $1::bigint ORDER BY seq DESC OFFSET $7 - 1 LIMIT 1), 0)
 	ON CONFLICT DO NOTHING`
 
 // insertMeanSQL is insertExecutedSQL, and also stores the mean limit of the try, for the ledger of savings.
 const insertMeanSQL = `
-	WITH executed AS (
-		INSERT INTO executed_plan (task, seq, version, mode, followed, body) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT DO NOTHING
+	WITH executed AS (` + insertExecutedSQL + `
 		RETURNING task, seq)
-	UPDATE observation SET mean_allocated = $7
+	UPDATE observation SET mean_allocated = $8
 	FROM executed WHERE observation.task = executed.task AND observation.seq = executed.seq`
 
-// pruneDetailedSQL and pruneExecutedSQL delete all but the newest $2 rows of a task.
+// pruneDetailedSQL and pruneExecutedSQL delete all rows of a task but those of its $2 newest reports. The inserts omit a
+// row that they would delete. Otherwise a repeated report would restore its deleted row.
 const pruneDetailedSQL = `
 	DELETE FROM detailed_series
-	WHERE task = $1 AND id <= (SELECT id FROM detailed_series WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
+	WHERE task = $1 AND seq <= (SELECT seq FROM detailed_series WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
 const pruneExecutedSQL = `
 	DELETE FROM executed_plan
-	WHERE task = $1 AND id <= (SELECT id FROM executed_plan WHERE task = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`
+	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans stores the detailed series of successes and the executed plans of tries without stored ones. It does
-// not make the tasks due, because trainings of models read neither.
+// insertPlans stores the detailed series of successes and the executed plans of tries without stored ones, unless the
+// reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks
@@ -55,10 +58,10 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 			return nil
 		}
 		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries may end early
-			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s)).Exec(amend)
+			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s), store.MaxDetailedRuns).Exec(amend)
 		}
 		if p := r.Executed; p != nil {
-			row := []any{r.task.id, result.Seq, p.Version, string(p.Mode), p.Followed, p}
+			row := []any{r.task.id, result.Seq, p.Version, string(p.Mode), p.Followed, p, store.MaxExecutedPlans}
 			if mean := p.MeanLimit(r.Allocated.Memory, r.Duration); mean > 0 {
 				batch.Queue(insertMeanSQL, append(row, int64(mean))...).Exec(amend)
 			} else {

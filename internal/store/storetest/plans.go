@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 		require.Len(t, kept, store.MaxDetailedRuns)
 		require.Equal(t, obs[10].Try.RunID, kept[0].RunID)
 	})
+	t.Run("a repeated report does not restore what newer reports displaced", func(t *testing.T) { testDisplacedPlans(t, open(t)) })
 	t.Run("outcomes of followed plans of memory are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
 	t.Run("the ledger counts the limits of plans over time", func(t *testing.T) { testMeanLimits(t, open(t)) })
 	t.Run("a plan replaces the known version only", func(t *testing.T) { testSavePlan(t, open(t)) })
@@ -79,6 +81,41 @@ func testDetailedRuns(t *testing.T, st store.Store) {
 	got, err = st.DetailedRuns(ctx, key, 0)
 	require.NoError(t, err)
 	require.Len(t, got, 2, "voiding deletes the series")
+}
+
+// testDisplacedPlans repeats and completes reports while the task has all the series and executed plans that it keeps.
+func testDisplacedPlans(t *testing.T, st store.Store) {
+	ctx, key := t.Context(), task("displaced")
+	obs := runs(key, store.MaxExecutedPlans+10)
+	for i := range obs {
+		obs[i].Detailed = detailed(4)
+		obs[i].Executed = &sizing.ExecutedPlan{Version: 3, Mode: sizing.ResizeMemory, Followed: true, Start: sizing.GiB}
+	}
+	newest := len(obs) - 1
+	first := slices.Clone(obs)
+	first[0].Requested.Memory, first[newest].Detailed, first[newest].Executed = 0, nil, nil
+	recordNew(t, st, first...)
+	stored := func() ([]store.DetailedRun, []store.PlanOutcome) {
+		series, err := st.DetailedRuns(ctx, key, 0)
+		require.NoError(t, err)
+		plans, err := st.PlanOutcomes(ctx, key, 0)
+		require.NoError(t, err)
+		return series, plans
+	}
+	series, plans := stored()
+
+	require.Equal(t, duplicate, statusOf(record(t, st, first[0])[0]))
+	obs[0].Requested.Memory = 8 * sizing.GiB
+	require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]), "the request was unknown")
+	sameSeries, samePlans := stored()
+	require.Equal(t, series, sameSeries)
+	require.Equal(t, plans, samePlans)
+
+	require.Equal(t, amended, statusOf(record(t, st, obs[newest])[0]))
+	nextSeries, nextPlans := stored()
+	require.Equal(t, obs[newest].Try.RunID, nextSeries[store.MaxDetailedRuns-1].RunID)
+	require.Equal(t, series[1:], nextSeries[:store.MaxDetailedRuns-1], "the oldest series is displaced")
+	require.Equal(t, plans[1:], nextPlans[:store.MaxExecutedPlans-1], "the oldest executed plan is displaced")
 }
 
 func testPlanOutcomes(t *testing.T, st store.Store) {
