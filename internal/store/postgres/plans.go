@@ -42,7 +42,8 @@ const pruneExecutedSQL = `
 	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
 // insertPlans stores the detailed series of successes and the executed plans of tries without stored ones, unless the
-// reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because trainings of models read neither.
+// reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because
+// trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks
