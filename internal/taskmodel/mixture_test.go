@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without any feature, the answer comes from the distribution of the task's peaks: the probabilities
-// of the bins and the risk of the request are about the shares of the runs.
+// Without any feature, the answer comes from the distribution of the task's peaks: the probability of each bin is close
+// to the share of the runs in it, and the risk of the request to the share of the runs whose peak is above the request.
 func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, _ := trainedTask(t, salesForecast, 500, runs)
@@ -39,7 +39,8 @@ func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 }
 
 // The peaks of a task rise with each run, also after its last fit, so that they are above those of the donor rows. Without
-// any feature the grant is above nearly all of the newest peaks, and the promise says so.
+// any feature the grant is near the largest peak, and the promised risk is at most about the risk target, or 1/n after n
+// runs if that is larger.
 func TestRowWithoutFeaturesFollowsPeaksAfterTheFit(t *testing.T) {
 	for _, c := range []struct{ fitted, after int }{{8, 6}, {20, 10}, {40, 40}, {100, 150}} {
 		k, rng, largest := newTask(t), newRand(900), sizing.Bytes(0)

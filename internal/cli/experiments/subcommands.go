@@ -1,5 +1,5 @@
-// Package experiments implements the command experiment, which evaluates model families on a
-// history, and compares saved evaluations.
+// Package experiments implements the command experiment, which evaluates model families on a history, and lists, shows,
+// compares and exports saved experiments.
 package experiments
 
 import (
@@ -81,8 +81,12 @@ func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, sav
 		if !storeNamed {
 			cause = fmt.Sprintf("no server answers at %s, and ", server.URL)
 		}
-		return nil, nil, fmt.Errorf("no saved experiments: %sthe data folder %s has no database; name a server with --url, another folder with --data, or a database with --database",
-			cause, cmd.Data)
+		problem := "no saved experiments"
+		if saving {
+			problem = "no place to save experiments"
+		}
+		return nil, nil, fmt.Errorf("%s: %sthe data folder %s has no database; name a server with --url, another folder with --data, or a database with --database",
+			problem, cause, cmd.Data)
 	}
 	database, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.Err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {

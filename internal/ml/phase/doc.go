@@ -1,5 +1,5 @@
-// Package phase finds the phases of a program from its usage over time, as published for
-// deep-learning containers: a conditional restricted Boltzmann machine encodes short windows of
+// Package phase finds the phases of a program from its usage over time, with a method
+// that was published for deep-learning containers: a conditional restricted Boltzmann machine encodes short windows of
 // the series, k-means labels the codes, and the sequences of labels become a prefix tree,
 // prototypes and a graph of transitions with dwell times.
 //
