@@ -242,7 +242,7 @@ type Baseline struct {
 	TaskID ID `json:"task_id"`
 }
 
-// Bins The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
+// Bins For each bin of the task, the probability that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
 type Bins struct {
 	// Chosen Index of the bin of the allocation, from 0.
 	Chosen        int           `json:"chosen"`
@@ -784,7 +784,7 @@ type Explanation struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// ExpectedBytes The expected peak, before margins; null if no model predicts it or `terms` is empty. If `base` is "the amount before guard and bounds", it is this amount.
+	// ExpectedBytes The expected peak, before margins; null if no model predicts it or `terms` is empty. If `base` is "the amount before guard and bounds", `expected_bytes` is that amount.
 	ExpectedBytes *int64 `json:"expected_bytes"`
 
 	// GrantedBytes The `limit_bytes` of the answer.
@@ -819,7 +819,7 @@ type Explanation struct {
 	Shadow *ExplanationChain `json:"shadow"`
 
 	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
+	// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -1106,7 +1106,7 @@ type ModelVersion struct {
 	Family       string          `json:"family"`
 	Observations int             `json:"observations"`
 
-	// PinnedBy Who pinned the version, as `who` in `GET /audit`. Null if the next training may replace the version.
+	// PinnedBy Who pinned the active version, as `who` in `GET /audit`; null if nobody did, and for other versions. A training may replace the active version only if this is null or `watchdog`.
 	PinnedBy  *string   `json:"pinned_by"`
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`
@@ -1305,7 +1305,7 @@ type PhaseAnswer struct {
 	// Reason Explanation for operators.
 	Reason string `json:"reason"`
 
-	// Remaining Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+	// Remaining Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
 	Remaining *RemainingTime `json:"remaining"`
 
 	// StaticBytes The static grant; null if unknown.
@@ -1557,7 +1557,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and minimum grant. A kill raises this default to four times the killed allocation, but at most to four times the default. For inputs larger than all known ones it is at least their predicted peak.
+	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. For inputs larger than all known ones it is at least four times their predicted peak.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged If true, answers have the requested CPU unchanged.
@@ -1666,7 +1666,7 @@ type PredictRequest struct {
 
 // Prediction The allocation and its reason.
 type Prediction struct {
-	// Bins The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
+	// Bins For each bin of the task, the probability that the peak is in it. With the grid `bins` the allocation is the upper edge of the chosen bin.
 	Bins *Bins `json:"bins"`
 
 	// Cohort The other tasks of the namespace from which an answer with the source `cohort` comes. Stored answers do not contain it.
@@ -1718,7 +1718,7 @@ type Prediction struct {
 	Shadow *Memory `json:"shadow"`
 
 	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
+	// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -1842,7 +1842,7 @@ type RecordedOrError struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// RemainingTime Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+// RemainingTime Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
 type RemainingTime struct {
 	MedianSeconds float64 `json:"median_seconds"`
 	P95Seconds    float64 `json:"p95_seconds"`
@@ -1945,7 +1945,7 @@ type RunTime struct {
 	P95Seconds         float64 `json:"p95_seconds"`
 	P99Seconds         float64 `json:"p99_seconds"`
 
-	// Remaining Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+	// Remaining Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
 	Remaining *RemainingTime `json:"remaining"`
 
 	// Runs Number of runs that were predicted before they ran; only the newest 500 count.
@@ -2096,7 +2096,7 @@ type SavingsRow struct {
 	// Tries All reported tries.
 	Tries int `json:"tries"`
 
-	// UnaccountedTries Successes and kills without a duration or an allocation; of the amounts of memory they count only in used_gbh.
+	// UnaccountedTries Successes and kills without a duration, or with neither an allocation nor a request of memory; of the amounts of memory they count only in used_gbh.
 	UnaccountedTries int `json:"unaccounted_tries"`
 
 	// UnmeasuredTries Successes without a duration or a peak; they do not count in used_gbh.
@@ -2144,7 +2144,7 @@ type SimilarRun struct {
 }
 
 // Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-// `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-killed.
+// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
 type Source string
 
 // StaticAdvice defines model for StaticAdvice.
@@ -2209,7 +2209,7 @@ type SuggestedTimeout struct {
 	CurrentSeconds *float64 `json:"current_seconds"`
 	Risk           float64  `json:"risk"`
 
-	// Seconds The timeout; a healthy run exceeds it with the probability `risk`.
+	// Seconds The timeout; a healthy run (a run that works normally) exceeds it with the probability `risk`.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -2762,7 +2762,7 @@ type WhatIf struct {
 	Error *string `json:"error,omitempty"`
 	ID    string  `json:"id"`
 
-	// LeftOut Tries that cannot be replayed because they have no measured peak or duration.
+	// LeftOut Tries that are not replayed because they are no success or have no measured peak or duration.
 	LeftOut *int `json:"left_out,omitempty"`
 
 	// Progress Share of the work that is done.
@@ -3100,7 +3100,7 @@ type RenameTaskParams struct {
 
 // GetTaskRunTimeParams defines parameters for GetTaskRunTime.
 type GetTaskRunTimeParams struct {
-	// Risk Share of healthy runs that the suggested timeout may stop.
+	// Risk Share of healthy runs (runs that work normally) that the suggested timeout may stop.
 	Risk *float64 `form:"risk,omitempty" json:"risk,omitempty"`
 
 	// ElapsedSeconds Time for which a try has run; adds its remaining time to the answer.

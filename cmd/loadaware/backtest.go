@@ -24,9 +24,9 @@ input. Each file is a separate trace. Nothing is stored, and no server is needed
 --unit read a CSV with other column names and units.
 
 The wastage is divided by cause (kills: the whole allocation of killed tries; cold start: a
-success that was sized without a model of its task, except a retry at the cap; cap: a
-success at the cap that is not in cold start; margin: any other success) and by the number
-of the run within its task.
+success that was sized without a model of its task, except a retry at the cap; cap: any
+other success at the cap; margin: any other success) and by the number of the run within its
+task.
 
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
 as in loadaware whatif.`

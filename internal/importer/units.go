@@ -10,8 +10,8 @@ import (
 const (
 	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
 	maxHeldRows = 10_000
-	// minSmallPeaks is the smallest number of peaks below 1 MiB, without a larger peak, that rejects a file of at least
-	// maxHeldRows rows. In a shorter file one such peak suffices.
+	// A file of at least maxHeldRows rows is rejected if its first maxHeldRows rows have minSmallPeaks peaks or more, all
+	// below 1 MiB. In a shorter file one such peak suffices.
 	minSmallPeaks = 8
 )
 

@@ -23,7 +23,7 @@ type Pool struct {
 const (
 	ageCount  = 10           // number of ages; the last one has no upper bound
 	poolDecay = 1 - 1.0/2000 // per row
-	agePrior  = 2.0          // number of promised kills that the prior of a ratio of kills to promises counts as
+	agePrior  = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -94,7 +94,7 @@ type Slope struct {
 	Sum   float64  // sum of weight · slope
 }
 
-// slopeKinds is the number of slopes in a pool. Inputs whose names have the same hash share one.
+// slopeKinds is the number of slopes in a pool. Inputs share one if the hashes of their names are equal modulo slopeKinds.
 const slopeKinds = 16
 
 // Add adds the slope of a task. The weight is from 0 (the slope is unknown) to 1 (it is known).

@@ -24,7 +24,7 @@ type rule struct {
 	stretch  int     // index of forecast.time and forecast.ratio
 	margin   float64 // factor on the estimate
 	headroom float64 // the limit is at least 1 + headroom times the level observed so far, but at most the static grant
-	overflow float64 // headroom above the static grant; 0: the limit never exceeds the static grant
+	overflow float64 // the limit is at least 1 + overflow times the level, also above the static grant; 0: the limit never exceeds this grant
 }
 
 // While the levels are small, the limit keeps a distance from them, because runs allocate memory

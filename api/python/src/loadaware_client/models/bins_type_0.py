@@ -10,7 +10,7 @@ T = TypeVar("T", bound="BinsType0")
 
 @_attrs_define
 class BinsType0:
-    """The probability of each bin of the task that the peak is in it. With the grid `bins` the allocation is the upper
+    """For each bin of the task, the probability that the peak is in it. With the grid `bins` the allocation is the upper
     edge of the chosen bin.
 
         Attributes:

@@ -31,7 +31,7 @@ class Explanation:
         base_bytes (int): The start of the chain. Without terms it equals `granted_bytes`.
         base (str): The meaning of `base_bytes`.
         expected_bytes (int | None): The expected peak, before margins; null if no model predicts it or `terms` is
-            empty. If `base` is "the amount before guard and bounds", it is this amount.
+            empty. If `base` is "the amount before guard and bounds", `expected_bytes` is that amount.
         terms (list[ExplanationTerm]): Factors in the order in which they apply.
         shadow (ExplanationChainType0 | None): The chain of the grant that enforce mode would give; null except in
             shadow mode.
@@ -40,8 +40,8 @@ class Explanation:
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
             average of simple models. `cohort`: similar tasks.
-            `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-
-            killed.
+            `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`.
+            `lift`: an earlier try of this run was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):

@@ -26,8 +26,8 @@ class PhaseAnswer:
         phase (int | None): The current phase, as in `GET /tasks/{dag_id}/{task_id}/phases`; null if unknown.
         phase_seconds (float | None): Time in the current phase, as far as the samples show.
         next_ (list[NextPhase]): What may follow the current phase, most probable first.
-        remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`; null if the
-            request has no `elapsed_seconds`.
+        remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`. It is null if
+            `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
         memory_bytes (int): Bytes; at most 8Pi.
         cpu_millicores (int | None): CPU request that should be in force, which may be lower than the current one; null:
             leave it unchanged.

@@ -39,14 +39,14 @@ class Prediction:
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
         duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
             quantile.
-        bins (BinsType0 | None): The probability of each bin of the task that the peak is in it. With the grid `bins`
+        bins (BinsType0 | None): For each bin of the task, the probability that the peak is in it. With the grid `bins`
             the allocation is the upper edge of the chosen bin.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
             average of simple models. `cohort`: similar tasks.
-            `requested`: the static request, because nothing better is known. `lift`: an earlier try of this run was OOM-
-            killed.
+            `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`.
+            `lift`: an earlier try of this run was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):

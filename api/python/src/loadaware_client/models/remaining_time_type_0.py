@@ -10,11 +10,12 @@ T = TypeVar("T", bound="RemainingTimeType0")
 
 @_attrs_define
 class RemainingTimeType0:
-    """Remaining time of a try that has run for `elapsed_seconds`; null if the request has no `elapsed_seconds`.
+    """Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in
+    `POST /phase`, if there is no plan or no learned run took as long.
 
-    Attributes:
-        median_seconds (float):
-        p95_seconds (float):
+        Attributes:
+            median_seconds (float):
+            p95_seconds (float):
     """
 
     median_seconds: float

@@ -31,8 +31,8 @@ class RunTime:
         execution_timeout (SuggestedTimeout):
         timeout_probability (float | None): Probability of a run longer than the timeout in use; null if the timeout is
             unknown.
-        remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`; null if the
-            request has no `elapsed_seconds`.
+        remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`. It is null if
+            `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
         newest (NewestRun):
         drift (float): Median ratio of run time to prediction of the newest 20 runs, divided by the median ratio of the
             earlier runs; 1 with fewer than 40 runs.

@@ -19,8 +19,8 @@ class SavingsRow:
         tries (int): All reported tries.
         successes (int): Successful tries.
         kills (int): OOM-killed tries.
-        unaccounted_tries (int): Successes and kills without a duration or an allocation; of the amounts of memory they
-            count only in used_gbh.
+        unaccounted_tries (int): Successes and kills without a duration, or with neither an allocation nor a request of
+            memory; of the amounts of memory they count only in used_gbh.
         unmeasured_tries (int): Successes without a duration or a peak; they do not count in used_gbh.
         success_hours (float | None): Duration of the accounted successes in hours.
         requested_gbh (float | None): GB·h of the accounted successes with the static request of their task.

@@ -12,7 +12,7 @@ T = TypeVar("T", bound="SuggestedTimeout")
 class SuggestedTimeout:
     """
     Attributes:
-        seconds (float): The timeout; a healthy run exceeds it with the probability `risk`.
+        seconds (float): The timeout; a healthy run (a run that works normally) exceeds it with the probability `risk`.
         risk (float):
         current_seconds (float | None): The timeout in use: `execution_timeout_seconds` of this request, or of the
             newest prediction request that this replica answered; null if unknown.

@@ -25,7 +25,8 @@ class WhatIf:
         progress (float): Share of the work that is done.
         error (None | str | Unset): Why the replay failed.
         rows (int | None | Unset): Replayed runs.
-        left_out (int | None | Unset): Tries that cannot be replayed because they have no measured peak or duration.
+        left_out (int | None | Unset): Tries that are not replayed because they are no success or have no measured peak
+            or duration.
         current (WhatIfResult | Unset): The results of a replay with these settings. GB is 1e9 bytes.
         results (list[WhatIfResult] | Unset): One result for each of `settings`.
         set_ (WhatIfShift | Unset): Grants that the model would give to the newest tries before and after features are

@@ -23,7 +23,8 @@ from scenarios import GIB, PHASED_CASES, training_runs
 
 # The DAGs whose run `first` the environment starts, and its conf.
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
-    # About three times the memory of a training run with equal rows, so that the first grant leads to an OOM kill.
+    # About three times the memory of a training run with the same value of the feature `rows`, so that the first grant
+    # leads to an OOM kill.
     "sized": {"need": 3 * GIB},
     "sized_deferrable": {"need": 3 * GIB},
     "sized_mapped": {},

@@ -68,10 +68,11 @@ def sync_detailed(
 ) -> Response[Prediction | Problem]:
     """Predict the allocation of a try
 
-     The server answers from memory. A first try never waits for the database, unless the model of the
-    task is not in memory,
-    as after a server start: then it waits at most half a second for the model. A repeated request for
-    the same try gets the
+     The server answers from memory. A first try waits for the database only in two cases. If the model
+    of the task is not in
+    memory, as after a server start, it waits at most half a second for the model. If the policy of the
+    task sets `phases`, it
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
     same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
     hoc look-up and
     not a try.
@@ -105,10 +106,11 @@ def sync(
 ) -> Prediction | Problem | None:
     """Predict the allocation of a try
 
-     The server answers from memory. A first try never waits for the database, unless the model of the
-    task is not in memory,
-    as after a server start: then it waits at most half a second for the model. A repeated request for
-    the same try gets the
+     The server answers from memory. A first try waits for the database only in two cases. If the model
+    of the task is not in
+    memory, as after a server start, it waits at most half a second for the model. If the policy of the
+    task sets `phases`, it
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
     same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
     hoc look-up and
     not a try.
@@ -137,10 +139,11 @@ async def asyncio_detailed(
 ) -> Response[Prediction | Problem]:
     """Predict the allocation of a try
 
-     The server answers from memory. A first try never waits for the database, unless the model of the
-    task is not in memory,
-    as after a server start: then it waits at most half a second for the model. A repeated request for
-    the same try gets the
+     The server answers from memory. A first try waits for the database only in two cases. If the model
+    of the task is not in
+    memory, as after a server start, it waits at most half a second for the model. If the policy of the
+    task sets `phases`, it
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
     same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
     hoc look-up and
     not a try.
@@ -172,10 +175,11 @@ async def asyncio(
 ) -> Prediction | Problem | None:
     """Predict the allocation of a try
 
-     The server answers from memory. A first try never waits for the database, unless the model of the
-    task is not in memory,
-    as after a server start: then it waits at most half a second for the model. A repeated request for
-    the same try gets the
+     The server answers from memory. A first try waits for the database only in two cases. If the model
+    of the task is not in
+    memory, as after a server start, it waits at most half a second for the model. If the policy of the
+    task sets `phases`, it
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
     same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
     hoc look-up and
     not a try.

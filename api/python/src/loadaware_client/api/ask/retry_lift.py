@@ -63,8 +63,9 @@ def sync_detailed(
 
      A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
     false` the verdict says
-    why there is no further try. If there is no report of the killed try, this request counts as a
-    provisional report. In the modes `shadow` and
+    why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
+    killed try, this request counts
+    as a provisional report. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -98,8 +99,9 @@ def sync(
 
      A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
     false` the verdict says
-    why there is no further try. If there is no report of the killed try, this request counts as a
-    provisional report. In the modes `shadow` and
+    why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
+    killed try, this request counts
+    as a provisional report. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -128,8 +130,9 @@ async def asyncio_detailed(
 
      A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
     false` the verdict says
-    why there is no further try. If there is no report of the killed try, this request counts as a
-    provisional report. In the modes `shadow` and
+    why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
+    killed try, this request counts
+    as a provisional report. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:
@@ -161,8 +164,9 @@ async def asyncio(
 
      A lift is an allocation above that of the killed try (`failed`) and at most the cap. With `retry:
     false` the verdict says
-    why there is no further try. If there is no report of the killed try, this request counts as a
-    provisional report. In the modes `shadow` and
+    why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
+    killed try, this request counts
+    as a provisional report. In the modes `shadow` and
     `off` the answer is the static request, if it is known.
 
     Args:

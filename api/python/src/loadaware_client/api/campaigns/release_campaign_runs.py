@@ -73,9 +73,9 @@ def sync_detailed(
 ) -> Response[CampaignRelease | Problem]:
     """Release lost leases and list stuck runs
 
-     Ends the leases that expired, and lists active runs whose state has not changed for
-    `stuck_after_seconds`. It restarts
-    and deletes nothing.
+     Ends the leases that expired, and lists at most 20 claimed or active runs whose state has not
+    changed for
+    `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
         campaign (int):
@@ -109,9 +109,9 @@ def sync(
 ) -> CampaignRelease | Problem | None:
     """Release lost leases and list stuck runs
 
-     Ends the leases that expired, and lists active runs whose state has not changed for
-    `stuck_after_seconds`. It restarts
-    and deletes nothing.
+     Ends the leases that expired, and lists at most 20 claimed or active runs whose state has not
+    changed for
+    `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
         campaign (int):
@@ -140,9 +140,9 @@ async def asyncio_detailed(
 ) -> Response[CampaignRelease | Problem]:
     """Release lost leases and list stuck runs
 
-     Ends the leases that expired, and lists active runs whose state has not changed for
-    `stuck_after_seconds`. It restarts
-    and deletes nothing.
+     Ends the leases that expired, and lists at most 20 claimed or active runs whose state has not
+    changed for
+    `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
         campaign (int):
@@ -174,9 +174,9 @@ async def asyncio(
 ) -> CampaignRelease | Problem | None:
     """Release lost leases and list stuck runs
 
-     Ends the leases that expired, and lists active runs whose state has not changed for
-    `stuck_after_seconds`. It restarts
-    and deletes nothing.
+     Ends the leases that expired, and lists at most 20 claimed or active runs whose state has not
+    changed for
+    `stuck_after_seconds`. It restarts and deletes nothing.
 
     Args:
         campaign (int):

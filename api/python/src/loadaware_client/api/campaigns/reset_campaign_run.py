@@ -82,7 +82,7 @@ def sync_detailed(
     """Reset a run to an earlier state
 
      `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. An active run cannot be reset.
+    run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -120,7 +120,7 @@ def sync(
     """Reset a run to an earlier state
 
      `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. An active run cannot be reset.
+    run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -153,7 +153,7 @@ async def asyncio_detailed(
     """Reset a run to an earlier state
 
      `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. An active run cannot be reset.
+    run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):
@@ -189,7 +189,7 @@ async def asyncio(
     """Reset a run to an earlier state
 
      `to` is 0, 17 or 37. With 0 and 17, a run whose DAG run has ended gets a new attempt with another
-    run id. An active run cannot be reset.
+    run id. A claimed or active run cannot be reset.
 
     Args:
         campaign (int):

@@ -83,8 +83,8 @@ def sync_detailed(
 
      Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
     are means over the
-    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
-    each task and each group also has one
+    time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
+    `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -138,8 +138,8 @@ def sync(
 
      Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
     are means over the
-    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
-    each task and each group also has one
+    time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
+    `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -188,8 +188,8 @@ async def asyncio_detailed(
 
      Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
     are means over the
-    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
-    each task and each group also has one
+    time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
+    `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.
@@ -241,8 +241,8 @@ async def asyncio(
 
      Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
     are means over the
-    time that tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With `static`,
-    each task and each group also has one
+    time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
+    `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
     savings that this request
     would have made. Only tasks in the scope of the token are included.

@@ -103,9 +103,9 @@ def sync_detailed(
     stated; it does not
     change. Later requests are listed with their dates (`by=task`). A report without allocated memory
     ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
-    successes without a
-    duration or a peak. Tries that failed for
+    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
+    request of memory;
+    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -172,9 +172,9 @@ def sync(
     stated; it does not
     change. Later requests are listed with their dates (`by=task`). A report without allocated memory
     ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
-    successes without a
-    duration or a peak. Tries that failed for
+    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
+    request of memory;
+    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -236,9 +236,9 @@ async def asyncio_detailed(
     stated; it does not
     change. Later requests are listed with their dates (`by=task`). A report without allocated memory
     ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
-    successes without a
-    duration or a peak. Tries that failed for
+    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
+    request of memory;
+    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -303,9 +303,9 @@ async def asyncio(
     stated; it does not
     change. Later requests are listed with their dates (`by=task`). A report without allocated memory
     ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration or an allocation, `unmeasured_tries`
-    successes without a
-    duration or a peak. Tries that failed for
+    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
+    request of memory;
+    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:

@@ -88,9 +88,10 @@ def sync_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
-    models before the
-    run. Only successes count as runs; a stopped try shows only that the run takes longer.
+    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
+    about ratios: each run time
+    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
+    shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -141,9 +142,10 @@ def sync(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
-    models before the
-    run. Only successes count as runs; a stopped try shows only that the run takes longer.
+    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
+    about ratios: each run time
+    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
+    shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -189,9 +191,10 @@ async def asyncio_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
-    models before the
-    run. Only successes count as runs; a stopped try shows only that the run takes longer.
+    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
+    about ratios: each run time
+    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
+    shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -240,9 +243,10 @@ async def asyncio(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. Each run time is divided by the prediction of the
-    models before the
-    run. Only successes count as runs; a stopped try shows only that the run takes longer.
+    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
+    about ratios: each run time
+    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
+    shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
