@@ -17,7 +17,7 @@ const (
 )
 
 // withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated
-// number is more than ten times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
+// number is more than eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
 // smaller than the median peak of the next largest numbers: a typo or another unit. Such numbers would widen
 // the range of the input, within which nothing is extrapolated, and distort the ridge regression. withoutIsolated
 // does not modify rows.
