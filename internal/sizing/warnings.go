@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -40,7 +41,7 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 		}
 	}
 	add("memory_max_bytes", o.unlikelyPeak(o.MemoryMax))
-	add("memory_sampled_bytes", o.unlikelyPeak(o.MemorySampled))
+	add("memory_sampled_bytes", cmp.Or(o.unlikelyPeak(o.MemorySampled), o.unlikelySample()))
 	add("cpu_max_cores", o.unlikelyCores())
 	add("started_at", unlikelyTime(o.StartedAt, now))
 	add("ended_at", unlikelyTime(o.EndedAt, now))
@@ -85,6 +86,15 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 		return fmt.Sprintf("%d bytes is %.3g times the %s %s: check the unit", peak, times, scale.Approx(), of)
 	}
 	return ""
+}
+
+// unlikelySample returns a warning about a sample above the measured peak; "" if the sample is plausible.
+func (o *Observation) unlikelySample() string {
+	if o.Outcome != Success || o.MemoryMax == 0 || float64(o.MemorySampled) <= overAllocation*float64(o.MemoryMax) {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes is above memory_max_bytes (%d), and no sample of a container is above its peak: does memory_max_bytes measure "+
+		"only a part of the container? loadaware learns memory_max_bytes", o.MemorySampled, o.MemoryMax)
 }
 
 // unitHint suggests the unit in which the peak would fit its container.

@@ -24,3 +24,29 @@ func TestAReportCountsAtAPlausibleTime(t *testing.T) {
 		assert.Equal(t, c.want, o.At(now), name)
 	}
 }
+
+func TestASampleAboveTheMeasuredPeakIsAWarning(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		outcome       sizing.Outcome
+		peak, sampled sizing.Bytes
+		warns         bool
+	}{
+		"twice the peak":                          {sizing.Success, 6 * sizing.GiB, 12 * sizing.GiB, true},
+		"up to 1 % above, by batches of pages":    {sizing.Success, 1000 * sizing.MiB, 1010 * sizing.MiB, false},
+		"below the peak":                          {sizing.Success, 6 * sizing.GiB, 5 * sizing.GiB, false},
+		"no peak":                                 {sizing.Success, 0, 12 * sizing.GiB, false},
+		"an OOM kill, whose larger amount counts": {sizing.OOMKilled, 40 * sizing.GiB, 50 * sizing.GiB, false},
+	} {
+		o := sizing.Observation{Outcome: c.outcome, MemoryMax: c.peak, MemorySampled: c.sampled, Allocated: sizing.Resources{Memory: 64 * sizing.GiB}, Duration: time.Minute}
+		var fields []string
+		for _, w := range o.Warnings(now) {
+			fields = append(fields, w.Field)
+		}
+		if c.warns {
+			assert.Equal(t, []string{"memory_sampled_bytes"}, fields, name)
+		} else {
+			assert.Empty(t, fields, name)
+		}
+	}
+}
