@@ -1106,7 +1106,7 @@ type ModelVersion struct {
 	Family       string          `json:"family"`
 	Observations int             `json:"observations"`
 
-	// PinnedBy Who pinned the active version, as `who` in `GET /audit`; null if nobody did, and for other versions. A training may replace the active version only if this is null or `watchdog`.
+	// PinnedBy Who pinned the active version, as `who` in `GET /audit`; null if no one did, and for other versions. A training may replace the active version only if this is null or `watchdog`.
 	PinnedBy  *string   `json:"pinned_by"`
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`

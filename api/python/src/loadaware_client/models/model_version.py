@@ -23,7 +23,7 @@ class ModelVersion:
         observations (int):
         trained_at (datetime.datetime):
         active (bool): The version answers predictions.
-        pinned_by (None | str): Who pinned the active version, as `who` in `GET /audit`; null if nobody did, and for
+        pinned_by (None | str): Who pinned the active version, as `who` in `GET /audit`; null if no one did, and for
             other versions. A training may replace the active version only if this is null or `watchdog`.
         withdrawn (bool): The grants of the version were killed clearly more often than promised; automatic rollbacks do
             not return to it.
