@@ -64,7 +64,9 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	require.Equal(t, http.StatusOK, e.do(http.MethodGet, "/predict?dag_id=etl&task_id=fit&rows=100&execution_timeout_seconds=60", "").status)
 	var r api.RunTime
 	e.do(http.MethodGet, "/tasks/etl/fit/runtime?rows=100&elapsed_seconds=190", "").into(&r)
-	assert.InEpsilon(t, 200, r.MedianSeconds, .1)
+	assert.InEpsilon(t, p.Duration.MedianSeconds, r.MedianSeconds, 1e-4, "as /predict says")
+	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "as /predict says")
+	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "as /predict says")
 	assert.Equal(t, 59, r.Runs, "the first run has no prediction before it")
 	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the look-up after it is not a try")
 	require.NotNil(t, r.Remaining)
