@@ -198,7 +198,9 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"empty texts of a policy", "PUT /tasks/d/t/policy", `{"mode": "", "grid": "", "phases": ""}`, 422, []string{"mode", "grid", "phases"}},
 		{"a risk of zero", "PUT /tasks/d/t/policy", `{"risk_target": 0}`, 422, []string{"risk_target"}},
 		{"a risk above a half", "PUT /tasks/d/t/policy", `{"risk_target": 0.9}`, 422, []string{"risk_target"}},
-		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor_bytes"}},
+		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor"}},
+		{"floor_bytes above the cap", "PUT /tasks/d/t/policy", `{"floor_bytes": 2, "cap": "1", "mode": ""}`, 422, []string{"mode", "floor_bytes"}},
+		{"a floor beyond all bounds", "PUT /tasks/d/t/policy", `{"floor_bytes": 1152921504606846976, "cap_bytes": 1}`, 422, []string{"floor_bytes"}},
 		{"21 lifts", "PUT /tasks/d/t/policy", `{"max_lifts": 21}`, 422, []string{"max_lifts"}},
 		{"an unknown field of a policy", "PUT /tasks/d/t/policy", `{"ceiling": "1Gi"}`, 422, []string{"ceiling"}},
 
@@ -292,6 +294,13 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 		"/campaigns/1/runs?state=3":                                   "state must be one of [0 10 11 15 17 30 31 35 37 50 51 55 57]",
 	} {
 		assert.Contains(t, e.do(http.MethodGet, target, "").json()["detail"], detail, target)
+	}
+	for body, detail := range map[string]string{
+		`{"floor": "2Gi", "cap": "1Gi"}`:     "floor must not be above cap",
+		`{"floor": "2Gi", "cap_bytes": 1}`:   "floor must not be above cap_bytes",
+		`{"floor_bytes": 2, "cap_bytes": 1}`: "floor_bytes must not be above cap_bytes",
+	} {
+		assert.Equal(t, detail, e.do(http.MethodPut, "/tasks/d/t/policy", body).json()["detail"], body)
 	}
 	batch := e.do(http.MethodPost, "/predict/batch", `{"predictions": [{`+key+`}]}`)
 	assert.Equal(t, []string{"predictions"}, batch.fields())
