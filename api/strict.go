@@ -134,10 +134,20 @@ func describeType(t reflect.Type) string {
 	return "an object"
 }
 
-// FieldName converts a JSON pointer to a field name such as requested.memory. It limits the length
-// of the name, because the client chooses it.
+// FieldName converts a JSON pointer to a field name such as requested.memory or settings[2].floor. It limits the
+// length of the name, because the client chooses it.
 func FieldName(p jsontext.Pointer) string {
-	name := strings.Join(slices.Collect(p.Tokens()), ".")
+	tokens, name := slices.Collect(p.Tokens()), ""
+	for i, token := range tokens {
+		switch _, err := strconv.ParseUint(token, 10, 64); {
+		case i == 0:
+			name = token
+		case err == nil && !slices.Contains(freeObjects, tokens[i-1]):
+			name += "[" + token + "]"
+		default:
+			name += "." + token
+		}
+	}
 	if runes := []rune(name); len(runes) > maxFieldName {
 		return string(runes[:maxFieldName]) + "…"
 	}
@@ -145,3 +155,7 @@ func FieldName(p jsontext.Pointer) string {
 }
 
 const maxFieldName = 120 // characters
+
+// freeObjects are the fields whose value is an object with names that the client chooses. So a number below them is a
+// name, and not the index of an array.
+var freeObjects = []string{"features", "metadata", "set", "conf", "parameters"}

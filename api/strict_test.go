@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/loadaware/loadaware/api"
@@ -37,4 +39,20 @@ func TestIntegersInAnyNotationAreReadExactly(t *testing.T) {
 		var got int64
 		assert.ErrorContains(t, json.Unmarshal([]byte(text), &got, api.Strict()), "must be an integer", text)
 	}
+}
+
+func TestFieldName(t *testing.T) {
+	for pointer, want := range map[jsontext.Pointer]string{
+		"":                           "",
+		"/requested/memory":          "requested.memory",
+		"/settings/2/floor":          "settings[2].floor",
+		"/usage_series/cpu_cores/10": "usage_series.cpu_cores[10]",
+		"/features/7":                "features.7",
+		"/metadata/tags/0":           "metadata.tags[0]",
+		"/7":                         "7",
+		"/a~1b/c":                    "a/b.c",
+	} {
+		assert.Equal(t, want, api.FieldName(pointer))
+	}
+	assert.Len(t, []rune(api.FieldName(jsontext.Pointer("/"+strings.Repeat("é", 200)))), 121)
 }

@@ -39,7 +39,7 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	namespace := cmd.NamespaceFlag()
 	risk := cmd.Float64("risk", 0.01, "share of healthy runs that the suggested timeout may stop, 0.001 to 0.5")
 	elapsed := cmd.Float64("elapsed", 0, "seconds that a try has run; prints its remaining time")
-	timeout := cmd.Float64("timeout", 0, "execution timeout in use, in seconds; the timeout of the newest prediction if 0")
+	timeout := cmd.Float64("timeout", 0, "execution timeout in use, in seconds; the timeout of the newest predicted try if 0")
 	whatIf := cmd.Bool("what-if", false, "compare the run times before and after a change of features, node type or load")
 	to := cmd.String("node-type", "", "with --what-if: node type after the change")
 	from := cmd.String("from-node-type", "", "with --what-if: node type before the change; that of each run if empty")

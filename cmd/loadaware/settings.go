@@ -99,8 +99,10 @@ func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
 	var all []string
 	for _, f := range bad {
-		detail := strings.ReplaceAll(f.Detail, "cap_bytes", texts["cap_bytes"]) // the error of the floor names the cap
-		all = append(all, cmp.Or(texts[f.Field], f.Field)+" "+detail)
+		if strings.HasPrefix(f.Detail, "must not be above cap") { // the floor and the cap, each in bytes or as a quantity
+			f = sizing.FieldError{Field: "floor_bytes", Detail: "must not be above " + texts["cap_bytes"]}
+		}
+		all = append(all, cmp.Or(texts[f.Field], f.Field)+" "+f.Detail)
 	}
 	return strings.Join(all, "; ")
 }

@@ -127,16 +127,19 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a series of 121 points", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1` + strings.Repeat(",1", 120) + `]}}`, 422, []string{"usage_series.memory_bytes"}},
 		{"a point below zero", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, -1]}}`, 422, []string{"usage_series.memory_bytes"}},
 		{"a point of an exbibyte", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1152921504606846976]}}`, 422, []string{"usage_series.memory_bytes"}},
-		{"a point that is null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, null]}}`, 422, []string{"usage_series.memory_bytes.1"}},
-		{"a fractional point", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1.5]}}`, 422, []string{"usage_series.memory_bytes.0"}},
+		{"a point that is null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, null]}}`, 422, []string{"usage_series.memory_bytes[1]"}},
+		{"a fractional point", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1.5]}}`, 422, []string{"usage_series.memory_bytes[0]"}},
 		{"a step of zero seconds", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 0, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
 		{"a step of 1e300 seconds", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1e300, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
 		{"fewer cores than points", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, 2], "cpu_cores": [1]}}`, 422, []string{"usage_series.cpu_cores"}},
-		{"cores that are null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [null]}}`, 422, []string{"usage_series.cpu_cores.0"}},
+		{"cores that are null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [null]}}`, 422, []string{"usage_series.cpu_cores[0]"}},
 		{"cores below zero", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [-1]}}`, 422, []string{"usage_series.cpu_cores"}},
 		{"an unknown field of a series", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_mib": [1]}}`, 422, []string{"usage_series.memory_mib"}},
 		{"a series without run_id", "GET /tasks/d/t/series", "", 422, []string{"run_id"}},
 		{"the series of try 0", "GET /tasks/d/t/series?run_id=r&try_number=0", "", 422, []string{"try_number"}},
+		{"an unknown field of a list", "POST /whatif", `{"settings": [{}, {}, {"floor": 1}], ` + key + `}`, 422, []string{"settings[2].floor"}},
+		{"an unknown field of a number's name", "POST /predict", `{` + key + `, "7": 1}`, 422, []string{"7"}},
+		{"an invalid feature of a number's name", "POST /predict", `{` + key + `, "features": {"7": {}}}`, 422, []string{"features.7"}},
 		{"several errors at once", "POST /observe", `{"dag_id": "", "task_id": "t", "run_id": "r", "outcome": "ok", "memory_max": "lots", "duration_seconds": -1}`, 422, []string{"memory_max", "duration_seconds", "dag_id", "outcome"}},
 
 		// batches
@@ -154,6 +157,10 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"an unknown node type", "GET /tasks/d/t/runtime/whatif?node_type=x", "", 422, []string{"node_type"}},
 		{"a load above 1", "GET /tasks/d/t/runtime/whatif?cluster_load=1.5", "", 422, []string{"cluster_load"}},
 		{"a load without a known effect", "GET /tasks/d/t/runtime/whatif?cluster_load=0.5", "", 422, []string{"cluster_load"}},
+		{"a seed below zero", "GET /dags/d/forecast?seed=-1", "", 422, []string{"seed"}},
+		{"a seed above 31 bits", "GET /dags/d/forecast?seed=2147483648", "", 422, []string{"seed"}},
+		{"a seed above 64 bits", "GET /dags/d/forecast?seed=99999999999999999999", "", 422, []string{"seed"}},
+		{"an unknown state of a run", "GET /campaigns/1/runs?state=3", "", 422, []string{"state"}},
 		{"a cursor above every run number", "GET /campaigns/1/runs?cursor=3000000000", "", 422, []string{"cursor"}},
 		{"an incomplete escape in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=%zz", "", 400, nil},
 		{"a semicolon in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1;b=2", "", 400, nil},
@@ -191,7 +198,9 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"empty texts of a policy", "PUT /tasks/d/t/policy", `{"mode": "", "grid": "", "phases": ""}`, 422, []string{"mode", "grid", "phases"}},
 		{"a risk of zero", "PUT /tasks/d/t/policy", `{"risk_target": 0}`, 422, []string{"risk_target"}},
 		{"a risk above a half", "PUT /tasks/d/t/policy", `{"risk_target": 0.9}`, 422, []string{"risk_target"}},
-		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor_bytes"}},
+		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor"}},
+		{"floor_bytes above the cap", "PUT /tasks/d/t/policy", `{"floor_bytes": 2, "cap": "1", "mode": ""}`, 422, []string{"mode", "floor_bytes"}},
+		{"a floor beyond all bounds", "PUT /tasks/d/t/policy", `{"floor_bytes": 1152921504606846976, "cap_bytes": 1}`, 422, []string{"floor_bytes"}},
 		{"21 lifts", "PUT /tasks/d/t/policy", `{"max_lifts": 21}`, 422, []string{"max_lifts"}},
 		{"an unknown field of a policy", "PUT /tasks/d/t/policy", `{"ceiling": "1Gi"}`, 422, []string{"ceiling"}},
 
@@ -282,8 +291,16 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 		"/predict?dag_id=d&task_id=t&try_number=99999999999999999999": "try_number must be an integer of at most 18 digits",
 		"/predict?dag_id=d&task_id=t&execution_timeout_seconds=1h":    "execution_timeout_seconds must be a number",
 		"/report?static=maybe":                                        "static must be true or false",
+		"/campaigns/1/runs?state=3":                                   "state must be one of [0 10 11 15 17 30 31 35 37 50 51 55 57]",
 	} {
 		assert.Contains(t, e.do(http.MethodGet, target, "").json()["detail"], detail, target)
+	}
+	for body, detail := range map[string]string{
+		`{"floor": "2Gi", "cap": "1Gi"}`:     "floor must not be above cap",
+		`{"floor": "2Gi", "cap_bytes": 1}`:   "floor must not be above cap_bytes",
+		`{"floor_bytes": 2, "cap_bytes": 1}`: "floor_bytes must not be above cap_bytes",
+	} {
+		assert.Equal(t, detail, e.do(http.MethodPut, "/tasks/d/t/policy", body).json()["detail"], body)
 	}
 	batch := e.do(http.MethodPost, "/predict/batch", `{"predictions": [{`+key+`}]}`)
 	assert.Equal(t, []string{"predictions"}, batch.fields())

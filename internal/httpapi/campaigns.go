@@ -180,18 +180,18 @@ func (s *server) ListCampaignRuns(ctx context.Context, r api.ListCampaignRunsReq
 	var f fieldReader
 	limit := f.pageLimit(r.Params.Limit, defaultPageSize)
 	after := f.numberCursor(r.Params.Cursor, math.MaxInt32)
+	states := []campaign.State{}
+	if state := r.Params.State; state != nil {
+		states = append(states, campaign.State(*state))
+		if !slices.Contains(campaign.States(), states[0]) {
+			f.add("state", "must be one of %d", campaign.States())
+		}
+	}
 	if len(f.errors) > 0 {
 		return nil, invalidFields(f.errors)
 	}
 	if err := s.checkCampaign(ctx, r.Campaign); err != nil {
 		return nil, err
-	}
-	states := []campaign.State{}
-	if r.Params.State != nil {
-		if !slices.Contains(campaign.States(), campaign.State(*r.Params.State)) {
-			return nil, sizing.InvalidField("state", "must be one of %v", campaign.States())
-		}
-		states = append(states, campaign.State(*r.Params.State))
 	}
 	found, err := s.svc.CampaignRuns(ctx, r.Campaign, states, int(after), limit+1)
 	if err != nil {

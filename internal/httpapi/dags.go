@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"math"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -48,10 +49,14 @@ func (s *server) GetDagForecast(ctx context.Context, r api.GetDagForecastRequest
 	}
 	var f fieldReader
 	features := f.queryFeatures(query, forecastParams)
+	seed := valueOr(r.Params.Seed, 1)
+	if seed < 0 || seed > math.MaxInt32 {
+		f.add("seed", "must be 0 to %d", math.MaxInt32)
+	}
 	if err := f.err(features.Validate); err != nil {
 		return nil, err
 	}
-	result, err := s.svc.Forecast(ctx, key.Namespace, key.DAG, features, uint64(max(0, valueOr(r.Params.Seed, 1))))
+	result, err := s.svc.Forecast(ctx, key.Namespace, key.DAG, features, uint64(seed))
 	if err != nil {
 		return nil, err
 	}

@@ -86,3 +86,27 @@ func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 	_, closed := exchange(t, admin.Listener.Addr().String(), raw, 2)
 	assert.True(t, closed, "the admin port")
 }
+
+// Most clients send the whole body before they read the answer. They report a broken connection if the server closes it
+// before.
+func TestAClientThatSendsATooLargeBodyGetsTheAnswer(t *testing.T) {
+	api := httptest.NewServer(newTestEnv(t, noAuth).handler)
+	defer api.Close()
+	const mib = 1 << 20
+	post := func(path, headers string, declared, sent int) string {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n", path, headers, declared) + strings.Repeat(" ", sent)
+	}
+	for name, c := range map[string]struct {
+		raw    string
+		closed bool // the server does not read the whole body
+	}{
+		"a single request":       {post("/predict", "", 16*mib, 16*mib), false},
+		"a batch":                {post("/observe/batch", "", 40*mib, 40*mib), false},
+		"far too large":          {post("/predict", "", 200*mib, 0), true},
+		"the client asks before": {post("/predict", "Expect: 100-continue\r\n", 2*mib, 0), true},
+	} {
+		statuses, closed := exchange(t, api.Listener.Addr().String(), c.raw, 1)
+		assert.Equal(t, []int{http.StatusRequestEntityTooLarge}, statuses, name)
+		assert.Equal(t, c.closed, closed, name)
+	}
+}

@@ -75,7 +75,20 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	if b.LimitRatio != nil && *b.LimitRatio == 0 {
 		f.add("limit_ratio", "must be 1 to 10")
 	}
-	return p, f.err(p.Validate)
+	checked := p
+	if p.Cap > 0 && p.Floor > p.Cap && p.Floor <= sizing.MaxBytes {
+		f.add(amountField("floor", b.FloorBytes), "must not be above %s", amountField("cap", b.CapBytes))
+		checked.Floor = 0
+	}
+	return p, f.err(checked.Validate)
+}
+
+// amountField returns the field in which the client sent an amount: field, or the same in bytes.
+func amountField(field string, bytes *int64) string {
+	if bytes != nil {
+		return field + "_bytes"
+	}
+	return field
 }
 
 // policyAnswer converts a policy and fills in the defaults.

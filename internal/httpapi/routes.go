@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -127,6 +128,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 			ctx = sizing.WithActor(ctx, info.grants[0].Identity())
 		}
 		r = r.WithContext(ctx)
+		rule.discardTooLarge(r)
 		r.Body = http.MaxBytesReader(w, r.Body, rule.maxBody)
 		buffer, err := s.bufferBody(ctx, r, &rule)
 		defer buffer.Release()
@@ -140,6 +142,19 @@ func (s *server) admit(next http.Handler) http.Handler {
 		defer rule.gate.Leave()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// maxDiscarded is the number of bytes by which a body that is discarded may exceed the limit.
+const maxDiscarded = 16 << 20
+
+// discardTooLarge reads a body that declares more bytes than the route accepts, because most clients read the answer only
+// after they have sent the body. Without this, net/http would close the connection before. It reads no body that is
+// larger by more than maxDiscarded, nor that of a client that waits for the status 100. The read deadline bounds the time.
+func (rule *route) discardTooLarge(r *http.Request) {
+	excess := r.ContentLength - rule.maxBody
+	if rule.maxBody > 0 && excess > 0 && excess <= maxDiscarded && r.Header.Get("Expect") == "" {
+		_, _ = io.Copy(io.Discard, r.Body) // the answer is 413, even if this fails
+	}
 }
 
 // reject answers a request that was not admitted, and counts it if err is ErrOverloaded.

@@ -55,17 +55,20 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/etl/fit/runtime", "").status)
 	e.reportWorkflow(60)
 	var p api.Prediction
-	e.post("/predict", `{"dag_id": "etl", "task_id": "fit", "features": {"rows": 100}, "execution_timeout_seconds": 210}`).into(&p)
+	e.post("/predict", `{"dag_id": "etl", "task_id": "fit", "run_id": "next", "features": {"rows": 100}, "execution_timeout_seconds": 210}`).into(&p)
 	require.NotNil(t, p.Duration)
 	assert.InEpsilon(t, 200, p.Duration.MedianSeconds, .1)
 	assert.LessOrEqual(t, p.Duration.P95Seconds, *p.Duration.P99Seconds)
 	assert.InDelta(t, .4, *p.Duration.TimeoutProbability, .3)
 
+	require.Equal(t, http.StatusOK, e.do(http.MethodGet, "/predict?dag_id=etl&task_id=fit&rows=100&execution_timeout_seconds=60", "").status)
 	var r api.RunTime
 	e.do(http.MethodGet, "/tasks/etl/fit/runtime?rows=100&elapsed_seconds=190", "").into(&r)
-	assert.InEpsilon(t, 200, r.MedianSeconds, .1)
+	assert.InEpsilon(t, p.Duration.MedianSeconds, r.MedianSeconds, 1e-4, "as /predict says")
+	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "as /predict says")
+	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "as /predict says")
 	assert.Equal(t, 59, r.Runs, "the first run has no prediction before it")
-	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest prediction")
+	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the look-up after it is not a try")
 	require.NotNil(t, r.Remaining)
 	assert.Less(t, r.Remaining.MedianSeconds, 100.0)
 	assert.Empty(t, r.Shapes, "no shapes are learned yet")

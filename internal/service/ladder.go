@@ -10,13 +10,13 @@ import (
 
 // ladder returns the limits of a first try and of its lifts after each OOM kill, the rungs. The model's
 // ladder ends at the cap of q. But a kill can change the cap: never_above_requested no longer
-// applies, the last reported request replaces a missing one, and a derived cap rises. In that case ladder
-// computes each lift.
+// applies, the last reported request replaces a missing one, and a derived cap rises. In that case, and for a
+// task without history, for which the model has no ladder, ladder computes each lift.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
-	if sized.Source == sizing.FromRequested || sized.Limit == 0 {
+	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
 		return sized.Ladder
 	}
-	isSameCap := true
+	isSameCap := !c.hasNoHistory()
 	for i, rung := range sized.Ladder {
 		if i == 0 || i < len(sized.Ladder)-1 {
 			isSameCap = isSameCap && c.question(ask, rung).Cap == q.Cap
@@ -31,6 +31,7 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 		failed := rungs[len(rungs)-1]
 		next := c.question(ask, failed)
 		next.Lifts = maxLifts - (kills - 1)
+		c.ignoreRequest(ask, &next)
 		state := sizing.LiftState{Failed: failed, Ceiling: next.Cap, Kills: kills, MaxLifts: maxLifts, Ladder: c.memo.Size(c.model, next).Ladder}
 		lift := state.Decide(sizing.OOMKilled)
 		if !lift.Retry {

@@ -17,7 +17,7 @@ type RunTimeAsk struct {
 	Features sizing.Features // of one try; if empty, those of the task's newest successes
 	Risk     float64         // the share of healthy runs (those that work normally) that the suggested timeout may stop
 	Elapsed  time.Duration   // the time that a try has run; zero if it has not started
-	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a prediction
+	Timeout  time.Duration   // the execution timeout in use; if zero, the newest one sent to this replica for a try
 }
 
 // The default and the bounds of RunTimeAsk.Risk. A share below MinTimeoutRisk cannot be estimated from the

@@ -40,7 +40,7 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // 1 + the kills of this (run, map index): the number of the next attempt; for VerdictNotMemory the kills, at least 1
+	Attempt      int // 1 + the kills of this (run, map index): the number of the next attempt
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
 	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant that enforce mode would give
@@ -71,7 +71,7 @@ func (s LiftState) Decide(reason Outcome) Lift {
 	lift := Lift{Attempt: s.Kills + 1, AttemptsLeft: max(left, 0)}
 	switch {
 	case !reason.OOM():
-		lift.Verdict, lift.Attempt = VerdictNotMemory, max(s.Kills, 1)
+		lift.Verdict = VerdictNotMemory
 		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", reason)
 	case s.IsAtCeiling() && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected

@@ -33,6 +33,7 @@ func TestLiftStateDecide(t *testing.T) {
 		"no lift at the cap":                              {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
 		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
 		"an eviction is not a lack of memory":             {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
+		"an eviction before any kill":                     {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
 		"no lift if the policy allows none":               {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,6 +42,7 @@ func TestLiftStateDecide(t *testing.T) {
 			assert.Equal(t, c.verdict == sizing.VerdictLift, lift.Retry)
 			assert.Equal(t, c.limit, lift.Memory.Limit)
 			assert.Equal(t, c.left, lift.AttemptsLeft)
+			assert.Equal(t, c.state.Kills+1, lift.Attempt)
 			assert.NotEmpty(t, lift.Reason)
 		})
 	}

@@ -118,24 +118,17 @@ func (m *Model) boundedRunTime(p *experts.Point) float64 {
 	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration))
 }
 
-// correctedLevel returns the level of a quantile after the correction by a, within bounds.
-func (m *Model) correctedLevel(level float64, a *conformal.Adaptive) float64 {
-	if a.Step > 0 {
-		level = a.Level()
-	}
-	return max(.5, min(maxQuantileLevel, level))
-}
-
 // ratioDistribution is the distribution of the ratio of a run time to its prediction, in log units.
 type ratioDistribution struct {
 	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs
 	own    []float64                // log ratios of the task's runs, ascending
+	tail   correctedTail
 }
 
 // ratioDistribution returns the distribution with the prior of a. It is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
-	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted}
+	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted, m.correctedTail()}
 }
 
 // copied returns a distribution that stays the same when the model learns.
@@ -171,6 +164,9 @@ func (d *ratioDistribution) below(x float64) float64 {
 // above returns P(log ratio > x).
 func (d *ratioDistribution) above(x float64) float64 { return max(0, 1-d.below(x)) }
 
+// correctedAbove returns P(log ratio > x) after the correction of the levels.
+func (d *ratioDistribution) correctedAbove(x float64) float64 { return d.tail.correct(d.above(x)) }
+
 const (
 	maxLogRatio = 12 // a factor of 160,000
 	bisections  = 40 // steps of a bisection
@@ -201,7 +197,7 @@ func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
 	}
 	if q.Timeout > 0 {
 		ratios := m.ratioDistribution(c)
-		above := ratios.above(math.Log1p(q.Timeout.Seconds()) - at)
+		above := ratios.correctedAbove(math.Log1p(q.Timeout.Seconds()) - at)
 		d.Timeout = &above
 	}
 	return d
@@ -262,7 +258,7 @@ func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTi
 }
 
 // Quantile returns the seconds that a run does not exceed with probability q, or maxQuantileLevel if q is
-// larger. It does not contain the corrections of durationLevels.
+// larger. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
 func (r RunTime) Quantile(q float64) float64 {
 	return secondsAt(r.level + r.ratios.quantile(min(q, maxQuantileLevel)))
 }
@@ -272,7 +268,7 @@ func secondsAt(log float64) float64 {
 	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
 }
 
-// Above returns P(run time > seconds).
+// Above returns P(run time > seconds), without the corrections of durationLevels.
 func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log1p(seconds) - r.level) }
 
 // LogSeconds returns log1p of the predicted seconds, to which the ratios refer.

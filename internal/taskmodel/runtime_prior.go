@@ -142,8 +142,8 @@ func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 func (m *Model) setQuantiles(a *ratioAnswer) {
 	d := m.ratioDistribution(a)
 	a.median = d.quantile(.5)
-	a.p95 = max(a.median, d.quantile(m.correctedLevel(.95, &m.DurationLevels.P95)))
-	a.p99 = max(a.p95, d.quantile(m.correctedLevel(.99, &m.DurationLevels.P99)))
+	a.p95 = max(a.median, d.quantile(1-d.tail[1]))
+	a.p99 = max(a.p95, d.quantile(1-d.tail[2]))
 	a.outlier = d.above(a.median + math.Log(OutlierRatio))
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // RunTimes holds the predicted run times of several tries. Its methods treat them as the mixture of their distributions
-// with equal weights: the run time of one try that is chosen at random.
+// with equal weights: the run time of one try that is chosen at random. Except in tables, the levels are corrected as in
+// the answers to predictions.
 type RunTimes []RunTime
 
 // Scale multiplies the predicted run time of each try by the factor with the same index.
@@ -23,7 +24,7 @@ func (r RunTimes) Scale(factors []float64) {
 func (r RunTimes) Above(seconds float64) float64 {
 	sum := 0.0
 	for i := range r {
-		sum += r[i].Above(seconds)
+		sum += r[i].ratios.correctedAbove(math.Log1p(seconds) - r[i].level)
 	}
 	return sum / float64(max(1, len(r)))
 }

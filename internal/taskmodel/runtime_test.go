@@ -192,6 +192,28 @@ func TestRemainingTime(t *testing.T) {
 	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running end in that time")
 }
 
+// The levels of the quantiles have moved, because the scatter of the runs changed. An answer must not contradict another.
+func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
+	for name, later := range map[string]float64{"steadier": .05, "wilder": 1.2} {
+		m, rng := New(), rand.New(rand.NewPCG(14, 0))
+		learnRuns(m, rng, 0, 300, .3, 1)
+		learnRuns(m, rng, 300, 40, later, 1)
+		d, f := durationOf(m, 100, 0), sizing.Features{"n": sizing.NumberValue(100)}
+		times := m.RunTimes([]sizing.Features{f})
+		assert.InEpsilon(t, d.Median.Seconds(), times.Quantile(.5), 1e-4, name)
+		assert.InEpsilon(t, d.P95.Seconds(), times.Quantile(.95), 1e-4, name)
+		assert.InEpsilon(t, d.P99.Seconds(), times.Quantile(.99), 1e-4, name)
+		assert.InEpsilon(t, d.P95.Seconds(), times.Remaining(1e-6, .95), 1e-4, name)
+		raw, _ := m.RunTime(f)
+		assert.Greater(t, math.Abs(math.Log(raw.Quantile(.95)/d.P95.Seconds())), .01, "%s: the correction counts", name)
+		for _, risk := range []float64{.3, .1, .05, .03} {
+			timeout := times.Quantile(1 - risk)
+			assert.InDelta(t, risk, times.Above(timeout), .1*risk, "%s at %v", name, risk)
+			assert.InDelta(t, risk, *durationOf(m, 100, time.Duration(timeout*float64(time.Second))).Timeout, .1*risk, "%s at %v", name, risk)
+		}
+	}
+}
+
 func TestDriftOfRunTimes(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(7, 0))
 	learnRuns(m, rng, 0, 100, .1, 1)

@@ -24,7 +24,7 @@ type Task struct {
 
 	name    string       // task id
 	usedAt  atomic.Int64 // memory.clock at the last Cache.Get or refresh
-	timeout atomic.Int64 // newest execution timeout of an ask in nanoseconds; 0 if there is none
+	timeout atomic.Int64 // newest execution timeout of a try in nanoseconds; 0 if there is none
 	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
 	pool    *pool
 	shapes  *shapes
@@ -44,11 +44,11 @@ type Task struct {
 	isDeleted   bool // deleted or renamed: the task learns nothing more
 }
 
-// SetTimeout records the execution timeout of the newest ask.
+// SetTimeout records the execution timeout of the newest try that was asked about.
 func (t *Task) SetTimeout(d time.Duration) { t.timeout.Store(int64(d)) }
 
-// Timeout returns the execution timeout of the newest ask with a timeout on this replica, or zero
-// if there was none.
+// Timeout returns the execution timeout of the newest try that this replica was asked about with a timeout, or
+// zero if there was none.
 func (t *Task) Timeout() time.Duration { return time.Duration(t.timeout.Load()) }
 
 // RLock locks t for reading. Predictions use RLockUpdated.

@@ -87,7 +87,11 @@ func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 		return nil, err
 	}
 	in.unread(first)
-	if strings.HasPrefix(strings.TrimSpace(first.text), "{") {
+	start := strings.TrimSpace(first.text)
+	if strings.HasPrefix(start, "[") {
+		return nil, sizing.Errorf(sizing.Invalid, "line %d: a JSON array is not read; write one object per line", first.number)
+	}
+	if strings.HasPrefix(start, "{") {
 		if layout.isSet() {
 			return nil, sizing.Errorf(sizing.Invalid, "the file holds JSON lines; column names and units can be changed for CSV only")
 		}

@@ -185,6 +185,8 @@ func TestOpenReportsAllFaultsOfHeader(t *testing.T) {
 		"capitals":                 {"DAG_ID,task_id,run_id,memory_max_bytes\n", `unknown "DAG_ID" (write it in lower case); missing dag_id`},
 		"an empty stream":          {"", "the file is empty"},
 		"only blank lines":         {"\n \r\n\n", "the file is empty"},
+		"a JSON array":             {"\n [{\"dag_id\":\"d\"}]\n", "line 2: a JSON array is not read; write one object per line"},
+		"a JSON array of lines":    {"[\n{\"dag_id\":\"d\"}\n]\n", "line 1: a JSON array is not read"},
 		"a bare quote":             {"dag\"id\n", "parse the CSV header"},
 		"broken gzip":              {"\x1f\x8bnot gzip", "decompress gzip"},
 	} {

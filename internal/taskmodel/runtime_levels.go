@@ -1,0 +1,43 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/conformal"
+)
+
+// tailProbabilities are the probabilities of a longer run at the median, at the 95 % and the 99 % quantile, whose levels
+// are corrected, and at the largest level of a quantile.
+var tailProbabilities = [...]float64{.5, .05, .01, 1 - maxQuantileLevel}
+
+// correctedTail has the probabilities at the same quantiles before the correction. Between them both are interpolated in
+// logarithms; outside they are equal. So all quantiles and probabilities of an answer agree with the corrected quantiles.
+type correctedTail [len(tailProbabilities)]float64
+
+// correctedTail returns the corrections of the levels, which are valid until the model learns.
+func (m *Model) correctedTail() correctedTail {
+	p95 := correctedLevel(.95, &m.DurationLevels.P95)
+	p99 := max(p95, correctedLevel(.99, &m.DurationLevels.P99))
+	return correctedTail{.5, 1 - p95, 1 - p99, 1 - maxQuantileLevel}
+}
+
+// correctedLevel returns the level of a quantile after the correction by a, within bounds.
+func correctedLevel(level float64, a *conformal.Adaptive) float64 {
+	if a.Step > 0 {
+		level = a.Level()
+	}
+	return max(.5, min(maxQuantileLevel, level))
+}
+
+// correct returns the probability of a longer run after the correction.
+func (c *correctedTail) correct(probability float64) float64 {
+	if probability >= c[0] || probability <= c[len(c)-1] {
+		return probability
+	}
+	i := len(c) - 1
+	for c[i-1] < probability {
+		i--
+	}
+	share := math.Log(probability/c[i]) / math.Log(c[i-1]/c[i])
+	return tailProbabilities[i] * math.Pow(tailProbabilities[i-1]/tailProbabilities[i], share)
+}
