@@ -65,6 +65,9 @@ type column struct {
 
 	IsOtherKind bool `cbor:"Outvoted,omitempty"` // the feature also has values of another kind, which are more frequent; see kinds.go
 	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
+
+	// Constant is the only value of a category or a bool so far, with keyOf of its text; missing if there are several.
+	Constant sizing.Value `cbor:",omitzero"`
 }
 
 // newEncoder chooses the columns of an encoding by rows, whose cells are in the order of schema; y holds the log peaks of
@@ -125,6 +128,11 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 			if len(distinct) < 3 {
 				distinct[v] = true
 			}
+		}
+	}
+	if len(distinct) == 1 {
+		for v := range distinct {
+			c.Constant = constantOf(v)
 		}
 	}
 	missing := len(rows) - known
@@ -188,7 +196,11 @@ func (c *column) widths() (line, tree int) {
 // learn updates the level statistics with one row.
 func (e *encoder) learn(cells []sizing.Value, y float64) {
 	for j := range e.Columns {
-		if c := &e.Columns[j]; c.Kind == sizing.Category {
+		c := &e.Columns[j]
+		if c.isUnlikeConstant(cells[j]) {
+			c.Constant = sizing.Value{}
+		}
+		if c.Kind == sizing.Category {
 			l := c.level(cells[j])
 			l.Sum += y
 			l.Rows++

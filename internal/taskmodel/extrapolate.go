@@ -57,7 +57,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
-		distance := t.distance(j, cells)
+		distance := t.distanceFrom(minKnownRows, j, cells)
 		if distance == 0 {
 			continue
 		}
@@ -66,7 +66,7 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			found.jointDistance += distance
 			found.aboveRange++
 		}
-		outside = outside || isFar || t.slopeOf(j) != nil
+		outside = outside || (isFar || t.slopeOf(j) != nil) && t.rangeOf(j).Rows >= minTrendRows
 		if isFar && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)

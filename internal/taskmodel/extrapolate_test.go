@@ -57,6 +57,30 @@ func TestPredictionsContinueTheTrendOutsideTheRange(t *testing.T) {
 	}
 }
 
+// A task of few runs has a range, but no trend.
+func TestInputOutsideTheRangeOfAFewRunsHasNoPromise(t *testing.T) {
+	k, rng := newTask(t), newRand(440)
+	largest := 0.0
+	for runs := 1; runs <= 14; runs++ {
+		x := math.Round(100 * math.Exp(4*rng.Float64()))
+		largest = max(largest, x)
+		k.reportSuccess(withRows(x), (.5+.002*x)*noise(rng, .05))
+		if runs < 3 {
+			continue
+		}
+		q := question(withRows(4 * largest))
+		s := k.model.Size(q)
+		require.Nil(t, s.Promised, "%d: %s", runs, s.Reason)
+		require.Contains(t, s.Reason, "outside the known range: rows")
+		require.Contains(t, s.Reason, "no risk can be stated")
+		require.Nil(t, k.model.Risk(q, s.Limit))
+		inside := k.model.Size(question(withRows(largest)))
+		require.NotNil(t, inside.Promised)
+		require.NotContains(t, inside.Reason, "outside")
+		require.GreaterOrEqual(t, s.Limit, inside.Limit)
+	}
+}
+
 func TestIrrelevantInputIsNotExtrapolated(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(3, 4))

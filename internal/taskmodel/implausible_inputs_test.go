@@ -48,6 +48,37 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
+// The unit of an input changes from MB to KB. Its values count as implausible and as missing until the next fit. After
+// this fit the models know the new range, but the lines of the cold start have learned the old values only.
+func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
+	for seed := range uint64(5) {
+		k, rng := newTask(t), newRand(430+seed)
+		run := func(unit float64) (sizing.Features, float64) {
+			v := 50 + 950*rng.Float64()
+			return withRows(unit * v), (.5 + v/100) * noise(rng, .06)
+		}
+		for i := range 37 {
+			f, gibs := run([]float64{1, 1000}[i/33])
+			k.reportSuccess(f, gibs)
+			if i == 32 || i == 36 {
+				k.fit()
+			}
+		}
+		for i := range 10 {
+			f, gibs := run(1000)
+			q := question(f)
+			q.Cap = 0
+			s := k.model.Size(q)
+			require.NotContains(t, s.Reason, "outside the known range")
+			if i == 0 { // by the models and the peaks of all runs
+				require.Less(t, s.Limit, bytes(16), s.Reason)
+			}
+			require.Less(t, s.Limit, bytes(60), s.Reason)
+			k.reportSuccess(f, gibs)
+		}
+	}
+}
+
 // The peak falls as the input rises, or it is constant at the edge of the range. So an answer outside the range must be below
 // 1.3 times the answer at its edge or below 10 GiB, or below 50 GiB if the input is treated as missing. On the plateau, the
 // reason of an answer above 1.5 times the answer at the edge contains "extrapolated".

@@ -43,7 +43,9 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 			k, rng := trainedTask(t, salesForecast, 70+seed, runs)
 			for range questions {
 				f, gibs := salesForecast(rng)
-				all = append(all, sizedRun{k.model, f, gibs, k.model.Size(question(f))})
+				if whole := k.model.Size(question(f)); whole.Promised != nil { // few runs have a narrow range
+					all = append(all, sizedRun{k.model, f, gibs, whole})
+				}
 			}
 		}
 		for _, c := range []struct {
@@ -70,7 +72,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 				}
 			}
 			about := fmt.Sprintf("%d runs, without %v: %.2f times the grants with all features, %v of %d killed, %v killed with all features, %.1f promised",
-				runs, c.lost, incomplete/whole, kills, seeds*questions, killsWhole, promised)
+				runs, c.lost, incomplete/whole, kills, len(all), killsWhole, promised)
 			assert.LessOrEqual(t, incomplete/whole, c.atMost, about)
 			assert.LessOrEqual(t, kills, max(promised, killsWhole)+3*math.Sqrt(promised), about)
 		}

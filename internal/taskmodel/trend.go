@@ -47,7 +47,8 @@ type slope struct {
 }
 
 const (
-	minTrendRows      = 10   // rows from which there is a trend or a range
+	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
+	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
 	maxTrendInputs    = 8    // largest number of inputs of the trend
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
@@ -77,14 +78,19 @@ func (t *trend) observe(cells []sizing.Value) {
 }
 
 // distance returns the distance of an input from its range in log units: negative below the range, zero
-// within the range. It is also zero if the input is missing or its range covers too few rows.
+// within the range. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
+	return t.distanceFrom(minTrendRows, j, cells)
+}
+
+// distanceFrom returns the same for ranges of at least minRows rows.
+func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
 	}
 	s := t.rangeOf(j)
 	x, known := t.value(j, cells)
-	if !known || s.Rows < minTrendRows {
+	if !known || s.Rows < minRows {
 		return 0
 	}
 	edge := s.edge(x)
@@ -147,10 +153,10 @@ func (t *trend) slopeOf(j int) *slope {
 // fit fits both functions on rows and chooses the better one; y are the log peaks of the rows.
 func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
+	fields := t.strongestInputs(rows, y)
 	if len(rows) < minTrendRows {
 		return
 	}
-	fields := t.strongestInputs(rows, y)
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
 		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}

@@ -13,13 +13,30 @@ import (
 // imputing unseen values cost 2 to 6 percentage points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, no residual is from a run
 // with an unseen value. An unseen value of such a category raises the promise. If no other feature is
-// known, the row is sized as one without features.
+// known, the row is sized as one without features. Nothing is known about the effect of a feature that was constant so
+// far, so its unseen values are only named.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
 // column has MaxLevels levels, because then learned values may have no level.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil
+}
+
+// constantOf returns a category or a bool in the form of column.Constant; missing for another kind.
+func constantOf(v sizing.Value) sizing.Value {
+	switch v.Kind {
+	case sizing.Category:
+		return sizing.Value{Kind: v.Kind, Text: keyOf(v.Text)}
+	case sizing.Bool:
+		return sizing.Value{Kind: v.Kind, Num: v.Num}
+	}
+	return sizing.Value{}
+}
+
+// isUnlikeConstant reports whether the feature had only one value so far, and v is another one.
+func (c *column) isUnlikeConstant(v sizing.Value) bool {
+	return c.Constant.Kind != sizing.Missing && v.Kind == c.Constant.Kind && constantOf(v) != c.Constant
 }
 
 // isClosed reports whether the values of a category are a closed set, so that new values are rare. The
@@ -87,18 +104,22 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	b.donorPoints = b.donorPoints[:0]
 }
 
-// describeUnseen writes the first three unseen category values of a row to a reason.
+// describeUnseen writes the first three unseen values of a row to a reason: of categories, and of bools that were constant so
+// far.
 func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
-	if m.Models.ridges == nil {
-		return
-	}
 	const maxNamed = 3
 	named := 0
 	for j := range m.Models.Enc.Columns {
-		if named < maxNamed && m.Models.Enc.isUnseen(j, b.cells) {
-			named++
-			text.WriteString("; " + m.Models.Enc.Columns[j].Name + " " + quoted(b.cells[j].Text) + " was not seen before")
+		c, v := &m.Models.Enc.Columns[j], b.cells[j]
+		if named == maxNamed || c.Retired || !m.Models.Enc.isUnseen(j, b.cells) && !c.isUnlikeConstant(v) {
+			continue
 		}
+		named++
+		value := quoted(v.Text)
+		if v.Kind == sizing.Bool && v.Text == "" {
+			value = strconv.FormatBool(v.Num != 0)
+		}
+		text.WriteString("; " + c.Name + " " + value + " was not seen before")
 	}
 }
 

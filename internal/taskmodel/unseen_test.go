@@ -3,6 +3,7 @@ package taskmodel_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,4 +64,38 @@ func TestUnseenValueOfTheOnlyFeatureIsSizedAsNoFeature(t *testing.T) {
 	assert.Equal(t, []any{none.Limit, none.Promised}, []any{unseen.Limit, unseen.Promised}, unseen.Reason)
 	assert.Greater(t, unseen.Limit, bytes(8))
 	assert.Contains(t, unseen.Reason, `no feature is known: sized by the peaks of all runs; region "mars" was not seen before`)
+}
+
+// A feature that was constant so far has no column.
+func TestUnseenValueOfAConstantFeatureIsNamed(t *testing.T) {
+	for _, runs := range []int{1, 2, 10, 25, 60} {
+		for name, c := range map[string]struct {
+			known, other sizing.Value
+			want         string
+		}{
+			"text":      {sizing.TextValue("v1"), sizing.TextValue("v2"), `"v2"`},
+			"long text": {sizing.TextValue(strings.Repeat("v", 90)), sizing.TextValue(strings.Repeat("v", 90) + "2"), `"` + strings.Repeat("v", 40) + `…"`},
+			"bool":      {sizing.BoolValue(false), sizing.BoolValue(true), "true"},
+		} {
+			for _, alone := range []bool{false, true} {
+				of := func(v sizing.Value, rows int) sizing.Features {
+					if alone {
+						return sizing.Features{"code": v}
+					}
+					return sizing.Features{"code": v, "rows": sizing.NumberValue(float64(rows))}
+				}
+				k, rng := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
+					rows := 10 + rng.IntN(90)
+					return of(c.known, rows), (.5 + float64(rows)/50) * noise(rng, .05)
+				}, 630, runs)
+				known := k.model.Size(question(of(c.known, 50)))
+				require.NotContains(t, known.Reason, "not seen before", name)
+				k.model = reopen(t, blobOf(t, k.model))
+				unseen := k.model.Size(question(of(c.other, 50)))
+				require.Contains(t, unseen.Reason, "; code "+c.want+" was not seen before", "%s %d", name, runs)
+				k.reportSuccess(of(c.other, 50), 1.5*noise(rng, .05))
+				require.NotContains(t, k.model.Size(question(of(c.other, 50))).Reason, "not seen before", name)
+			}
+		}
+	}
 }

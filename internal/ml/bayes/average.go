@@ -129,7 +129,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	a.constant(prior.Deviation*exactness, prior.Rows, mix, math.Log(exactShare)+a.Exact)
 	for i := range lines {
 		weight := math.Log(lineShare / float64(lines))
-		if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(inputs[i]) {
+		if !a.hasLine(i, inputs[i]) {
 			evidence := a.Constant
 			if i < len(a.Lines) {
 				evidence = a.Lines[i].LogEvidence
@@ -165,6 +165,25 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
 	mix.normalise()
+}
+
+// A line of at least lineRangeRows rows predicts nothing for an input that is farther outside its range than the larger of
+// minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. All distances are
+// those of the logarithms that Predict gets.
+const lineRangeRows = 10
+
+var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
+
+// hasLine reports whether the line of input i predicts from x. If not, it predicts the same as the constant.
+func (a *Average) hasLine(i int, x float64) bool {
+	if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(x) {
+		return false
+	}
+	if i >= len(a.Ranges) || a.Lines[i].Rows < lineRangeRows {
+		return true
+	}
+	r := &a.Ranges[i]
+	return math.Abs(x)-max(r.High, -r.Low) <= max(minLineReach, min(maxLineReach, r.High-r.Low))
 }
 
 // inputsMatter reports whether a line or a point model has predicted the rows better than the constant.

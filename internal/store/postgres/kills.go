@@ -35,7 +35,8 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 }
 
 // killsAtCapSQL omits a kill if a later try of its run got more memory, because the kill was then below the
-// cap. It also omits reproduced runs, which say nothing about the current runs.
+// cap. It also omits reproduced runs, which say nothing about the current runs. Reports of a batch may have the same time;
+// seq is their order.
 const killsAtCapSQL = `
 	SELECT count(*)
 	FROM observation
@@ -46,10 +47,10 @@ const killsAtCapSQL = `
 			SELECT FROM observation AS later
 			WHERE later.task = task.id AND later.run_id = observation.run_id AND later.map_index = observation.map_index
 				AND later.try_number > observation.try_number AND later.allocated_memory > observation.allocated_memory)
-		AND at > coalesce((
-			SELECT success.at FROM observation AS success
+		AND coalesce((at, seq) > (
+			SELECT success.at, success.seq FROM observation AS success
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
-			ORDER BY success.at DESC LIMIT 1), '-infinity')`
+			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)`
 
 // KillsAtCap counts the OOM kills since the last success that had an allocation of at least limit; killsAtCapSQL says
 // which ones it omits.

@@ -265,5 +265,8 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 2, atCap(sizing.GiB), "a success of a reproduced run does not reset the count")
 		recordNew(t, st, after(success(mapped(3, 1), sizing.GiB, 1), 8))
 		require.Zero(t, atCap(sizing.GiB))
+		recordNew(t, st, after(kill(mapped(4, 1), sizing.GiB), 9), after(success(mapped(5, 1), sizing.GiB, 1), 9),
+			after(kill(mapped(6, 1), sizing.GiB), 9), after(kill(mapped(7, 1), sizing.GiB), 9))
+		require.Equal(t, 2, atCap(sizing.GiB), "of the reports with one time, as in a batch, those after the success")
 	})
 }
