@@ -41,7 +41,7 @@ type clusterKind struct {
 // rows that it does not learn than by too small a margin.
 var (
 	featureClusters = clusterKind{prior: 0.5}
-	runClusters     = clusterKind{tolerated: 0.25}
+	runClusters     = clusterKind{tolerated: 0.5}
 )
 
 // priorClusters is the weight of the prior correlation, in clusters of the expected deviation.
