@@ -115,7 +115,7 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 // powerLaw returns P(peak > amount) after a kill at ratio times that amount, without regard to the
 // margins. Above the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
-// an exponent of 3; docs/learning.md compares exponents.
+// an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
