@@ -55,6 +55,14 @@ type TryKey struct {
 // Run returns RunHash of the try's run id and map index, for records that must stay small.
 func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
 
+// DAGRunHash returns RunHash of the DAG run of a mapped task instance without its map index; 0 for a task that is not mapped.
+func DAGRunHash(runID string, mapIndex int) uint64 {
+	if mapIndex == NoMap {
+		return 0
+	}
+	return RunHash(runID, NoMap)
+}
+
 // RunHash returns the 64-bit FNV-1a hash of a run id and a map index.
 func RunHash(runID string, mapIndex int) uint64 {
 	h := uint64(14695981039346656037)

@@ -166,17 +166,23 @@ func (m *Model) startColdStart(r *row) {
 
 // learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed
 // features. It also does nothing for a model of a release without the cold-start rule, because the
-// average lacks the earlier rows of this model.
-func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
-	if p.ColdStart == nil || p.Imputed {
+// average lacks the earlier rows of this model. A row with a weight below 1, or whose prediction is that of another instance
+// of its DAG run, is no evidence about the structures.
+func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buffers) {
+	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
 	}
-	mix, prior, scale := p.ColdStart, m.coldStartPrior(), m.coldStartScale(p)
-	if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
-		mix = new(bayes.Mixture)
-		m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
+	prior := m.coldStartPrior()
+	if p.ColdStart == nil || weight < 1 {
+		m.ColdStart.LearnWeighted(m.coldStartInputs(r.Cells, b.numbers[:0]), math.Log(r.Peak), weight)
+	} else {
+		mix, scale := p.ColdStart, m.coldStartScale(p)
+		if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
+			mix = new(bayes.Mixture)
+			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
+		}
+		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}
-	m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	m.ColdStart.ImputeKills(&prior)
 	m.shareSlopes()
 }

@@ -54,7 +54,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	r := m.rowOf(t)
 	m.Follower.learn(t, featureKey(&m.Schema, r.Cells))
 	m.learnPeak(t)
-	m.learnRow(&r, t.Seq, t.At)
+	m.learnRow(&r, t)
 	m.Reproduced += boolToInt(t.Reproduced)
 	m.refitEarly(r)
 }
@@ -118,40 +118,48 @@ func (m *Model) comparePromise(t *TrainingRow) {
 	}
 }
 
-// learnRow learns a measured row. First the experts learn, from the prediction that the models make
-// without knowing the row; then the models learn. at is the end of the try in Unix seconds.
-func (m *Model) learnRow(r *row, seq, at int64) {
+// learnRow learns a measured row; t is its try. First the experts learn, from the prediction that the models made
+// without knowing the row; then the models learn.
+func (m *Model) learnRow(r *row, t *TrainingRow) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
-		m.Unpredicted = append(m.Unpredicted, seq)
-		m.Experts.Learn(nil, r.Peak, r.Seconds, at, &m.Share)
+		m.Unpredicted = append(m.Unpredicted, t.Seq)
+		m.Experts.Learn(nil, r.Peak, r.Seconds, t.At, &m.Share)
 		m.startColdStart(r)
+		m.startDAGRun(r, t.DAGRun)
 		return
 	}
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.isLift = false
-	m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b)
-	if p.ColdStart == nil && !p.Imputed { // the cold-start rule learns even when it does not answer
-		m.predictColdStart(r.Cells, &p, b)
-	}
-	if p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
-		m.addPending(r, &b.donorMean, seq)
-	} else {
-		m.recordResidual(r, &p, b, seq)
+	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
+	switch {
+	case p.Imputed: // the error of an imputed prediction says nothing about the errors of the models
+		m.addPending(r, &b.donorMean, t.Seq)
+	case in.isPredicted:
+		m.recordResidual(r, &p, b, t.Seq)
+	default:
+		m.Unpredicted = append(m.Unpredicted, t.Seq)
 	}
 	if !r.Untimed && !m.Models.IsUntimed {
 		m.learnRunTime(r.Seconds, &p)
 	}
 	lowest := m.Experts.LowOutlierBound()
-	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, at, &m.Share)
-	m.learnColdStart(r, &p, b)
-	m.Models.learn(r, &p, lowest, b)
-	if changed > 0 {
-		m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
+	if in.isCharged {
+		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share); changed > 0 {
+			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
+		}
+	} else {
+		m.Experts.LearnDependent(r.Peak, &m.Share)
+	}
+	m.learnColdStart(r, &p, in.weight, b)
+	if in.isPredicted {
+		m.Models.learn(r, &p, lowest, b)
+	} else {
+		m.Models.learnUnpredicted(r)
 	}
 }
 

@@ -34,6 +34,7 @@ type TrainingRow struct {
 	FirstTry   bool
 	Promised   *float64 // promised risk; nil if there was none
 	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
+	DAGRun     uint64   `cbor:",omitzero"` // sizing.DAGRunHash of the run
 	Try        int      `cbor:",omitzero"`
 	Reproduced bool     `cbor:",omitzero"` // a campaign reproduced the run
 	Amends     bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
@@ -47,6 +48,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
+		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex),
 	}
 }
 
@@ -93,6 +95,10 @@ type Model struct {
 	Follower limitFollower // detects peaks that follow their limit
 
 	DurationLevels durationLevels // zero in models stored before this field existed
+
+	DAGRuns        []dagRun   // newest DAG runs of a mapped task, oldest first
+	WithinRuns     intraClass // correlation of the errors of instances of a DAG run
+	WithinFeatures intraClass // the same, of those with the same features
 
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 

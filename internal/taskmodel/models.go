@@ -320,6 +320,18 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	m.addToGroups(r, outlier)
 }
 
+// learnUnpredicted adds a row without a prediction from before its DAG run. The next fit learns the rest.
+func (m *models) learnUnpredicted(r *row) {
+	y := math.Log(r.Peak)
+	m.Recent.Add(y, maxRecentRows)
+	m.PeakTrend.observe(r.Cells)
+	if m.ridges != nil {
+		m.Low, m.High = min(m.Low, y), max(m.High, y)
+	}
+	m.Enc.learn(r.Cells, y)
+	m.addToGroups(r, false)
+}
+
 // correct updates the line by a row. Unless outlier is true, it also updates the stack and the smoothed errors by err, the
 // error of LineTrees. An outlier is a row whose residual learn raised to lowest.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {

@@ -267,10 +267,27 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	a.Squares += off * (y - a.Mean)
 	for i := range a.Lines {
 		if i < len(inputs) && !math.IsNaN(inputs[i]) {
-			a.Lines[i].learn(inputs[i], y)
+			a.Lines[i].learn(inputs[i], y, 1)
 			if i < len(a.Ranges) {
 				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, inputs[i]), max(a.Ranges[i].High, inputs[i])
 			}
+		}
+	}
+}
+
+// LearnWeighted adds a row with a weight of at most 1 to the constants and the lines. It changes no evidence, no mode and no
+// point model. If the average has kills, the caller must call ImputeKills afterwards.
+func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
+	if weight <= 0 {
+		return
+	}
+	a.Rows += weight
+	off := y - a.Mean
+	a.Mean += off * weight / a.Rows
+	a.Squares += weight * off * (y - a.Mean)
+	for i := range a.Lines {
+		if i < len(inputs) && !math.IsNaN(inputs[i]) {
+			a.Lines[i].learn(inputs[i], y, weight)
 		}
 	}
 }
@@ -312,13 +329,13 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	}
 }
 
-// learn adds a row to the sufficient statistics (Welford 1962).
-func (l *Line) learn(x, y float64) {
-	l.Rows++
+// learn adds a row with a weight to the sufficient statistics (West 1979).
+func (l *Line) learn(x, y, weight float64) {
+	l.Rows += weight
 	dx, dy := x-l.X, y-l.Y
-	l.X += dx / l.Rows
-	l.Y += dy / l.Rows
-	l.XX += dx * (x - l.X)
-	l.XY += dx * (y - l.Y)
-	l.YY += dy * (y - l.Y)
+	l.X += dx * weight / l.Rows
+	l.Y += dy * weight / l.Rows
+	l.XX += weight * dx * (x - l.X)
+	l.XY += weight * dx * (y - l.Y)
+	l.YY += weight * dy * (y - l.Y)
 }

@@ -21,7 +21,7 @@ type Answer struct {
 // safest expert alone may overallocate. During the cold start, selectExperts selects no expert.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
-	if x.LearnedRows < x.config.ColdStartRows {
+	if x.independentRows() < x.config.ColdStartRows {
 		return picks
 	}
 	price := x.config.KillPrice * x.MeanRowCost
@@ -57,7 +57,7 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 // answers reach the target. A short history gets an allowance for chance: with Config.ChanceRows
 // = 60, the rate doubles at 60 rows and is one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
-	chance := 1 + x.config.ChanceRows/float64(max(x.LearnedRows, 1))
+	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
 	return target * chance * x.AdaptiveTarget.Alpha / x.AdaptiveTarget.Target
 }
 
@@ -178,11 +178,11 @@ var coldStartModels = [...]int{Line, Plain, Stack}
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
 	model = Median
 	for _, k := range coldStartModels {
-		if x.LearnedRows >= 5 && x.SquaredErrors[k]*1.3 < x.SquaredErrors[model] {
+		if x.independentRows() >= 5 && x.SquaredErrors[k]*1.3 < x.SquaredErrors[model] {
 			model = k
 		}
 	}
-	n, prior := float64(x.LearnedRows), x.config.PriorRows
+	n, prior := float64(x.independentRows()), x.config.PriorRows
 	nu := prior + n - 1
 	variance := (prior*x.PriorDeviation*x.PriorDeviation + x.SquaredErrors[model]) / nu
 	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}

@@ -121,7 +121,7 @@ func (x *Experts) hedgeShare() float64 {
 		return 0
 	}
 	cold := hedgeOdds(hedgePrior, x.ColdStartExcessLoss, x.ColdStartKills)
-	blend := hedgeOdds(hedgePrior+math.Log(float64(x.LearnedRows)/x.config.BlendRows), x.BlendExcessLoss, x.BlendKills)
+	blend := hedgeOdds(hedgePrior+math.Log(float64(x.independentRows())/x.config.BlendRows), x.BlendExcessLoss, x.BlendKills)
 	share := (cold + blend/2) / (1 + cold + blend)
 	switch {
 	case share > pureShare:

@@ -39,7 +39,8 @@ const Count = pairCount * len(prices)
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
-	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"` // sums of the squared log residuals of each model
+	DependentRows  int                 `cbor:",omitzero"` // rows of LearnDependent
+	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
 	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
 	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
@@ -153,17 +154,29 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 	}
 	x.updateRepeats(p, peak, duration)
 	x.updateHedge(p, peak, duration)
-	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
+	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
 		x.updateLosses(p, peak, duration)
 	}
 	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
-	if x.LearnedRows > x.config.BurnInRows {
+	if x.independentRows() > x.config.BurnInRows {
 		x.storeRow(newEntry(p, log))
 	}
 	changed = x.detectShift(log-p.Level[LineTrees], at)
 	x.SetPool(pool)
 	return changed
 }
+
+// LearnDependent counts a row whose error depends on those of other rows, so that it says little about the next one. It
+// charges no expert and stores no residual.
+func (x *Experts) LearnDependent(peak float64, pool *Pool) {
+	x.LearnedRows++
+	x.DependentRows++
+	x.MaxPeak = max(x.MaxPeak, peak)
+	x.SetPool(pool)
+}
+
+// independentRows returns the number of learned rows except those of LearnDependent.
+func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows }
 
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
 // residuals, except in the burn-in and the three rows after it. The caller defers the call until the
@@ -175,7 +188,7 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	for k := range x.SquaredErrors {
 		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
-	if x.LearnedRows <= x.config.BurnInRows+3 {
+	if x.independentRows() <= x.config.BurnInRows+3 {
 		return
 	}
 	x.updateLosses(p, peak, duration)
@@ -185,7 +198,7 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 
 // SetPool copies the statistics of the pool, selects the experts again and updates ColdStartShare.
 func (x *Experts) SetPool(pool *Pool) {
-	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.LearnedRows), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation)
+	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.independentRows()), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.selectExperts(x.allowedKillRate(x.config.Target), x.Picks)
 	x.ColdStartShare = x.hedgeShare()

@@ -11,7 +11,7 @@ import (
 // little about a tail and may give margins that are much too wide. The multiple less 1 shrinks with
 // 1/√rows. For the very first rows it is larger, because most kills of a new task are among them.
 func (x *Experts) maxAmount(level float64) float64 {
-	n := float64(max(x.LearnedRows, 1))
+	n := float64(max(x.independentRows(), 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 

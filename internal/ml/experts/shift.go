@@ -89,8 +89,8 @@ func (s *Shift) update(z float64, at int64, p patience) int {
 func (x *Experts) patience() patience {
 	returns := 2 * x.Shift.Returns
 	return patience{
-		rows:        min(x.LearnedRows/patienceShare, maxPatience) << returns,
-		lastingRows: min(x.LearnedRows/lastingShare, maxLasting) << returns,
+		rows:        min(x.independentRows()/patienceShare, maxPatience) << returns,
+		lastingRows: min(x.independentRows()/lastingShare, maxLasting) << returns,
 		seconds:     minLasting << returns,
 	}
 }

@@ -1,0 +1,81 @@
+package taskmodel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// drawClusters learns clusters of ten residuals: a normal one of the cluster with deviation between, plus a normal one of
+// the instance with deviation within. It returns the numbers of all residuals and of those that the experts learn.
+func drawClusters(c *intraClass, kind *clusterKind, between, within float64, clusters int) (all, charged int) {
+	rng := rand.New(rand.NewPCG(1, 77))
+	for range clusters {
+		var k cluster
+		common := between * rng.NormFloat64()
+		for range 10 {
+			all++
+			if c.learn(&k, common+within*rng.NormFloat64(), 0.3, kind).isCharged {
+				charged++
+			}
+		}
+	}
+	return all, charged
+}
+
+func TestIntraClassCorrelation(t *testing.T) {
+	for _, of := range []struct{ between, within, want float64 }{{0.3, 0.3, 0.5}, {0.3, 0.03, 0.99}, {0, 0.3, 0}, {0.1, 0.3, 0.1}} {
+		var c intraClass
+		drawClusters(&c, &clusterKind{}, of.between, of.within, 500)
+		assert.InDelta(t, of.want, c.correlation(0.3, &clusterKind{}), 0.05, "deviations %v and %v", of.between, of.within)
+	}
+}
+
+func TestPriorCorrelationBeforeAnyCluster(t *testing.T) {
+	var c intraClass
+	assert.InDelta(t, 0.5, c.correlation(0.3, &featureClusters), 1e-9, "instances with the same features")
+	assert.Zero(t, c.correlation(0.3, &runClusters), "instances with different features")
+}
+
+func TestIndependentInstancesAreAllLearned(t *testing.T) {
+	var c intraClass
+	all, charged := drawClusters(&c, &runClusters, 0, 0.3, 50)
+	assert.Equal(t, all, charged)
+}
+
+// Of a cluster with equal errors, the first instance is learned, and those with larger errors than all before.
+func TestCorrelatedInstancesCountAsOne(t *testing.T) {
+	var c intraClass
+	drawClusters(&c, &featureClusters, 0.3, 0.001, 50)
+	var k cluster
+	for i, residual := range []float64{0.1, 0.0999, 0.0998, 0.1001, 0.1} {
+		in := c.learn(&k, residual, 0.3, &featureClusters)
+		assert.Equal(t, i == 0 || i == 3, in.isCharged, "instance %d", i)
+	}
+	assert.InDelta(t, 1, k.Effective, 0.02)
+}
+
+// n instances count as n / (1 + (n − 1) rho) rows.
+func TestDesignEffect(t *testing.T) {
+	for _, rho := range []float64{0, 0.2, 0.5, 1} {
+		var k cluster
+		sum := 0.0
+		for range 20 {
+			sum += k.count(rho)
+		}
+		assert.InDelta(t, 20/(1+19*rho), sum, 1e-9, "rho %v", rho)
+	}
+}
+
+func TestOutlierHardlyChangesTheCorrelation(t *testing.T) {
+	var c intraClass
+	drawClusters(&c, &clusterKind{}, 0, 0.3, 100)
+	var k cluster
+	for range 10 {
+		c.learn(&k, 50, 0.3, &clusterKind{})
+	}
+	assert.Less(t, c.correlation(0.3, &clusterKind{}), 0.3)
+	assert.False(t, math.IsNaN(c.Products))
+}

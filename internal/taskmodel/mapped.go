@@ -1,0 +1,146 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The instances of a mapped task in one DAG run mostly start together, and their peaks have causes in common, such as the
+// data of the day. At the launch of an instance the peaks of the others are unknown, but their reports arrive one by one.
+// A prediction that already knows some of them is better than that at the launch, and margins learned from its errors are
+// too small. A dagRun therefore keeps, from before the first report of its DAG run, the smoothed errors, and the
+// predictions for the features that the run has had so far. The fitted models are not kept: a fit on part of the
+// instances makes the predictions for the others a little better than those at the launch.
+
+const (
+	maxDAGRuns  = 16 // newest DAG runs that are kept
+	maxLaunches = 32 // kept predictions of all these DAG runs
+)
+
+// dagRun is a DAG run of a mapped task.
+type dagRun struct {
+	_            struct{} `cbor:",toarray"`
+	ID           uint64   // TrainingRow.DAGRun
+	Drift, Trend float64  // of the models before the first report of the run
+	Errors       cluster  // of one instance for each launch
+	Launches     []launch // oldest first
+}
+
+// launch is the prediction for the instances of a DAG run that have the same features.
+type launch struct {
+	_           struct{} `cbor:",toarray"`
+	Key         uint64   // featureKey
+	Errors      cluster
+	IsPredicted bool // models existed; otherwise the other fields are empty
+	Point       experts.Point
+	MinAmount   float64         // of Point
+	Repeats     experts.Repeats // of Point
+	Signals     [signalCount]float64
+}
+
+// instance says how to learn from an instance of a mapped task.
+type instance struct {
+	weight      float64 // for the cold-start rule; 1: independent of the other instances
+	isCharged   bool    // the experts learn from it
+	isPredicted bool    // models existed before its DAG run
+}
+
+// dagRunOf returns the DAG run with an id, which it adds if it is new; nil without a DAG run.
+func (m *Model) dagRunOf(id uint64) *dagRun {
+	if id == 0 || m.ablated.NoDAGRuns {
+		return nil
+	}
+	for i := range m.DAGRuns {
+		if m.DAGRuns[i].ID == id {
+			return &m.DAGRuns[i]
+		}
+	}
+	if len(m.DAGRuns) == maxDAGRuns {
+		m.DAGRuns = slices.Delete(m.DAGRuns, 0, 1)
+	}
+	run := dagRun{ID: id}
+	if m.Models != nil {
+		run.Drift, run.Trend = m.Models.Drift, m.Models.Trend
+	}
+	m.DAGRuns = append(m.DAGRuns, run)
+	return &m.DAGRuns[len(m.DAGRuns)-1]
+}
+
+// launchOf returns the launch of a run with a key; nil if there is none.
+func (d *dagRun) launchOf(key uint64) *launch {
+	for i := range d.Launches {
+		if d.Launches[i].Key == key {
+			return &d.Launches[i]
+		}
+	}
+	return nil
+}
+
+// addLaunch adds a launch to a run. If there are too many launches, it drops the oldest launch of the oldest run.
+func (m *Model) addLaunch(run *dagRun, l launch) {
+	n := 0
+	for i := range m.DAGRuns {
+		n += len(m.DAGRuns[i].Launches)
+	}
+	if n >= maxLaunches {
+		oldest := slices.IndexFunc(m.DAGRuns, func(d dagRun) bool { return len(d.Launches) > 0 })
+		m.DAGRuns[oldest].Launches = slices.Delete(m.DAGRuns[oldest].Launches, 0, 1)
+	}
+	run.Launches = append(run.Launches, l)
+}
+
+// startDAGRun records the first row of a task, before which no model can predict.
+func (m *Model) startDAGRun(r *row, id uint64) {
+	if run := m.dagRunOf(id); run != nil {
+		l := launch{Key: featureKey(&m.Schema, r.Cells)}
+		l.Errors.count(0)
+		m.addLaunch(run, l)
+	}
+}
+
+// predictAtLaunch fills p with the prediction for a row, without what the other instances of its DAG run have shown; b then
+// belongs to this prediction. id is TrainingRow.DAGRun.
+func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers) instance {
+	single := instance{weight: 1, isCharged: true, isPredicted: true}
+	run := m.dagRunOf(id)
+	if run == nil {
+		m.predict(r.Cells, sizing.DefaultRiskTarget, p, b)
+		return single
+	}
+	m.predictBefore(run, r.Cells, p, b)
+	if p.Imputed {
+		return single
+	}
+	key := featureKey(&m.Schema, r.Cells)
+	l := run.launchOf(key)
+	if l == nil {
+		in := m.WithinRuns.learn(&run.Errors, residualOf(r, p), m.Experts.PriorDeviation, &runClusters)
+		first := launch{Key: key, IsPredicted: true, Point: *p, MinAmount: p.MinAmount, Repeats: p.Repeats, Signals: b.signals}
+		first.Point.ColdStart = nil // it belongs to b
+		m.WithinFeatures.learn(&first.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
+		m.addLaunch(run, first)
+		return in
+	}
+	if !l.IsPredicted {
+		return instance{weight: l.Errors.count(m.WithinFeatures.correlation(m.Experts.PriorDeviation, &featureClusters))}
+	}
+	*p = l.Point
+	p.MinAmount, p.Repeats, b.signals = l.MinAmount, l.Repeats, l.Signals
+	return m.WithinFeatures.learn(&l.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
+}
+
+// predictBefore predicts a row with the smoothed errors from before a DAG run.
+func (m *Model) predictBefore(run *dagRun, cells []sizing.Value, p *experts.Point, b *buffers) {
+	drift, trend := m.Models.Drift, m.Models.Trend
+	m.Models.Drift, m.Models.Trend = run.Drift, run.Trend
+	m.predict(cells, sizing.DefaultRiskTarget, p, b)
+	m.Models.Drift, m.Models.Trend = drift, trend
+}
+
+// residualOf returns the residual of LineTrees.
+func residualOf(r *row, p *experts.Point) float64 {
+	return math.Log(r.Peak) - p.Level[experts.LineTrees]
+}
