@@ -167,23 +167,25 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	mix.normalise()
 }
 
-// A line of at least lineRangeRows rows predicts nothing for an input that is farther outside its range than the larger of
-// minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. All distances are
-// those of the logarithms that Predict gets.
+// A line of at least lineRangeRows rows neither predicts from nor learns an input that is farther outside its range than the
+// larger of minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. All
+// distances are those of the logarithms that Predict gets.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
 
-// hasLine reports whether the line of input i predicts from x. If not, it predicts the same as the constant.
-func (a *Average) hasLine(i int, x float64) bool {
-	if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(x) {
+// isFar reports whether x is too far outside the range of the line of input i.
+func (a *Average) isFar(i int, x float64) bool {
+	if i >= len(a.Ranges) || a.Lines[i].Rows < lineRangeRows {
 		return false
 	}
-	if i >= len(a.Ranges) || a.Lines[i].Rows < lineRangeRows {
-		return true
-	}
 	r := &a.Ranges[i]
-	return math.Abs(x)-max(r.High, -r.Low) <= max(minLineReach, min(maxLineReach, r.High-r.Low))
+	return math.Abs(x)-max(r.High, -r.Low) > max(minLineReach, min(maxLineReach, r.High-r.Low))
+}
+
+// hasLine reports whether the line of input i predicts from x. If not, it predicts the same as the constant.
+func (a *Average) hasLine(i int, x float64) bool {
+	return i < len(a.Lines) && a.Lines[i].Rows > 0 && !math.IsNaN(x) && !a.isFar(i, x)
 }
 
 // inputsMatter reports whether a line or a point model has predicted the rows better than the constant.
@@ -265,14 +267,7 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 	off := y - a.Mean
 	a.Mean += off / a.Rows
 	a.Squares += off * (y - a.Mean)
-	for i := range a.Lines {
-		if i < len(inputs) && !math.IsNaN(inputs[i]) {
-			a.Lines[i].learn(inputs[i], y, 1)
-			if i < len(a.Ranges) {
-				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, inputs[i]), max(a.Ranges[i].High, inputs[i])
-			}
-		}
-	}
+	a.learnLines(inputs, y, 1)
 }
 
 // LearnWeighted adds a row with a weight of at most 1 to the constants and the lines. It changes no evidence, no mode and no
@@ -285,9 +280,17 @@ func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 	off := y - a.Mean
 	a.Mean += off * weight / a.Rows
 	a.Squares += weight * off * (y - a.Mean)
-	for i := range a.Lines {
-		if i < len(inputs) && !math.IsNaN(inputs[i]) {
-			a.Lines[i].learn(inputs[i], y, weight)
+	a.learnLines(inputs, y, weight)
+}
+
+// learnLines adds a row with a weight to the lines and their ranges.
+func (a *Average) learnLines(inputs []float64, y, weight float64) {
+	for i := range min(len(a.Lines), len(inputs)) {
+		if x := inputs[i]; !math.IsNaN(x) && !a.isFar(i, x) {
+			a.Lines[i].learn(x, y, weight)
+			if i < len(a.Ranges) {
+				a.Ranges[i].Low, a.Ranges[i].High = min(a.Ranges[i].Low, x), max(a.Ranges[i].High, x)
+			}
 		}
 	}
 }

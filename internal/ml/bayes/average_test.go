@@ -89,6 +89,9 @@ func TestALineDoesNotExtrapolateToAnotherUnit(t *testing.T) {
 	}
 	line, constant := level(a.Ranges[0].High + math.Log(1001))
 	assert.Equal(t, constant, line)
+	before := a.Lines[0]
+	a.Learn([]float64{a.Ranges[0].High + math.Log(1001), 0}, nil, 0, 20, nil)
+	assert.Equal(t, before, a.Lines[0], "the row would bend the line")
 	line, constant = level(a.Ranges[0].High + math.Log(10))
 	assert.Greater(t, line, constant+1)
 	few, _ := trained(3, lineRangeRows-1, 0.8, 0.1)
