@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -98,4 +99,17 @@ func TestAnInputBelowAllKnownOnesGetsNoTinyGrant(t *testing.T) {
 		assert.Greater(t, answer.Limit, gib/2, "n = %v", v)
 		assert.Less(t, answer.Limit, 2*gib, "n = %v", v)
 	}
+}
+
+// The rule learns each run after it has stopped to answer, too, because it may answer again.
+func TestColdStartRuleLearnsAfterTheColdStart(t *testing.T) {
+	k, rng := trainedTask(t, step, 6, 100)
+	for k.model.Experts.NeedsColdStart() {
+		require.Less(t, len(k.history.Rows), 1000)
+		k.reportSuccess(step(rng))
+		k.train()
+	}
+	before := k.model.ColdStart.Models[0].Rows
+	k.reportSuccess(step(rng))
+	assert.InDelta(t, before+1, k.model.ColdStart.Models[0].Rows, 1e-9)
 }

@@ -108,10 +108,13 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	run := m.dagRunOf(id)
 	if run == nil {
 		m.predict(r.Cells, sizing.DefaultRiskTarget, p, b)
-		return single
+	} else {
+		m.predictBefore(run, r.Cells, p, b)
 	}
-	m.predictBefore(run, r.Cells, p, b)
-	if p.Imputed {
+	if p.ColdStart == nil && !p.Imputed { // the cold-start rule learns even when it does not answer
+		m.predictColdStart(r.Cells, p, b)
+	}
+	if run == nil || p.Imputed {
 		return single
 	}
 	key := featureKey(&m.Schema, r.Cells)
