@@ -24,7 +24,7 @@ func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, 
 		return
 	}
 	answer, ok := p.cohortOf(q.Try.Namespace).Model().Size(cohort.Question{
-		Facts: factsOf(q), RiskTarget: bounds.RiskTarget, Floor: bounds.Floor, Cap: bounds.Cap, Edges: bounds.Edges,
+		Facts: factsOf(q), RiskTarget: bounds.RiskTarget, Killed: model.LargestKilled(), Floor: bounds.Floor, Cap: bounds.Cap, Edges: bounds.Edges,
 	})
 	if ok && answer.Limit > model.LargestKilled() {
 		sized.Limit, sized.Promised, sized.Source = answer.Limit, &answer.Promised, sizing.FromCohort

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// As in the service, the cohort does not size a run at an amount at which another run of the task
-// was killed.
+// As in the service, the cohort does not size a run if another run of the task was killed at the amount or so close below it
+// that hardly any known task says how much more is needed.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {
@@ -27,10 +27,13 @@ func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	require.Less(t, first.Limit, sizing.Bytes(8e9), "the cohort answers")
 	require.NoError(t, p.Learn(Outcome{Question: question("new", "1"), Killed: true, Allocated: first.Limit, Duration: time.Minute}))
 	assert.EqualValues(t, 64e9, p.Predict(question("new", "2")).Limit, "after the kill, a run gets the static request")
+
+	require.NoError(t, p.Learn(Outcome{Question: question("other", "1"), Killed: true, Allocated: first.Limit * 9 / 10, Duration: time.Minute}))
+	assert.EqualValues(t, 64e9, p.Predict(question("other", "2")).Limit, "after a kill just below the answer, too")
 }
 
 // A first run that requests more than any known task gets the share of its request that other tasks
-// use of theirs. After a kill it gets the whole request.
+// use of theirs. After a kill, the retry gets the whole request, and the next run a larger share.
 func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	questionOf := func(task, run string, requested sizing.Bytes) Question {
@@ -49,5 +52,7 @@ func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	require.NoError(t, p.Learn(Outcome{Question: killed, Killed: true, Allocated: first.Limit, Duration: time.Minute}))
 	killed.Above, killed.Try.Number = first.Limit, 2
 	assert.EqualValues(t, 400e9, p.Predict(killed).Limit, "the retry gets the static request")
-	assert.EqualValues(t, 400e9, p.Predict(questionOf("new", "2", 400e9)).Limit)
+	next := p.Predict(questionOf("new", "2", 400e9))
+	assert.Greater(t, next.Limit, first.Limit+first.Limit/2)
+	assert.Less(t, next.Limit, sizing.Bytes(300e9))
 }

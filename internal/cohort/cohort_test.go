@@ -107,6 +107,45 @@ func TestAnswerIsWithinItsBounds(t *testing.T) {
 	assert.Contains(t, requested.Reason, "; the static request is granted, because such tasks rarely exceed theirs; from")
 }
 
+// A task that was killed with an allocation needs more than this allocation. Its grant and the promised risk follow from the
+// tasks that needed more than that above their predictions.
+func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	var rows []Row
+	for i := range 600 {
+		rows = append(rows, task(i, r))
+	}
+	m := Fit(rows)
+	sized, kills, promised := 0, 0, 0.0
+	for i := range 3000 {
+		row := task(1000+i, r)
+		q := question(&row)
+		before, ok := m.Size(q)
+		require.True(t, ok)
+		q.Killed = before.Level
+		if row.Peak <= float64(q.Killed) {
+			continue
+		}
+		a, ok := m.Size(q)
+		require.True(t, ok)
+		require.GreaterOrEqual(t, a.Promised, before.Promised)
+		require.LessOrEqual(t, a.Promised, maxRisk*q.RiskTarget)
+		require.Contains(t, a.Reason, "with a peak above the killed")
+		sized++
+		promised += a.Promised
+		kills += int(indicator(row.Peak > float64(a.Limit)))
+	}
+	assert.Greater(t, sized, 1000)
+	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
+
+	row := task(1000, r)
+	q := question(&row)
+	before, _ := m.Size(q)
+	q.Killed = before.Limit * 95 / 100
+	_, ok := m.Size(q)
+	assert.False(t, ok, "too few known tasks needed that much more than predicted")
+}
+
 func TestKillsRaiseGrantsAtOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	l := NewLearner()

@@ -2,15 +2,15 @@ package cohort
 
 import (
 	"maps"
-	"math"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // The DAGs of a namespace may have little in common: in one of them tasks stay within their
 // requests, in another a request says nothing. So each DAG with enough tasks also gets a model of its
-// tasks alone. The model of a DAG answers first if its errors on these tasks are smaller than those that the model
-// of the namespace had before it learned the tasks, or if the trees of the namespace cannot answer.
+// tasks alone. The model of a DAG answers first if its answers for these tasks would have cost less and been
+// closer than those of the model of the namespace (see isBetter), or if the trees of the namespace cannot answer. Both
+// answers come from models that have not learned the task; see trial.
 
 const (
 	maxDAGs        = 64 // largest number of DAGs with a model of their own in a model by Fit: those with most tasks
@@ -93,13 +93,10 @@ func (l *Learner) fitDAG(dag string) *Model {
 	if len(own.order) >= MinTasks {
 		own.fit()
 	}
-	var squares map[sizing.TaskKey]float64
-	if own.hasTrees() {
-		squares = own.treeSquares()
-	} else {
-		squares = own.ratioSquares()
+	if !own.hasTrees() {
+		own.tryRatios()
 	}
-	answersFirst := isBetter(own.order, squares)
+	answersFirst := isBetter(own, l)
 	if !own.hasTrees() || !answersFirst {
 		own.current = (&Model{}).withErrors(nil, own)
 	}
@@ -111,61 +108,30 @@ func (l *Learner) fitDAG(dag string) *Model {
 // canAnswer reports whether the model has trees or enough tasks with a request.
 func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
-// isBetter reports whether squares, the squared errors of a DAG's model by task, are smaller than those of
-// the namespace's model on the newer half of the tasks. It is false if fewer than minComparisons of these tasks have
-// both errors. The older half does not count, because the namespace's model had learned little when it predicted this half.
-func isBetter(tasks []*taskRows, squares map[sizing.TaskKey]float64) bool {
-	namespace, own, n := 0.0, 0.0, 0
-	for _, t := range tasks[len(tasks)/2:] {
-		if square, ok := squares[t.key]; ok && !math.IsNaN(t.unseen) {
-			namespace, own, n = namespace+t.unseen*t.unseen, own+square, n+1
+// isBetter reports whether the answers of a DAG's learner for the DAG's tasks would have cost less than those of the
+// namespace's learner, and would have been closer to the peaks of the newer half of the tasks. The cost alone misses how much
+// newer tasks differ from older ones, because trees of the DAG that are tried on an older task know newer ones. It is
+// false if fewer than minComparisons tasks of the newer half have both answers.
+func isBetter(own, namespace *Learner) bool {
+	var ofOwn, ofNamespace, newerOfOwn, newerOfNamespace trials
+	for i, t := range own.order {
+		a, b := own.trials[t.key], namespace.trials[t.key]
+		if a.limit == 0 || b.limit == 0 {
+			continue
+		}
+		ofOwn.add(a, t.first.Peak)
+		ofNamespace.add(b, t.first.Peak)
+		if i >= len(own.order)/2 {
+			newerOfOwn.add(a, t.first.Peak)
+			newerOfNamespace.add(b, t.first.Peak)
 		}
 	}
-	return n >= minComparisons && own < namespace
+	return newerOfOwn.tasks >= minComparisons && newerOfOwn.squares < newerOfNamespace.squares && ofOwn.cost() < ofNamespace.cost()
 }
 
 // restrictTo returns a learner of the tasks of one DAG, without a model.
 func (l *Learner) restrictTo(dag string) *Learner {
-	own := newLearner()
-	for _, t := range l.order {
-		if t.key.DAG != dag {
-			continue
-		}
-		own.tasks[t.key] = t
-		own.order = append(own.order, t)
-		own.runs += t.runs
-		own.largest = max(own.largest, t.largest)
-		own.compareRequest(t)
-	}
-	return own
-}
-
-// treeSquares returns for each task the mean squared error of trees that were fitted without the task;
-// nil if a fit fails.
-func (l *Learner) treeSquares() map[sizing.TaskKey]float64 {
-	found := make(map[sizing.TaskKey]float64, len(l.order))
-	err := eachUnseen(l.order, l.current.byRequest, func(t *taskRows, errors []weightedError) {
-		found[t.key] = squares(errors)
-	})
-	if err != nil {
-		return nil
-	}
-	return found
-}
-
-// ratioSquares returns for each task with a request the squared error of the mean log ratio of the
-// other tasks.
-func (l *Learner) ratioSquares() map[sizing.TaskKey]float64 {
-	found := make(map[sizing.TaskKey]float64, len(l.order))
-	all := l.ratios()
-	n := float64(all.Tasks)
-	for _, t := range l.order {
-		if n > 1 && !math.IsInf(t.ratio, -1) {
-			off := (t.ratio - all.Mean) * n / (n - 1) // from the mean without the task
-			found[t.key] = off * off
-		}
-	}
-	return found
+	return l.subset(func(t *taskRows) bool { return t.key.DAG == dag })
 }
 
 // of returns the model of a task's DAG; nil if there is none. It is valid for a nil model.

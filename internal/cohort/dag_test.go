@@ -64,6 +64,61 @@ func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 	}
 }
 
+// alike returns six runs each of n tasks in DAGs of eight tasks. Every task uses about a tenth of its request, whatever
+// its DAG.
+func alike(n int, r *rand.Rand) []Row {
+	var rows []Row
+	for i := range n {
+		requested := sizing.Bytes(10e9 * math.Exp(3*r.Float64()-1))
+		for range 6 {
+			row := used(i, requested, 0.1*math.Exp(0.2*r.NormFloat64()))
+			row.Task.DAG = fmt.Sprint("dag", i%(n/8))
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// The model of a DAG of a few tasks predicts them well, but its margin is wide because it knows few tasks. If the DAG is
+// like the others, a new task gets as little memory as a task of an unknown DAG.
+func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
+	for seed := range uint64(2) {
+		rows := alike(64, rand.New(rand.NewPCG(seed, 5)))
+		for name, m := range map[string]*Model{"stream": learned(rows...).Model(), "training": Fit(rows)} {
+			elsewhere := used(1000, 20e9, 0.1)
+			want, ok := m.Size(question(&elsewhere))
+			require.True(t, ok)
+			wide := 0
+			for dag := range 8 {
+				row := elsewhere
+				row.Task.DAG = fmt.Sprint("dag", dag)
+				a, ok := m.Size(question(&row))
+				require.True(t, ok)
+				if float64(a.Limit) > 1.4*float64(want.Limit) {
+					wide++
+				}
+			}
+			assert.LessOrEqual(t, wide, 1, "%s, seed %d: by chance, the tasks of one DAG may have needed more than the namespace granted", name, seed)
+		}
+	}
+}
+
+// Kills of trials weigh more than their waste, but one kill among few trials does not decide alone.
+func TestTheCostOfTrials(t *testing.T) {
+	of := func(limit, risk float64, peaks ...float64) float64 {
+		var s trials
+		for _, p := range peaks {
+			s.add(trial{limit: limit, level: 1, risk: risk}, p)
+		}
+		return s.cost()
+	}
+	price := 1 / (expectedRisk * sizing.DefaultRiskTarget)
+	assert.InEpsilon(t, 1+price*0.02*promisedTasks/(4+promisedTasks), of(2, 0.02, 1, 1, 1, 1), 1e-9)
+	assert.Less(t, of(1.7, 0.02, 1, 1, 1, 1, 1, 1, 1, 1), of(4, 0.035, 1, 1, 1, 1, 1, 1, 1, 1))
+	assert.Less(t, of(1.7, 0.02, 2, 1, 1, 1, 1, 1, 1, 1), of(4, 0.035, 2, 1, 1, 1, 1, 1, 1, 1), "one kill among eight")
+	assert.Greater(t, of(1.7, 0.02, 2, 2, 2, 1, 1, 1, 1, 1), of(4, 0.035, 2, 2, 2, 1, 1, 1, 1, 1), "three kills among eight")
+}
+
 func TestANilModelKnowsNoTask(t *testing.T) {
 	var none *Model
 	tasks, runs := none.Known(sizing.TaskKey{})

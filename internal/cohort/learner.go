@@ -36,7 +36,7 @@ type taskRows struct {
 	largest   float64      // largest peak, in bytes
 	requested sizing.Bytes // of the first success
 	exceeded  bool         // the first success exceeded its request; true without a request
-	unseen    float64      // error of the namespace's model on the first success, log(peak) − level; NaN: unknown
+	first     Row          // first success
 
 	ratio float64 // log of the largest share of its request that a run used; -Inf: unknown
 }
@@ -44,17 +44,18 @@ type taskRows struct {
 // Learner learns from the rows of a namespace in order of time. It is not safe for concurrent use.
 type Learner struct {
 	tasks    map[sizing.TaskKey]*taskRows
-	order    []*taskRows            // by first success
-	largest  float64                // largest peak, in bytes
-	highest  sizing.Bytes           // largest request of a first success
-	requests int                    // number of tasks whose first success has a request
-	exceeded int                    // number of these tasks whose first peak exceeded the request
-	runs     int                    // number of successes
-	fittedAt int                    // runs at the last fit
-	current  *Model                 // nil while too few tasks are known
-	errors   []unseenError          // errors on unseen tasks, oldest first
-	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed and has not succeeded
-	dags     map[string]*dagState   // nil: no DAG has a model of its own
+	order    []*taskRows              // by first success
+	largest  float64                  // largest peak, in bytes
+	highest  sizing.Bytes             // largest request of a first success
+	requests int                      // number of tasks whose first success has a request
+	exceeded int                      // number of these tasks whose first peak exceeded the request
+	runs     int                      // number of successes
+	fittedAt int                      // runs at the last fit
+	current  *Model                   // nil while too few tasks are known
+	errors   []unseenError            // errors on unseen tasks, oldest first
+	pending  map[sizing.TaskKey]int   // index in errors of a first run that was killed and has not succeeded
+	trials   map[sizing.TaskKey]trial // of the known tasks
+	dags     map[string]*dagState     // nil: no DAG has a model of its own
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
@@ -72,7 +73,7 @@ func NewLearner() *Learner {
 
 // newLearner returns an empty Learner in which no DAG has a model of its own.
 func newLearner() *Learner {
-	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}}
+	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, trials: map[sizing.TaskKey]trial{}}
 }
 
 // Model returns the current model; nil while too few tasks are known. The model is immutable.
@@ -121,9 +122,11 @@ func (l *Learner) Add(r Row) {
 		return
 	}
 	task := l.tasks[r.Task]
-	isNew, expected := task == nil, math.NaN()
+	isNew := task == nil
 	if isNew {
-		expected = l.current.expected(&r.Facts)
+		if !r.Killed {
+			l.trials[r.Task] = l.current.trial(&r)
+		}
 		l.recordError(&r)
 	}
 	if r.Killed {
@@ -131,13 +134,14 @@ func (l *Learner) Add(r Row) {
 	}
 	l.largest = max(l.largest, r.Peak)
 	if isNew {
-		task = &taskRows{key: r.Task, ratio: math.Inf(-1), unseen: math.Log(r.Peak) - expected, requested: r.Requested.Memory}
+		task = &taskRows{key: r.Task, first: r, ratio: math.Inf(-1), requested: r.Requested.Memory}
 		task.exceeded = r.Peak > float64(task.requested)
 		l.compareRequest(task)
 		l.tasks[r.Task] = task
 		l.order = append(l.order, task)
 		if len(l.order) > maxTasks {
 			delete(l.tasks, l.order[0].key)
+			delete(l.trials, l.order[0].key)
 			l.order = slices.Delete(l.order, 0, 1)
 		}
 	}
@@ -229,7 +233,10 @@ func (l *Learner) fit() {
 	if l.usesUnseenErrors() {
 		errors = l.streamErrors()
 	} else {
-		errors, byRequest = l.chooseTarget()
+		var unseen []unseenTask
+		unseen, byRequest = l.chooseTarget()
+		errors = errorsOf(unseen)
+		l.tryTrees(unseen)
 	}
 	m, err := fitTrees(l.order, byRequest)
 	if err != nil {
@@ -238,19 +245,16 @@ func (l *Learner) fit() {
 	l.current = m.withErrors(errors, l)
 }
 
-// crossValidate returns errors on tasks, each from a model that was fitted without the task; nil if a fit fails.
-// All tasks have the same weight.
-func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
-	var errors []weightedError
-	err := eachUnseen(tasks, byRequest, func(_ *taskRows, e []weightedError) { errors = append(errors, e...) })
-	if err != nil {
-		return nil
-	}
-	return errors
+// unseenTask is a task with a model that was fitted without the task, and the errors of this model on its rows.
+type unseenTask struct {
+	*taskRows
+	model  *Model          // has no errors; the tasks of a fold have the same model
+	errors []weightedError // all tasks have the same weight
 }
 
-// eachUnseen calls visit with every task and the errors of a model that was fitted without the task.
-func eachUnseen(tasks []*taskRows, byRequest bool, visit func(*taskRows, []weightedError)) error {
+// crossValidate returns the tasks, ordered by folds, with models that were fitted without the fold; nil if a fit
+// fails.
+func crossValidate(tasks []*taskRows, byRequest bool) (found []unseenTask) {
 	for fold := range folds {
 		var training, unseen []*taskRows
 		for _, t := range tasks {
@@ -265,17 +269,25 @@ func eachUnseen(tasks []*taskRows, byRequest bool, visit func(*taskRows, []weigh
 		}
 		m, err := fitTrees(training, byRequest)
 		if err != nil {
-			return err
+			return nil
 		}
 		for _, t := range unseen {
 			errors := make([]weightedError, len(t.rows))
 			for i := range t.rows {
 				errors[i] = weightedError{math.Log(t.rows[i].Peak) - m.level(&t.rows[i].Facts), 1 / float64(len(t.rows))}
 			}
-			visit(t, errors)
+			found = append(found, unseenTask{t, m, errors})
 		}
 	}
-	return nil
+	return found
+}
+
+// errorsOf returns the errors of all tasks.
+func errorsOf(tasks []unseenTask) (errors []weightedError) {
+	for i := range tasks {
+		errors = append(errors, tasks[i].errors...)
+	}
+	return errors
 }
 
 // fitTrees fits the trees on the rows of some tasks, with ordered target statistics: a task is

@@ -106,6 +106,7 @@ func (m *Model) isOutside(f *Facts) bool {
 type Question struct {
 	Facts
 	RiskTarget float64      // P(peak > limit) around which the risk of the answer lies, above 0; see minRisk
+	Killed     sizing.Bytes // largest allocation with which a run of the task was killed: its peak is larger; 0: none
 	Floor, Cap sizing.Bytes // bounds of the answer, 0: none; the cap wins
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
@@ -117,18 +118,6 @@ func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m
 
 func (m *Model) canSize(f *Facts) bool {
 	return m != nil && m.weight() >= minErrors && !m.isOutside(f)
-}
-
-// expected returns the log peak without a margin on which an answer would be based; NaN if the model
-// cannot answer.
-func (m *Model) expected(f *Facts) float64 {
-	switch {
-	case m.canSize(f) && (!m.byRequest || f.Requested.Memory > 0):
-		return m.level(f)
-	case m != nil && m.ratios.Tasks >= minRatioTasks && f.Requested.Memory > 0:
-		return m.ratios.Mean + math.Log(float64(f.Requested.Memory))
-	}
-	return math.NaN()
 }
 
 // Known returns the numbers of tasks and runs of the model that answers first for a task; zeros for a
@@ -143,7 +132,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
 // model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). ok is false if neither can answer, or if the prediction is not finite.
+// (sizeByRequest). After a kill of the task, they use only the errors or the part of the distribution above the killed
+// allocation. ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
@@ -154,12 +144,26 @@ func (m *Model) Size(q Question) (a Answer, ok bool) {
 }
 
 func (m *Model) size(q *Question) (a Answer, ok bool) {
-	if !m.canSize(&q.Facts) {
+	switch {
+	case m.canSize(&q.Facts):
+		return m.sizeByTrees(q)
+	case m != nil && m.ratios.Tasks >= minRatioTasks:
 		return m.sizeByRequest(q)
 	}
+	return Answer{}, false
+}
+
+// sizeByTrees sizes a task by the trees and the margin. ok is false if the prediction is not finite, or if the errors
+// above the killed allocation are too few or too large for a grant within the usual risk.
+func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	level := m.level(&q.Facts)
 	if math.IsNaN(level) || math.IsInf(level, 0) {
 		return Answer{}, false
+	}
+	if q.Killed > 0 {
+		if m = m.exceeding(math.Log(float64(q.Killed)) - level); m.weight() < minErrors {
+			return Answer{}, false
+		}
 	}
 	amount := min(math.Exp(level+m.margin(q.RiskTarget)), maxGrantRatio*m.LargestPeak, float64(sizing.MaxBytes))
 	limit := sizing.Bytes(math.Ceil(amount)).RoundUp(sizing.MiB)
@@ -167,17 +171,30 @@ func (m *Model) size(q *Question) (a Answer, ok bool) {
 		limit = q.Requested.Memory
 		a.usesRequest = true
 	}
+	if q.Killed > 0 && m.riskOf(level, limit) > maxRisk*q.RiskTarget {
+		return Answer{}, false
+	}
 	a.ofDAG, a.amount, a.unbounded = m.ofDAG, amount, limit
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
 	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; %s; from %d tasks, %d runs",
-		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(), m.Tasks, m.Runs)
+		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(q), m.Tasks, m.Runs)
 	return a, true
 }
 
+// exceeding returns a model of the tasks whose error is above a bound.
+func (m *Model) exceeding(bound float64) *Model {
+	updated, from := *m, m.countUpTo(bound)
+	updated.setErrors(m.errors[from:])
+	if m.Exceeded > 0 {
+		updated.Exceeded = min(1, m.Exceeded*m.weight()/updated.weight())
+	}
+	return &updated
+}
+
 // describeLimit says in a reason how the limit follows from the predicted peak.
-func (a *Answer) describeLimit() string {
-	text := fmt.Sprintf("a margin factor of %.2g covers the errors on tasks without history", float64(a.unbounded)/float64(max(1, a.Level)))
+func (a *Answer) describeLimit(q *Question) string {
+	text := fmt.Sprintf("a margin factor of %.2g covers the errors on tasks without history%s", float64(a.unbounded)/float64(max(1, a.Level)), q.describeKilled())
 	if a.usesRequest {
 		text = "the static request is granted, because such tasks rarely exceed theirs"
 	}
@@ -188,6 +205,14 @@ func (a *Answer) describeLimit() string {
 		text += ", lowered to the cap"
 	}
 	return text
+}
+
+// describeKilled says in a reason which peaks the kill of a task leaves.
+func (q *Question) describeKilled() string {
+	if q.Killed == 0 {
+		return ""
+	}
+	return " with a peak above the killed " + q.Killed.Approx()
 }
 
 // describeTasks says in a reason which tasks the model knows.

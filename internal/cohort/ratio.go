@@ -61,16 +61,19 @@ func (r *ratios) next() (scale float64, t distuv.StudentsT) {
 	return math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Sigma: 1, Nu: freedom}
 }
 
-// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the request is
-// unknown, if fewer than minRatioTasks ratios are known, or if the answer would not be below the request.
+// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the request or all
+// ratios are unknown, or if the answer would not be below the request.
 func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	requested := q.Requested.Memory
-	if m == nil || m.ratios.Tasks < minRatioTasks || requested <= 0 {
+	if m == nil || m.ratios.Tasks == 0 || requested <= 0 {
 		return Answer{}, false
 	}
 	scale, t := m.ratios.next()
-	typical := math.Exp(m.ratios.Mean)
-	share := m.cheapestShare(q.RiskTarget, scale, &t)
+	exceeds := func(limit sizing.Bytes) float64 {
+		return t.Survival((math.Log(float64(limit)/float64(requested)) - m.ratios.Mean) / scale)
+	}
+	typical, known := math.Exp(m.ratios.Mean), exceeds(q.Killed) // the peak is above Killed: every probability is divided by known
+	share := m.cheapestShare(q.RiskTarget, scale, &t, known)
 	if !(share < 1) { // true for NaN
 		return Answer{}, false
 	}
@@ -80,9 +83,9 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	}
 	a.ofDAG = m.ofDAG
 	a.Level = sizing.Bytes(typical * float64(requested))
-	a.Promised = experts.Probability(t.Survival((math.Log(float64(a.Limit)/float64(requested)) - m.ratios.Mean) / scale))
-	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks; from %d tasks, %d runs",
-		a.Limit.Approx(), m.describeTasks(), typical, float64(a.Limit)/float64(requested), 100*a.Promised, m.ratios.Tasks, m.Runs)
+	a.Promised = experts.Probability(exceeds(a.Limit) / known)
+	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks%s; from %d tasks, %d runs",
+		a.Limit.Approx(), m.describeTasks(), typical, float64(a.Limit)/float64(requested), 100*a.Promised, q.describeKilled(), m.ratios.Tasks, m.Runs)
 	return a, true
 }
 
@@ -91,13 +94,14 @@ const riskSteps = 8
 
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
-// trees. The retry of a killed run gets the request.
-func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT) float64 {
+// trees. The retry of a killed run gets the request. known is the probability of what is known about the peak,
+// to which the risk is relative.
+func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT, known float64) float64 {
 	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0
 	for step := 1; step <= riskSteps; step++ {
 		risk := maxRisk * target * float64(step) / riskSteps
-		share := math.Exp(m.ratios.Mean + scale*t.Quantile(1-risk))
+		share := math.Exp(m.ratios.Mean + scale*t.Quantile(1-risk*known))
 		if c := share + risk*kill; c < least {
 			best, least = share, c
 		}
@@ -132,20 +136,20 @@ func (l *Learner) requestsDiffer() bool {
 }
 
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
-// It returns the errors of the trees with the smaller squared errors. It does not try the ratio if a row has no
+// It returns the cross-validation of the trees with the smaller squared errors. It does not try the ratio if a row has no
 // request, or if all requests are equal. A request that somebody sets out
 // of habit says little. A request that was chosen for its task says more than the features of a few
 // tasks.
-func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {
-	errors = crossValidate(l.order, false)
+func (l *Learner) chooseTarget() (unseen []unseenTask, byRequest bool) {
+	unseen = crossValidate(l.order, false)
 	if !l.allRequest() || !l.requestsDiffer() {
-		return errors, false
+		return unseen, false
 	}
 	ratio := crossValidate(l.order, true)
-	if len(ratio) == len(errors) && squares(ratio) < squares(errors) {
+	if len(ratio) == len(unseen) && squares(errorsOf(ratio)) < squares(errorsOf(unseen)) {
 		return ratio, true
 	}
-	return errors, false
+	return unseen, false
 }
 
 // squares returns the weighted sum of squared errors.

@@ -112,6 +112,71 @@ func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
 }
 
+// After a kill, the risk is relative to the tasks that use more of their request than the killed allocation.
+func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 2))
+	l := NewLearner()
+	for i := range 40 {
+		l.Add(used(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
+	}
+	m, row := l.Model(), used(100, 400e9, 0.05)
+	q := question(&row)
+	before, ok := m.Size(q)
+	require.True(t, ok)
+	q.Killed = before.Level
+	after, ok := m.Size(q)
+	require.True(t, ok)
+	assert.Greater(t, after.Limit, before.Limit)
+	assert.LessOrEqual(t, after.Promised, maxRisk*q.RiskTarget)
+	assert.Contains(t, after.Reason, "with a peak above the killed 2")
+	scale, dist := m.ratios.next()
+	exceeds := func(b sizing.Bytes) float64 {
+		return dist.Survival((math.Log(float64(b)/400e9) - m.ratios.Mean) / scale)
+	}
+	assert.InEpsilon(t, exceeds(after.Limit)/exceeds(q.Killed), after.Promised, 1e-6)
+	q.Killed = 390e9
+	_, ok = m.Size(q)
+	assert.False(t, ok, "only the whole request is likely to be enough")
+}
+
+// The next run of a task that was killed just below the answer is not killed more often than promised either.
+func TestAnswersByRatiosAfterAKillKeepTheirPromise(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 2))
+	sized, kills, promised := 0, 0, 0.0
+	for range 2000 {
+		l, spread := NewLearner(), 0.2+r.Float64()
+		for i := range minRatioTasks + r.IntN(MinTasks-minRatioTasks) {
+			for range 3 {
+				l.Add(used(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
+			}
+		}
+		row := used(1000, 400e9, 0.05)
+		q := question(&row)
+		before, ok := l.Model().Size(q)
+		if q.Killed = before.Limit * 8 / 10; !ok {
+			continue
+		}
+		for range 300 {
+			for range 3 {
+				row.Peak = max(row.Peak, 400e9*0.05*math.Exp(spread*r.NormFloat64()))
+			}
+			if row.Peak > float64(q.Killed) {
+				break
+			}
+			row.Peak = 0
+		}
+		a, ok := l.Model().Size(q)
+		if row.Peak == 0 || !ok {
+			continue
+		}
+		sized++
+		promised += a.Promised
+		kills += int(indicator(float64(a.Limit) < row.Peak))
+	}
+	assert.Greater(t, sized, 100)
+	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
+}
+
 func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 	var rows []Row
 	for i := range minRatioTasks {

@@ -148,7 +148,7 @@ func (l *RunTimeLearner) fit() {
 		return
 	}
 	l.fittedAt = l.runs
-	errors := crossValidate(l.order, false)
+	errors := errorsOf(crossValidate(l.order, false))
 	trees, err := fitTrees(l.order, false)
 	if err != nil || float64(len(errors)) < minErrors {
 		return // no fit is possible, and the previous model stays in use

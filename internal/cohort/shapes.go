@@ -154,8 +154,10 @@ func (s *Shapes) setErrors(tasks []*labelledTask) {
 	}
 	errors := map[*taskRows][]weightedError{}
 	var all []weightedError
-	err := eachUnseen(plain, false, func(t *taskRows, e []weightedError) { errors[t], all = e, append(all, e...) })
-	if err != nil {
+	for _, u := range crossValidate(plain, false) {
+		errors[u.taskRows], all = u.errors, append(all, u.errors...)
+	}
+	if len(all) == 0 {
 		return
 	}
 	unseen := newErrors(all)

@@ -140,12 +140,13 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 }
 
 // sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one.
-// It keeps the request if a run of the task was killed at the answered amount or above it. It does not change a lift.
+// It keeps the request if the answer is not above the allocation with which a run of the task was killed, as under a low
+// cap. It does not change a lift.
 func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
 		return
 	}
-	question := cohortQuestion(ask, q)
+	question := c.cohortQuestion(ask, q)
 	answer, ok := c.cohort.Size(question)
 	if !ok || answer.Limit <= c.model.LargestKilled() {
 		return
@@ -156,13 +157,13 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 }
 
 // cohortQuestion converts a question about a task without history.
-func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
+func (c *allocator) cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
 	if q.CapBy == taskmodel.CapOnlyKills {
 		limit = 0 // this cap is a multiple of the kills, the minimum grant or the floor, and may be far below what similar tasks need
 	}
 	return cohort.Question{
-		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
+		Facts: factsOf(ask), RiskTarget: q.RiskTarget, Killed: c.model.LargestKilled(), Floor: max(q.Floor, q.MinGrant), Cap: limit, Edges: q.Edges,
 	}
 }
 
@@ -170,7 +171,7 @@ func cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 // bounds. ok is false if the cohort has no answer, or if the answer is the request times the typical ratio of peak to
 // request, without the trees of the cohort.
 func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, granted sizing.Bytes) (e taskmodel.Explanation, ok bool) {
-	question := cohortQuestion(ask, q)
+	question := c.cohortQuestion(ask, q)
 	answer, ok := c.cohort.Size(question)
 	if !ok {
 		return taskmodel.Explanation{}, false

@@ -116,6 +116,22 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	assert.Nil(t, off.Duration)
 }
 
+// A run of a new task was killed just below the amount that similar tasks suggest. The kill says that the task needs more than
+// nearly all of them, so the next run gets its static request.
+func TestAKillJustBelowTheAnswerOfTheCohortCounts(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	a := askOwned("new", "first", "small")
+	before := r.predict(a)
+	require.Equal(t, sizing.FromCohort, before.Source)
+	r.report(sizing.Observation{Try: a.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: before.Memory.Limit * 98 / 100}, Duration: time.Minute})
+	after := r.predict(askOwned("new", "second", "small"))
+	assert.Equal(t, sizing.FromRequested, after.Source, after.Reason)
+	assert.EqualValues(t, 64*gib, after.Memory.Limit)
+	other := r.predict(askOwned("other", "first", "small"))
+	assert.Equal(t, sizing.FromCohort, other.Source, "the kill of another task only widens the margin")
+}
+
 // Kills of new tasks raise the grant of the next first run before any training. Further reports of known
 // tasks change nothing, and another replica learns the kills only by a training.
 func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {

@@ -1,0 +1,103 @@
+package cohort
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/cost"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// trial is what a model that has not learned a task answers for the task's first success, at the default risk target.
+// Trials show what the answers of two models would have cost. The errors alone do not show it, because a model of few
+// tasks needs a wide margin.
+type trial struct {
+	limit float64 // in bytes; 0: no answer
+	level float64 // predicted peak, in bytes
+	risk  float64 // that the answer promises
+}
+
+// trial sizes the first success of a task. Unlike size, it also answers if slightly too few tasks are known, because a
+// part of a cross-validation knows fewer than the model that it judges. It is valid for a nil model.
+func (m *Model) trial(first *Row) trial {
+	q := Question{Facts: first.Facts, RiskTarget: sizing.DefaultRiskTarget}
+	size := m.sizeByRequest
+	if m != nil && len(m.errors) > 0 && !m.isOutside(&q.Facts) {
+		size = m.sizeByTrees
+	}
+	if a, ok := size(&q); ok {
+		return trial{float64(a.Limit), max(1, float64(a.Level)), a.Promised}
+	}
+	return trial{}
+}
+
+// tryTrees replaces the trials by those of a cross-validation. The margin for the tasks of a fold comes from the
+// errors on the other folds.
+func (l *Learner) tryTrees(unseen []unseenTask) {
+	for from, to := 0, 0; from < len(unseen); from = to {
+		for to < len(unseen) && unseen[to].model == unseen[from].model {
+			to++
+		}
+		others := l.subset(func(t *taskRows) bool { return foldOf(t.key, folds) != foldOf(unseen[from].key, folds) })
+		m := unseen[from].model.withErrors(slices.Concat(errorsOf(unseen[:from]), errorsOf(unseen[to:])), others)
+		for i := from; i < to; i++ {
+			l.trials[unseen[i].key] = m.trial(&unseen[i].first)
+		}
+	}
+}
+
+// tryRatios replaces the trials by those of models without trees, each without the task.
+func (l *Learner) tryRatios() {
+	for _, t := range l.order {
+		others := l.subset(func(other *taskRows) bool { return other != t })
+		l.trials[t.key] = (&Model{}).withErrors(nil, others).trial(&t.first)
+	}
+}
+
+// subset returns a learner of some of the tasks, without a model.
+func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
+	some := newLearner()
+	for _, t := range l.order {
+		if !keep(t) {
+			continue
+		}
+		some.tasks[t.key] = t
+		some.order = append(some.order, t)
+		some.runs += t.runs
+		some.largest = max(some.largest, t.largest)
+		some.compareRequest(t)
+	}
+	return some
+}
+
+// promisedTasks is the number of tasks as which the promised risks weigh beside the kills of some trials: a few trials
+// say little about a risk of a few percent.
+const promisedTasks = MinTasks
+
+// trials sums up trials of one model.
+type trials struct {
+	tasks    float64
+	squares  float64 // sum of the squared errors
+	waste    float64 // sum, in bytes
+	peaks    float64 // sum, in bytes
+	kills    float64
+	promised float64 // sum of the promised risks
+}
+
+// add adds the trial of a task and the peak of its first success.
+func (s *trials) add(t trial, peak float64) {
+	waste, kills := cost.LadderWastage(peak, 0, t.limit)
+	s.tasks++
+	s.waste += waste
+	s.peaks += peak
+	s.kills += indicator(kills > 0)
+	s.promised += t.risk
+	off := math.Log(peak / t.level)
+	s.squares += off * off
+}
+
+// cost returns the expected cost of a grant in units of the mean peak. A kill has the same price as in Model.margin.
+func (s *trials) cost() float64 {
+	risk := (s.kills + promisedTasks*s.promised/s.tasks) / (s.tasks + promisedTasks)
+	return s.waste/s.peaks + risk/(expectedRisk*sizing.DefaultRiskTarget)
+}
