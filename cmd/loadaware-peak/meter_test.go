@@ -44,7 +44,7 @@ func TestCacheIsExcluded(t *testing.T) {
 	assert.Equal(t, "memory.peak", r.source)
 }
 
-func TestSampleAboveWatermarkWithoutCacheIsPeak(t *testing.T) {
+func TestSampleAboveWatermarkMinusCacheIsPeak(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},

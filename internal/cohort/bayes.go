@@ -8,7 +8,7 @@ import (
 
 // The bounds and the smoothing of a naive Bayes score.
 const (
-	maxBayesValues = 4000 // largest number of values: those that most tasks have
+	maxBayesValues = 4000 // largest number of values: the most frequent ones, by number of tasks
 	pseudoCount    = 0.5  // smoothing of the shares, in tasks
 )
 
@@ -20,8 +20,8 @@ type bayes struct {
 	Values  map[uint64][]float32 // by hash of name and value: number of tasks with the value, by class
 }
 
-// newBayes returns a score without counts, for the maxBayesValues values that most tasks have in their newest
-// row. The number is bounded because names and values come from callers.
+// newBayes returns a score without counts, for the maxBayesValues values that are most frequent in the newest rows
+// of the tasks. The number is bounded because names and values come from callers.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {

@@ -31,7 +31,7 @@ var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafR
 
 // The bounds of the stored size of Shapes.
 const (
-	maxShapeValues = 4000 // largest number of values of categories: those that most tasks have
+	maxShapeValues = 4000 // largest number of values of categories: the most frequent ones, by number of tasks
 	maxShapeErrors = 200  // largest number of errors of each distribution
 )
 
@@ -121,7 +121,7 @@ func isClearlyLess(losses, others []float64) bool {
 	return mean > math.Sqrt(squares/(n-1)/n)
 }
 
-// keepFrequent deletes all values except the limit values that most tasks have.
+// keepFrequent deletes all values except the limit most frequent ones, by number of tasks.
 func keepFrequent(values map[uint64]statistic, limit int) {
 	keys := slices.SortedFunc(maps.Keys(values), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(values[b].Tasks, values[a].Tasks), cmp.Compare(a, b))

@@ -38,13 +38,13 @@ func TestPoliciesApplyAtOnce(t *testing.T) {
 		"the limit is a multiple of the request": {policy: sizing.Policy{LimitRatio: 2}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, a.Memory.Limit/2, a.Memory.Request)
 		}},
-		"shadow answers the request and adds the shadow": {policy: sizing.Policy{Mode: sizing.Shadow}, check: func(t *testing.T, a *sizing.Allocation) {
+		"shadow grants the static request and adds the grant of enforce mode": {policy: sizing.Policy{Mode: sizing.Shadow}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, sizing.Grant{Request: 64 * gib, Limit: 64 * gib}, a.Memory)
 			assert.Equal(t, &byDefault.Memory, a.Shadow)
 			assert.Equal(t, sizing.FromRequested, a.Source)
 			assert.Nil(t, a.Risk.Promised)
 		}},
-		"off answers only the request": {policy: sizing.Policy{Mode: sizing.Off}, check: func(t *testing.T, a *sizing.Allocation) {
+		"off grants only the static request": {policy: sizing.Policy{Mode: sizing.Off}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, 64*gib, a.Memory.Limit)
 			assert.Nil(t, a.Shadow)
 			assert.Nil(t, a.Ladder)
@@ -122,7 +122,8 @@ func TestALiftIsAProvisionalReportOfItsKill(t *testing.T) {
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 }
 
-// Attempts count kills, because clearing a task in Airflow raises its try numbers.
+// Lift.Attempt is one more than the kills of the run and map index. It is not the try number, because clearing a task in
+// Airflow raises its try numbers.
 func TestAttemptsCountKillsOfTheRun(t *testing.T) {
 	r := newReplica(t)
 	r.reportRuns("load", 20)

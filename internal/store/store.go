@@ -183,8 +183,8 @@ type Cohorts interface {
 	Cohort(ctx context.Context, namespace string) (Cohort, error)
 	// CohortVersions returns the version of the cohort of every namespace that has one.
 	CohortVersions(context.Context) (map[string]int, error)
-	// CohortAge compares the stored cohort of a namespace with its reports. A training uses at most
-	// perTask reports of a task.
+	// CohortAge returns the numbers of reports and OOM kills of a namespace at the last training of
+	// its cohort, and now. A training uses at most perTask reports of a task.
 	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
@@ -201,7 +201,7 @@ type Cohort struct {
 	TrainedAt           time.Time
 }
 
-// CohortAge compares the cohort of a namespace with its reports.
+// CohortAge holds the numbers of reports and OOM kills of a namespace at the last training of its cohort, and now.
 type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int

@@ -200,7 +200,8 @@ func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	return text.String()
 }
 
-// describeValue formats a value as its sender wrote it, but only the first 40 characters of a text.
+// describeValue formats a value for a warning: the first 40 characters of a text in quotes, and a number as Go prints
+// it (1000000 as 1e+06).
 func describeValue(v sizing.Value) string {
 	switch {
 	case v.Text != "" || v.Kind == sizing.Category:

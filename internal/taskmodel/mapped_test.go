@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// mappedTask draws DAG runs of ten instances. Their peaks are proportional to the rows of the DAG run, with a lognormal
-// factor of the DAG run and one of the instance.
+// mappedTask draws DAG runs of ten instances. Their peaks are a linear function of the feature rows of the DAG run, times
+// a lognormal factor of the DAG run, one of the instance and, with regions, a fixed factor of the region.
 type mappedTask struct {
 	name      string
 	hasRegion bool // each instance has a region of its own; otherwise all features are the same

@@ -23,8 +23,8 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// shiftDonorRows adds the change of the mean levels by an extrapolation to the levels predicted with the values of
-// each donor row. p has the mean levels after the extrapolation.
+// shiftDonorRows shifts the levels predicted with the values of each donor row by as much as an extrapolation changed
+// their mean. p has the mean levels after the extrapolation.
 func (b *buffers) shiftDonorRows(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
@@ -73,9 +73,10 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 }
 
 // answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
-// peaks that is exceeded with probability target, or p.MinAmount if that is larger. The previous amount of a is no lower
-// bound: it comes from donor rows, which are rows of the last fit, and the peaks may have risen since. In the cold start, the
-// quantile may extrapolate far above the few peaks. Then the larger of the largest peak and the previous amount of a bounds it.
+// peaks that is exceeded with probability target, or p.MinAmount if that is larger. After the cold start, the previous
+// a.Amount does not bound it: a.Amount comes from donor rows, which are rows of the last fit, and the peaks may have fallen or
+// risen since. In the cold start, the quantile may extrapolate far above the few peaks. Then it is limited to the largest peak
+// or to the previous a.Amount, whichever is larger.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64, b *buffers) {
 	recent := &m.Models.Recent
 	amount := math.Exp(recent.UpperQuantile(target))

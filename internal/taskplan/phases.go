@@ -21,7 +21,7 @@ type Phases struct {
 	Model      *phase.Model // labels the steps of a run
 	Starts     []float64    // probability that a run starts in the phase
 	Next       [][]float64  // probability of the next phase; the last column is the end of the run
-	Dwell      [][]int      // numbers of steps of the visits, ascending, at most maxDwell
+	Dwell      [][]int      // numbers of steps of at most maxDwell visits per phase, ascending
 	Visits     []int        // number of visits
 	Prototypes []phase.Prototype
 	Coverage   float64 // share of the runs that follow a prototype

@@ -31,14 +31,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Config configures the collector. The zero Config sends no traces.
+// Config configures the export of traces. The zero Config sends none.
 type Config struct {
 	Endpoint string // URL of the collector, such as http://collector:4318; no traces if empty
 	Headers  string // name=value pairs, percent-encoded, separated by commas; may contain a token
 	Version  string // version of this build
 }
 
-// sendTimeout bounds one request to the collector. The spans of a request that takes longer are lost.
+// sendTimeout bounds one upload to the collector. If an upload takes longer, its spans are lost.
 const sendTimeout = 10 * time.Second
 
 // Start returns a tracer and a function that flushes and stops the tracer. The tracer is nil if no collector

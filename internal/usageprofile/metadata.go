@@ -14,7 +14,7 @@ import (
 type Predictability struct {
 	Tasks    int     // number of predicted tasks
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
-	Accuracy float64 // share of the tasks whose profile is predicted from all fields
+	Accuracy float64 // share of the tasks whose profile is predicted correctly from all fields
 	Fields   []Field // the most useful first
 }
 
@@ -28,7 +28,7 @@ type Field struct {
 
 // The bounds of the prediction. Names and values come from callers, so their numbers are limited.
 const (
-	maxFields     = 24  // largest number of fields: those that most tasks have
+	maxFields     = 24  // largest number of fields: the most frequent ones, by number of tasks
 	maxValues     = 5   // largest number of values of a field with several values, such as tags: the first
 	minTasks      = 20  // smallest number of tasks; fewer show nothing
 	pseudoCount   = 0.5 // added to each count
@@ -109,7 +109,7 @@ func newBayes(tasks []facts, classes []int, classCount int) *bayes {
 	return b
 }
 
-// frequentFields returns the maxFields names that most tasks have, most frequent first.
+// frequentFields returns the maxFields most frequent names by number of tasks, in descending order.
 func frequentFields(tasks []facts) []string {
 	counts := map[string]int{}
 	for _, f := range tasks {

@@ -34,7 +34,7 @@ const (
 	targetKills    = 0.012 // target kill rate
 	cautionStep    = 0.5   // change of the log factor after a kill
 	initialCaution = 0.1   // log factor before the first run
-	minCaution     = -0.7  // bounds of the change of the log factor
+	minCaution     = -0.7  // bounds of Pool.Caution
 	maxCaution     = 3.0
 )
 

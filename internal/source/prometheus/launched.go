@@ -24,7 +24,7 @@ type LaunchedPod struct {
 // listWindow is the time span of one query for pods.
 const listWindow = 6 * time.Hour
 
-// LaunchedPods returns the pods that existed between from and to, sorted by namespace and name. If dag or task
+// LaunchedPods returns the pods that existed between from and to, sorted by the text namespace/name. If dag or task
 // is not empty, it returns only the pods of that DAG or task. The tries of the pods have no loadaware namespace.
 func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task string) ([]LaunchedPod, error) {
 	labels := map[string]string{"label_kubernetes_executor": ""}

@@ -44,7 +44,7 @@ type Usage struct {
 }
 
 // Usage returns the usage of a pod between from and to, with a tolerance of Config.Slack.
-// A pod without samples is not an error: Found is false, and Missing has the reason. It
+// A pod without samples is not an error: Found is false, and Missing has the reason. Usage
 // returns ErrUnavailable if a later retry may succeed.
 func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage, error) {
 	pods, err := c.find(ctx, pod, from, to)
@@ -65,8 +65,8 @@ func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage,
 }
 
 // Observation returns the outcome and the usage of the pod of a try between from and to.
-// Outcome is unknown if the pod may still run or its end was not scraped. found is false
-// if Prometheus has no sample of such a pod.
+// Outcome is unknown if no scraped termination reason of the container and no phase or reason
+// of the pod says how the try ended. found is false if Prometheus has no sample of such a pod.
 func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to time.Time) (o sizing.Observation, found bool, err error) {
 	u, err := c.Usage(ctx, Pod{Namespace: c.cfg.Namespace, Container: c.cfg.Container, Try: try}, from, to)
 	if err != nil || !u.Found {

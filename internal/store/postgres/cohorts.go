@@ -79,7 +79,7 @@ const cohortAgeSQL = `
 		FROM task JOIN tally ON tally.task = task.id WHERE namespace = $1) AS stored
 	LEFT JOIN cohort AS c ON c.namespace = $1`
 
-// CohortAge compares the cohort of a namespace with the tallies of its tasks.
+// CohortAge returns the numbers of reports and OOM kills of a namespace at the last training of its cohort, and now.
 func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
 	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
 		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills)

@@ -164,7 +164,7 @@ func testRunPages(t *testing.T, st store.Store) {
 	var ids []int64
 	for i := range 5 {
 		r := experiment("")
-		r.CreatedAt = noon.Add(-time.Duration(i) * time.Hour) // ids follow the order of saving
+		r.CreatedAt = noon.Add(-time.Duration(i) * time.Hour) // against the order of saving: pages are ordered by id
 		ids = append(ids, saveRun(t, st, r, store.RunModel{Task: "a", Family: "cart", Blob: []byte{1}}))
 	}
 	for name, c := range map[string]struct {
@@ -172,7 +172,7 @@ func testRunPages(t *testing.T, st store.Store) {
 		limit  int
 		want   []int64
 	}{
-		"all are listed, newest first":           {0, 10, []int64{ids[4], ids[3], ids[2], ids[1], ids[0]}},
+		"all are listed, the last saved first":   {0, 10, []int64{ids[4], ids[3], ids[2], ids[1], ids[0]}},
 		"a page ends at its limit":               {0, 2, []int64{ids[4], ids[3]}},
 		"the next page starts below the last id": {ids[3], 2, []int64{ids[2], ids[1]}},
 		"the last page is short":                 {ids[1], 2, []int64{ids[0]}},

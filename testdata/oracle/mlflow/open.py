@@ -4,7 +4,8 @@
     MLFLOW_EXPORT=/tmp/mlruns go test -count=1 -run TestMLflowReadsAnExport ./internal/experiment
     python open.py /tmp/mlruns > opened.json
 
-The output holds all that the client hands out. MLflow 3 keeps this layout in maintenance
+The output holds the experiments, the runs with their params, tags, metrics, metric histories and
+artifacts, the best runs of one family, and the warnings. MLflow 3 keeps this layout in maintenance
 mode: with mlflow-skinny==3.17.2 and MLFLOW_ALLOW_FILE_STORE=true only the version differs.
 """
 import json
@@ -48,7 +49,7 @@ for experiment in client.search_experiments(view_type=ViewType.ALL):
     runs.sort(key=lambda r: r["id"])
     opened["experiments"].append({"id": experiment.experiment_id, "name": experiment.name, "stage": experiment.lifecycle_stage, "runs": runs})
 
-# As the first query of a user: the runs of one family, the best first.
+# A likely first query of a user: the runs of one family, the best first.
 best = client.search_runs([e["id"] for e in opened["experiments"]], "params.family = 'final'", order_by=["metrics.u_score_mean ASC"])
 opened["best"] = [run.info.run_id for run in best]
 opened["warned"] = warned
