@@ -251,6 +251,10 @@ def _environment(home: Path) -> dict[str, str]:
         # On a busy machine heartbeats are late; do not treat a slow try as dead.
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
         "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",
+        "WORKERS__MAX_FAILED_HEARTBEATS": "180",
+        # Nor fail a try whose process or whose requests to Airflow are slow.
+        "CORE__DAGBAG_IMPORT_TIMEOUT": "600",
+        "WORKERS__EXECUTION_API_TIMEOUT": "120",
         "LOGGING__LOGGING_LEVEL": "INFO",
     }
     if MAJOR >= 3:
