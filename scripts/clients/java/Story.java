@@ -62,7 +62,7 @@ public final class Story {
     checkEqual(Mode.ENFORCE, answer.getMode());
     checkEqual(8 * GIB, answer.getMemory().getRequestBytes());
     checkEqual(2.0, answer.getCpu().getRequestCores());
-    checkEqual(List.of(8 * GIB), answer.getLadderBytes());
+    checkEqual(List.of(8 * GIB, 16 * GIB, 32 * GIB, 128 * GIB), answer.getLadderBytes());
     checkEqual(null, answer.getRisk().getPromised());
     checkEqual(0.015, answer.getRisk().getTarget());
     check(answer.getModel() == null && answer.getBins() == null && answer.getShadow() == null, answer);

@@ -47,7 +47,7 @@ const steps = {
     assert.equal(source, "requested");
     assert.equal(answer.memory?.request_bytes, 8 * GIB);
     assert.equal(answer.cpu?.request_cores, 2);
-    assert.deepEqual(answer.ladder_bytes, [8 * GIB]);
+    assert.deepEqual(answer.ladder_bytes, [8 * GIB, 16 * GIB, 32 * GIB, 128 * GIB]);
     assert.deepEqual([answer.risk.promised, answer.risk.target], [null, 0.015]);
     assert.deepEqual([answer.model, answer.bins, answer.shadow], [null, null, null]);
     const receipt = await receiptOf(answer.prediction_id);

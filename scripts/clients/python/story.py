@@ -61,7 +61,8 @@ def predict() -> None:
     assert answer.memory.request_bytes == 8 * GIB and answer.memory.limit == "8Gi"
     assert answer.cpu.request_cores == 2.0
     assert answer.risk.promised is None and math.isclose(answer.risk.target, 0.015)
-    assert answer.model is None and answer.bins is None and answer.shadow is None and answer.ladder_bytes == [8 * GIB]
+    assert answer.model is None and answer.bins is None and answer.shadow is None
+    assert answer.ladder_bytes == [8 * GIB, 16 * GIB, 32 * GIB, 128 * GIB]
     receipt = receipt_of(answer.prediction_id)
     assert receipt.ask.features == FEATURES, receipt.ask.features
     assert receipt.answer.memory.request_bytes == 8 * GIB

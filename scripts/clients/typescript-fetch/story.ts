@@ -51,7 +51,7 @@ const steps = {
     assert.equal(answer.mode, Mode.Enforce);
     assert.equal(answer.memory?.requestBytes, 8 * GIB);
     assert.equal(answer.cpu?.requestCores, 2);
-    assert.deepEqual(answer.ladderBytes, [8 * GIB]);
+    assert.deepEqual(answer.ladderBytes, [8 * GIB, 16 * GIB, 32 * GIB, 128 * GIB]);
     assert.equal(answer.risk.promised, null);
     assert.equal(answer.risk.target, 0.015);
     assert.ok(answer.model == null && answer.bins == null && answer.shadow == null); // undefined in older clients

@@ -70,7 +70,7 @@ func predict() {
 	check(answer.Source == oas.SourceRequested && answer.Mode == oas.ModeEnforce, "source %s, mode %s", answer.Source, answer.Mode)
 	check(int64(answer.Memory.Value.RequestBytes) == 8*gib && answer.CPU.Value.RequestCores == 2, "memory %+v", answer.Memory)
 	ladder := answer.LadderBytes.Value
-	check(len(ladder) == 1 && int64(ladder[0]) == 8*gib, "ladder %v", ladder)
+	check(len(ladder) == 4 && int64(ladder[0]) == 8*gib && int64(ladder[3]) == 128*gib, "ladder %v", ladder)
 	check(answer.Risk.Promised.IsNull() && answer.Risk.Target == 0.015, "risk %+v", answer.Risk)
 	check(answer.Model.IsNull() && answer.Bins.IsNull() && answer.Shadow.IsNull(), "a model for an unknown task")
 

@@ -62,7 +62,7 @@ func predict() {
 	must(err)
 	check(answer.Source == openapi.REQUESTED && answer.Mode == openapi.ENFORCE, "source %s, mode %s", answer.Source, answer.Mode)
 	check(answer.Memory.Get().RequestBytes == 8*gib && answer.Cpu.Get().RequestCores == 2, "memory %+v", answer.Memory.Get())
-	check(len(answer.LadderBytes) == 1 && answer.LadderBytes[0] == 8*gib, "ladder %v", answer.LadderBytes)
+	check(len(answer.LadderBytes) == 4 && answer.LadderBytes[0] == 8*gib && answer.LadderBytes[3] == 128*gib, "ladder %v", answer.LadderBytes)
 	check(answer.Risk.Promised.Get() == nil && answer.Risk.Target == 0.015, "risk %+v", answer.Risk)
 	check(answer.Model.Get() == nil && answer.Bins.Get() == nil && answer.Shadow.Get() == nil, "a model for an unknown task")
 
