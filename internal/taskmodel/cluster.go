@@ -6,7 +6,7 @@ type cluster struct {
 	_            struct{} `cbor:",toarray"`
 	Rows         float64  // number of instances
 	Sum, Squares float64  // of their residuals, clipped at maxClusterError
-	Effective    float64  // effective number of rows: sum of the weights, see weigh
+	Effective    float64  // effective number of rows: sum of the weights, see count
 	Charged      float64  // number of instances that the experts learned
 	Largest      float64  // largest residual
 }
@@ -67,6 +67,7 @@ func (c *cluster) count(rho float64) float64 {
 // learn adds the residual of an instance to a cluster. The experts learn the first instance, then one for each effective
 // row, and each instance with a larger residual than all before, because the margins must cover the largest.
 func (c *intraClass) learn(k *cluster, residual, deviation float64, kind *clusterKind) instance {
+	product, square := k.moments()
 	in := instance{weight: k.count(c.correlation(deviation, kind)), isPredicted: true}
 	const rounding = 1e-9
 	if in.isCharged = k.Rows == 1 || residual > k.Largest || k.Effective >= k.Charged+1-rounding; in.isCharged {
@@ -75,9 +76,6 @@ func (c *intraClass) learn(k *cluster, residual, deviation float64, kind *cluste
 	if k.Rows == 1 || residual > k.Largest {
 		k.Largest = residual
 	}
-	k.Rows--
-	product, square := k.moments()
-	k.Rows++
 	clipped := max(-maxClusterError, min(maxClusterError, residual))
 	k.Sum += clipped
 	k.Squares += clipped * clipped

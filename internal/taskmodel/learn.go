@@ -159,7 +159,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	if in.isPredicted {
 		m.Models.learn(r, &p, lowest, b)
 	} else {
-		m.Models.learnUnpredicted(r)
+		m.Models.observe(r, false, b)
 	}
 }
 

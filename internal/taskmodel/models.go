@@ -304,6 +304,16 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		clipped.Weight *= outlierWeight(r.Peak, clipped.Peak, lowest)
 		r, y = &clipped, raised
 	}
+	if !p.Imputed { // only the next fit can learn the effect of a missing feature
+		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
+	}
+	m.observe(r, outlier, b)
+}
+
+// observe adds one row to the parts that need neither a fit nor a prediction from before its DAG run. b comes from the
+// prediction for this row. outlier marks a low outlier.
+func (m *models) observe(r *row, outlier bool, b *buffers) {
+	y := math.Log(r.Peak)
 	m.Recent.Add(y, maxRecentRows)
 	if b.isCleaned && y <= m.High {
 		m.PeakTrend.observe(b.cleaned) // like an isolated number, an implausible one must not widen the range
@@ -313,23 +323,8 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	if !p.Imputed { // only the next fit can learn the effect of a missing feature
-		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
-	}
 	m.Enc.learn(r.Cells, y)
 	m.addToGroups(r, outlier)
-}
-
-// learnUnpredicted adds a row without a prediction from before its DAG run. The next fit learns the rest.
-func (m *models) learnUnpredicted(r *row) {
-	y := math.Log(r.Peak)
-	m.Recent.Add(y, maxRecentRows)
-	m.PeakTrend.observe(r.Cells)
-	if m.ridges != nil {
-		m.Low, m.High = min(m.Low, y), max(m.High, y)
-	}
-	m.Enc.learn(r.Cells, y)
-	m.addToGroups(r, false)
 }
 
 // correct updates the line by a row. Unless outlier is true, it also updates the stack and the smoothed errors by err, the

@@ -263,15 +263,11 @@ func (a *Average) Learn(inputs, levels []float64, scale, y float64, mix *Mixture
 		a.Modes.LogEvidence = a.Constant
 	}
 	a.Modes.learn(y)
-	a.Rows++
-	off := y - a.Mean
-	a.Mean += off / a.Rows
-	a.Squares += off * (y - a.Mean)
-	a.learnLines(inputs, y, 1)
+	a.LearnWeighted(inputs, y, 1)
 }
 
-// LearnWeighted adds a row with a weight of at most 1 to the constants and the lines. It changes no evidence, no mode and no
-// point model. If the average has kills, the caller must call ImputeKills afterwards.
+// LearnWeighted adds a row with a weight of at most 1 to the constants, the lines and their ranges. It changes no evidence, no
+// mode and no point model. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 	if weight <= 0 {
 		return
@@ -280,11 +276,6 @@ func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 	off := y - a.Mean
 	a.Mean += off * weight / a.Rows
 	a.Squares += weight * off * (y - a.Mean)
-	a.learnLines(inputs, y, weight)
-}
-
-// learnLines adds a row with a weight to the lines and their ranges.
-func (a *Average) learnLines(inputs []float64, y, weight float64) {
 	for i := range min(len(a.Lines), len(inputs)) {
 		if x := inputs[i]; !math.IsNaN(x) && !a.isFar(i, x) {
 			a.Lines[i].learn(x, y, weight)
