@@ -223,7 +223,7 @@ func (s *Service) TaskPhases(ctx context.Context, task sizing.TaskKey, runs int)
 	entry, err := s.readPlanner(ctx, plannerEntry{task: task})
 	if err == nil && (entry.planner == nil || entry.planner.State.Learner.Runs == 0) {
 		if _, err = s.store.Task(ctx, task); err == nil {
-			err = sizing.Errorf(sizing.NotFound, "phases of %s: no run was learned yet; report detailed_series with successes, and wait up to ten minutes", task)
+			err = sizing.Errorf(sizing.NotFound, "phases of %s: no run was learned yet; report successes with detailed_series, or with usage_series of ten minutes or more, and wait up to ten minutes", task)
 		}
 	}
 	if err != nil {

@@ -133,6 +133,26 @@ func (s *Series) CheckDetailed() []FieldError {
 	return s.check("detailed_series.", MinDetailedStep, MaxDetailedStep, MaxDetailedPoints)
 }
 
+// PlanSeries returns the series from which plans are learned: the detailed series, or without one the usage series,
+// whose steps are wider. It returns nil without a series with steps of at most MaxDetailedStep, and for tries of other
+// outcomes than success, whose series may end early. A usage series that is shorter than MinPlanned is not used.
+func (o *Observation) PlanSeries() *Series {
+	usage := o.Series
+	switch {
+	case o.Outcome != Success:
+		return nil
+	case o.Detailed != nil:
+		return o.Detailed
+	case usage == nil || usage.Step > MaxDetailedStep || usage.Step*time.Duration(len(usage.Memory)) < MinPlanned:
+		return nil
+	}
+	return usage
+}
+
+// MinPlanned is the least median duration of the runs of a task with plans. Shorter runs hold a small share of the
+// memory time (limit times duration) of all runs.
+const MinPlanned = 10 * time.Minute
+
 // Bounds of a detailed series, which is a Series in short steps.
 const (
 	MaxDetailedPoints = 8192

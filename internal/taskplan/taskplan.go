@@ -9,6 +9,8 @@
 package taskplan
 
 import (
+	"time"
+
 	"github.com/loadaware/loadaware/internal/ml/plan"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -17,10 +19,10 @@ import (
 var Timing = plan.DefaultTiming
 
 // MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
-// task with a plan. Shorter runs hold a small share of the memory-time (limit times duration) of all runs.
+// task with a plan.
 const (
 	MinRuns    = 3
-	MinSeconds = 600
+	MinSeconds = int(sizing.MinPlanned / time.Second)
 )
 
 // Run is an ended success with its usage.
@@ -97,5 +99,5 @@ func (s *State) Learn(pool *plan.Pool, run *Run) {
 
 // isPlannable reports whether the next run gets a plan.
 func (s *State) isPlannable() bool {
-	return len(s.Learner.Curves) >= MinRuns && s.Learner.Duration() >= MinSeconds
+	return len(s.Learner.Curves) >= MinRuns && s.Learner.Duration() >= sizing.MinPlanned.Seconds()
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+// insertDetailedSQL replaces a series only by one with shorter steps, which comes after the usage series of the same try.
 const insertDetailedSQL = `
 	INSERT INTO detailed_series (task, seq, step_us, content)
 	SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea
 	WHERE $2::bigint > coalesce((SELECT seq FROM detailed_series WHERE task = $1::bigint ORDER BY seq DESC OFFSET $5 - 1 LIMIT 1), 0)
-	ON CONFLICT DO NOTHING`
+	ON CONFLICT (task, seq) DO UPDATE SET step_us = excluded.step_us, content = excluded.content
+		WHERE excluded.step_us < detailed_series.step_us`
 
 const insertExecutedSQL = `
 	INSERT INTO executed_plan (task, seq, version, mode, followed, body)
@@ -41,15 +43,15 @@ const pruneExecutedSQL = `
 	DELETE FROM executed_plan
 	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans stores the detailed series of successes and the executed plans of tries without stored ones, unless the
-// reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because
+// insertPlans stores the series from which plans are learned (sizing.Observation.PlanSeries) and the executed plans of
+// tries without stored ones, unless the reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because
 // trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks
 	for i := range reports {
 		r, result := &reports[i], &recorded[i]
-		if result.Err != nil || result.Seq == 0 || r.Detailed == nil && r.Executed == nil {
+		if result.Err != nil || result.Seq == 0 || r.PlanSeries() == nil && r.Executed == nil {
 			continue
 		}
 		amend := func(tag pgconn.CommandTag) error {
@@ -58,7 +60,7 @@ func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []si
 			}
 			return nil
 		}
-		if s := r.Detailed; s != nil && r.Outcome == sizing.Success { // the series of other tries may end early
+		if s := r.PlanSeries(); s != nil {
 			batch.Queue(insertDetailedSQL, r.task.id, result.Seq, s.Step.Microseconds(), encodeSeries(s), store.MaxDetailedRuns).Exec(amend)
 		}
 		if p := r.Executed; p != nil {
@@ -245,7 +247,7 @@ func (s *Store) TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (s
 	err := s.pool.QueryRow(ctx, taskPlanSQL, task.Namespace, task.DAG, task.Task, known).
 		Scan(&p.Version, &p.Format, &p.Series, &p.Plans, &p.LearnedAt, &p.Content)
 	p.LearnedAt = p.LearnedAt.UTC()
-	return p, orNotFound("read a plan", err, "nothing was learned about the runs of %s yet: report detailed_series with its successes", task)
+	return p, orNotFound("read a plan", err, "nothing was learned about the runs of %s yet: report its successes with detailed_series, or with usage_series of ten minutes or more", task)
 }
 
 const plannedTasksSQL = `

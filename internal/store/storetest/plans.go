@@ -22,6 +22,7 @@ func detailed(points int) *sizing.Series {
 
 func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("successes with a series are read in order of arrival", func(t *testing.T) { testDetailedRuns(t, open(t)) })
+	t.Run("a usage series serves until a detailed one comes", func(t *testing.T) { testUsageSeriesOfPlans(t, open(t)) })
 	t.Run("a task keeps its newest series", func(t *testing.T) {
 		st, key := open(t), task("many")
 		obs := runs(key, store.MaxDetailedRuns+10)
@@ -81,6 +82,38 @@ func testDetailedRuns(t *testing.T, st store.Store) {
 	got, err = st.DetailedRuns(ctx, key, 0)
 	require.NoError(t, err)
 	require.Len(t, got, 2, "voiding deletes the series")
+}
+
+func testUsageSeriesOfPlans(t *testing.T, st store.Store) {
+	key := task("coarse")
+	usage := func(step time.Duration, points int) *sizing.Series {
+		s := detailed(points)
+		s.Step = step
+		return s
+	}
+	obs := runs(key, 4)
+	obs[0].Series = usage(51200*time.Millisecond, 80)
+	obs[1].Series = usage(5*time.Second, 100)
+	obs[2].Series = usage(20*time.Minute, 100)
+	obs[3].Series, obs[3].Detailed = usage(time.Minute, 60), detailed(120)
+	killed := kill(firstTry(key, "killed"), sizing.GiB)
+	killed.Series = usage(time.Minute, 60)
+	recordNew(t, st, append(obs, killed)...)
+	stored := func() []store.DetailedRun {
+		got, err := st.DetailedRuns(t.Context(), key, 0)
+		require.NoError(t, err)
+		require.Len(t, got, 2, "not the short run, the long steps and the killed run")
+		return got
+	}
+	require.Equal(t, *obs[0].Series, stored()[0].Series)
+	require.Equal(t, *obs[3].Detailed, stored()[1].Series)
+
+	more := obs[0]
+	more.Detailed = detailed(260)
+	require.Equal(t, amended, statusOf(record(t, st, more)[0]))
+	require.Equal(t, *more.Detailed, stored()[0].Series, "shorter steps replace the usage series")
+	require.Equal(t, duplicate, statusOf(record(t, st, obs[0])[0]))
+	require.Equal(t, *more.Detailed, stored()[0].Series)
 }
 
 // testDisplacedPlans repeats and completes reports while the task has all the series and executed plans that it keeps.
