@@ -24,6 +24,7 @@ import (
 	driver "github.com/golang-migrate/migrate/v4/database/pgx/v5"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -86,7 +87,8 @@ func Up(ctx context.Context, dsn string) error {
 	})
 }
 
-// acquireLock acquires the advisory lock of migrations. Closing the connection releases it.
+// acquireLock acquires the advisory lock of migrations. The session of the returned connection holds the lock until run
+// closes db: closing the connection only returns its session to the pool of db.
 func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	lock, err := db.Conn(ctx)
 	if err != nil {
@@ -125,8 +127,8 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 // clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
 // type of err shows what happened. With a database.Error the step failed, and its rollback left the
 // version that versionAfterFailure returns. With a *database.Error of another statement than a SELECT, the mark could
-// not be written: if a mark is there, its step was applied. With other errors, such as that of a lock that could not be taken, the mark
-// belongs to another replica or an earlier call, and stays.
+// not be set before the step, or not be removed after it: if a mark is there, its step was applied. With other errors,
+// such as that of a lock that could not be taken, the mark belongs to another replica or an earlier call, and stays.
 func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
 	var step database.Error
 	var query *database.Error
@@ -150,6 +152,14 @@ func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version i
 
 // lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
+
+// wasRejected reports whether PostgreSQL answered a step with an error, and so rolled the step back. After a lost
+// connection or a FATAL error it is not known whether the step was committed.
+func wasRejected(err error) bool {
+	var step database.Error
+	var answer *pgconn.PgError
+	return errors.As(err, &step) && errors.As(step.OrigErr, &answer) && answer.SeverityUnlocalized == "ERROR"
+}
 
 // before returns the step before version, or database.NilVersion if version is the first step.
 func before(version int) int {
@@ -272,7 +282,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 	}
 	defer m.Close()
 	err = opened.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
-	if err != nil && (ctx.Err() != nil || lockTimedOut(err)) {
+	if err != nil && (ctx.Err() != nil || lockTimedOut(err) || wasRejected(err)) {
 		if failed := clearMark(m, err, versionAfterFailure); failed != nil {
 			return advise(errors.Join(err, failed))
 		}
