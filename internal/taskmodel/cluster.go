@@ -36,12 +36,12 @@ type clusterKind struct {
 	tolerated float64 // correlation up to which all instances count as independent
 }
 
-// Instances with the same features have no known difference, so their errors are assumed to be correlated. Instances
-// with different features mostly are not: with a lower tolerance, a task with a small correlation loses more by the
-// rows that it does not learn than by too small a margin.
+// Instances with the same features have no known difference, so their errors are assumed to be correlated. With different
+// features the first DAG runs decide: a correlation above the prior counts at once. A small one is tolerated, because a
+// task then loses more by the rows that it does not learn than by too small a margin.
 var (
 	featureClusters = clusterKind{prior: 0.5}
-	runClusters     = clusterKind{tolerated: 0.5}
+	runClusters     = clusterKind{prior: 0.5, tolerated: 0.5}
 )
 
 // priorClusters is the weight of the prior correlation, in clusters of the expected deviation.

@@ -58,7 +58,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 		cells = m.withoutUnseen(m.withoutImplausible(cells, b), b)
 	}
 	m.predictInRange(cells, p, b)
-	if m.ridges != nil && m.findOutside(cells, &b.extrapolation) {
+	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
 }

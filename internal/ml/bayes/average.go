@@ -165,6 +165,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
 	mix.normalise()
+	a.keepUnvaried(inputs, lines, prior, mix)
 }
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input that is farther outside its range than the

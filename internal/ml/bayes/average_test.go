@@ -51,6 +51,33 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
 }
 
+// Almost identical peaks favour the narrow constant, but say nothing about an input that never changed.
+func TestALargerInputAfterAConstantOneRaisesThePrediction(t *testing.T) {
+	a, rng := new(Average), rand.New(rand.NewPCG(5, 1))
+	var mix Mixture
+	for i := range 30 {
+		input, y := []float64{20}, 22+0.02*rng.NormFloat64()
+		if i == 0 {
+			a.Learn(input, nil, 0, y, nil)
+			continue
+		}
+		a.Predict(input, nil, 0, &prior, &mix)
+		a.Learn(input, nil, 0, y, &mix)
+	}
+	risk := func(x float64) float64 {
+		a.Predict([]float64{x}, nil, 0, &prior, &mix)
+		return mix.ExceedanceProb(22.3)
+	}
+	assert.Less(t, risk(20), 0.01)
+	assert.Less(t, risk(19), 0.01)
+	assert.InDelta(t, lineShare, risk(21), 0.1, "the line has its prior probability")
+	sum := 0.0
+	for _, w := range mix.Weight[:mix.N] {
+		sum += w
+	}
+	assert.InDelta(t, 1, sum, 1e-12)
+}
+
 func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 	for _, slope := range []float64{0.8, -0.8} {
 		a, _ := trained(4, 60, slope, 0.05)

@@ -1,0 +1,31 @@
+package bayes
+
+import "math"
+
+// keepUnvaried gives a line its prior probability if its input had one value in all rows and is larger now. The rows say
+// nothing about such a line, however well the other structures predicted them. Its level is their mean level, raised by
+// the prior slope.
+func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *Mixture) {
+	share := lineShare / float64(lines)
+	for i := range lines {
+		k := constants + i
+		if rest := 1 - mix.Weight[k]; mix.Weight[k] < share && a.isUnvaried(i, inputs[i]) {
+			mix.Weight[k] = 0
+			for j := range mix.N {
+				mix.Weight[j] /= rest
+			}
+			level, distance := mix.MeanLevel(), inputs[i]-a.Lines[i].X
+			mix.Level[k] = level + prior.slope(i)*distance
+			mix.Scale[k] = math.Hypot(mix.deviation(level), prior.Spread*distance)
+			for j := range mix.N {
+				mix.Weight[j] *= 1 - share
+			}
+			mix.Weight[k] = share
+		}
+	}
+}
+
+// isUnvaried reports whether input i had one value in all rows, several of them, and x is larger.
+func (a *Average) isUnvaried(i int, x float64) bool {
+	return a.hasLine(i, x) && a.Lines[i].Rows > 1 && a.Lines[i].XX == 0 && x > a.Lines[i].X
+}
