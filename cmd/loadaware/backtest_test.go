@@ -76,9 +76,9 @@ func TestBacktestErrors(t *testing.T) {
 func TestBacktestPrintsTheWastageByCause(t *testing.T) {
 	code, out, stderr := invoke(t, twoTasks, "backtest", "-", "--policies", "max", "--ttf", "0.5")
 	require.Zero(t, code, stderr)
-	assert.Contains(t, out, "share of the wastage %, by cause and by run of its task")
+	assert.Contains(t, out, "share of the wastage %, by cause and by number of the run within its task")
 	assert.NotContains(t, out, "max: share")
 	code, out, stderr = invoke(t, twoTasks, "backtest", "-", "--policies", "max", "--task-wastage")
 	require.Zero(t, code, stderr)
-	assert.Contains(t, out, "max: share of the wastage %, by cause and by run of its task")
+	assert.Contains(t, out, "max: share of the wastage %, by cause and by number of the run within its task")
 }

@@ -77,7 +77,7 @@ const trainHelp = "train every imported task on the server and wait for the resu
 // newImportFlags defines a flag for each setting; items names the items of a batch.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
-		dryRun: cmd.Bool("dry-run", false, "read, check and join, but send nothing"),
+		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),
 		batch:  cmd.Int("batch", 500, items+" per request, 1 to 10000"),
 		train:  cmd.Bool("train", false, trainHelp),
 	}

@@ -53,7 +53,7 @@ func TestPrometheusImportIsIdempotent(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	t.Log(out)
 	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 rejected\n")
-	assert.Contains(t, out, "1 × label run_id was shortened")
+	assert.Contains(t, out, "1 × label run_id has a hash in place of a part of the id")
 	assert.Contains(t, out, "1 × without an outcome")
 	assert.Contains(t, out, "airflow/fit-41")
 	assert.Contains(t, out, "pricing/fit: model 1")

@@ -64,7 +64,7 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 		if err := write(r.overall()); err != nil {
 			return err
 		}
-		fmt.Fprint(w, "\nshare of the wastage %, by cause and by run of its task\n\n")
+		fmt.Fprint(w, "\nshare of the wastage %, by cause and by number of the run within its task\n\n")
 		if err := write(r.shareTable()); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) 
 		return err
 	}
 	for i := range r.Results {
-		fmt.Fprintf(w, "\n%s: share of the wastage %%, by cause and by run of its task\n\n", r.Results[i].Policy)
+		fmt.Fprintf(w, "\n%s: share of the wastage %%, by cause and by number of the run within its task\n\n", r.Results[i].Policy)
 		if err := write(r.Results[i].shareTable()); err != nil {
 			return err
 		}

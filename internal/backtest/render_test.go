@@ -38,7 +38,7 @@ func TestTablesAreAligned(t *testing.T) {
   loadaware    40.0         12.0      2.50           1.00       206      6        2.00        2.63      1.13–6.01
   max          14.6          0.0      0.00              –       200      0           –           –              –
 
-share of the wastage %, by cause and by run of its task
+share of the wastage %, by cause and by number of the run within its task
 
   policy     cold start  margin  kills   cap  run 1   2–5  6–32  later
   loadaware        25.0    50.0   12.5  12.5    5.0  20.0  50.0   25.0
@@ -50,13 +50,13 @@ utilisation % / rows killed %, by task
   d/a    41.0/1.0  39.0/4.0
   d/b    39.0/4.0  41.0/1.0
 
-loadaware: share of the wastage %, by cause and by run of its task
+loadaware: share of the wastage %, by cause and by number of the run within its task
 
   task  wasted GB·h  cold start  margin  kills  cap  run 1  2–5  6–32  later
   d/a           4.0         0.0   100.0    0.0  0.0    0.0  0.0   0.0  100.0
   d/b           0.0           –       –      –    –      –    –     –      –
 
-max: share of the wastage %, by cause and by run of its task
+max: share of the wastage %, by cause and by number of the run within its task
 
   task  wasted GB·h  cold start  margin  kills  cap  run 1  2–5  6–32  later
   d/a           0.0           –       –      –    –      –    –     –      –

@@ -37,7 +37,7 @@ func TestReportsAndTheirRemovalChangeTheSavings(t *testing.T) {
 	e.post("/predict", tryOf("r1", `"requested": {"memory_bytes": 20000000000, "cpu_cores": 4}`), bearer("a"))
 	e.post("/retry-lift", tryOf("r1", `"failed": {"memory_bytes": 4000000000}, "requested": {"memory_bytes": 20000000000}`), bearer("a"))
 	total := e.savings("", "a").Total
-	assert.Equal(t, []int{1, 1, 1}, []int{total.Tries, total.Kills, total.UnaccountedTries}, "the kill of a lift has no duration yet")
+	assert.Equal(t, []int{1, 1, 1}, []int{total.Tries, total.Kills, total.UnaccountedTries}, "the kill that the lift request reported has no duration yet")
 	e.post("/observe", tryOf("r1", `"outcome": "oom_killed", "duration_seconds": 3600, "ended_at": "2026-03-01T10:00:00Z",
 		"allocated": {"memory_bytes": 4000000000}`), bearer("a"))
 	e.post("/observe", tryOf("r1", `"try_number": 2, "outcome": "success", "duration_seconds": 7200, "memory_max_bytes": 5000000000,

@@ -32,8 +32,8 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 }
 
 // requestSuffices reports whether the request is smaller than the grant d and still within the
-// risk target, so that a larger grant gains nothing. It returns false while the guard raises grants, without a
-// stated risk, for a request between two bins or two whole MiB, and if known kills or peaks need more than the request.
+// risk target, so that a larger grant gains nothing. It returns false while the guard raises grants, if no risk can be
+// stated, if the request is between two bins or two whole MiB, and if known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {

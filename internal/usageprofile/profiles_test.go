@@ -234,7 +234,7 @@ func TestARefitIsNeededAfterAShiftOrGrowth(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
 }
 
-// If tasks hardly recur, profiles no longer fit once new tasks use resources like no known task.
+// Tasks with few runs cannot show a changed profile, but many tasks whose usage is unlike that of all known tasks can.
 func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
 	s := newStream(9)
 	next := 0

@@ -234,7 +234,8 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody returns a body of about 0.5 to 1.5 times the largest size that the operation accepts.
+// hugeBody returns a body of half to one and a half times 32 MiB for a path that ends with /batch, else 1 MiB: the largest
+// sizes that most operations accept.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

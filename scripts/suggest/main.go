@@ -1,6 +1,6 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
 // the rows of each heavy task (at least 1 % of the memory time and 500 rows). It learns the task from all other
-// rows, from a share of them that suggest chooses, and from a random share of the same size. It compares the three
+// rows, from a share of them that suggest chooses (at most 2,000 rows), and from as many random rows. It compares the three
 // on the held-out rows, from which it does not learn, by the wasted memory time and the u score: over-estimates
 // plus ten times the under-estimates per 100 rows. The choice sees only the features of the other rows.
 //
@@ -24,7 +24,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the minimum number of rows of a heavy task that the flag -tasks does not name.
+// minRows is the minimum number of rows of a heavy task. The tasks that the flag -tasks names may have fewer.
 const minRows = 500
 
 // fail prints err and ends the command.
@@ -34,7 +34,7 @@ func fail(err error) {
 }
 
 func main() {
-	share := flag.Float64("share", 0.25, "share of the training rows that suggest chooses")
+	share := flag.Float64("share", 0.25, "share of the training rows that suggest chooses, at most 2,000 rows")
 	seeds := flag.Uint64("seeds", 5, "number of random splits into training rows and held-out rows")
 	only := flag.String("tasks", "", "comma-separated task ids; all heavy tasks if empty")
 	flag.Parse()
@@ -81,8 +81,8 @@ type heavyTask struct {
 }
 
 // heavyTasks returns the tasks that use at least 1 % of the memory time and have at least minRows rows with a peak.
-// If only contains task ids, it returns these tasks instead.
-func heavyTasks(a *suggest.Archive, only string) []*heavyTask {
+// If named contains task ids, it returns the tasks with these ids that have a row with a peak.
+func heavyTasks(a *suggest.Archive, named string) []*heavyTask {
 	byTask := map[string][]sizing.Observation{}
 	use, total := map[string]float64{}, 0.0
 	for i := range a.Rows {
@@ -96,7 +96,7 @@ func heavyTasks(a *suggest.Archive, only string) []*heavyTask {
 	}
 	var names []string
 	for name, rows := range byTask {
-		if only == "" && use[name] >= total/100 && len(rows) >= minRows || slices.Contains(strings.Split(only, ","), name) {
+		if named == "" && use[name] >= total/100 && len(rows) >= minRows || slices.Contains(strings.Split(named, ","), name) {
 			names = append(names, name)
 		}
 	}
@@ -192,7 +192,7 @@ func (t *heavyTask) measure(seed uint64, share float64, sums *totals) error {
 	for _, s := range suggest.Rank(candidates, nil, count) {
 		chosen = append(chosen, train[s.Index])
 	}
-	for _, i := range rng.Perm(len(train))[:count] {
+	for _, i := range rng.Perm(len(train))[:len(chosen)] {
 		random = append(random, train[i])
 	}
 	sums.splits++

@@ -88,7 +88,7 @@ func TestKilledTriesCountInFull(t *testing.T) {
 // After three rows without error all residuals are zero, so that every expert allocates
 // 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each expert
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
-func TestEveryExpertIsChargedOnceThereAreResiduals(t *testing.T) {
+func TestEveryExpertIsChargedAfterThreeResiduals(t *testing.T) {
 	config := Default(target)
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
@@ -198,9 +198,8 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 	}
 }
 
-// The second rung has at most 12 % of the risk of the first rung, as far as risks has such a risk: after a
-// risk of 0.1 it has 0.01, the largest of risks that is at most 0.012. It is at least 1.3 times the first
-// rung.
+// The second rung has the largest risk of the list risks that is at most 12 % of the risk of the first rung: 0.01 after
+// 0.1. Its amount is at least 1.3 times the amount of the first rung.
 func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
 	config.RungRiskShare, config.MinStep = 0.12, 1.3

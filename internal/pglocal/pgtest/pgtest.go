@@ -82,7 +82,7 @@ func Start(ctx context.Context) (*pglocal.Server, error) {
 	})
 }
 
-// memoryFolder is a folder in memory on most Linux systems. A migrated database has some hundred files,
+// memoryFolder is a folder in memory on most Linux systems. A migrated database has about 500 files,
 // and its copy takes a tenth of the time there.
 const memoryFolder = "/dev/shm"
 

@@ -48,7 +48,7 @@ func alphanumeric(r rune) bool {
 var timeLabel = regexp.MustCompile(`^(.*\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d(?:\.\d+)?)(-?)(\d\d)(\d\d)(_\w+)?-[0-9a-f]{9}$`)
 
 // IDFromLabel restores the id of a label: the label itself, or a run id with a time whose
-// hash matches. ok is false if the label was shortened and the id cannot be restored.
+// hash matches. ok is false if the label ends with the hash of an id that cannot be restored.
 func IDFromLabel(label string) (id string, ok bool) {
 	if parts := timeLabel.FindStringSubmatch(label); parts != nil {
 		sign := parts[4]
@@ -60,9 +60,9 @@ func IDFromLabel(label string) (id string, ok bool) {
 			return id, true
 		}
 	}
-	return label, !shortenedLabel.MatchString(label)
+	return label, !hashedLabel.MatchString(label)
 }
 
-// shortenedLabel matches a shortened label. An unchanged id with this ending also matches and
-// counts as not restorable.
-var shortenedLabel = regexp.MustCompile(`-[0-9a-f]{9}$`)
+// hashedLabel matches a label that ends with a hash, as SafeLabel appends it to an id that it changed. An unchanged id
+// with this ending also matches and counts as not restorable.
+var hashedLabel = regexp.MustCompile(`-[0-9a-f]{9}$`)

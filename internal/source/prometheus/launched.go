@@ -76,7 +76,7 @@ func newLaunchedPod(labels model.LabelSet) *LaunchedPod {
 		id, ok := IDFromLabel(string(labels[part.label]))
 		*part.id = id
 		if !ok {
-			pod.Unidentified = fmt.Sprintf("label %s was shortened and does not contain the id; use loadaware import airflow", part.label[len("label_"):])
+			pod.Unidentified = fmt.Sprintf("label %s has a hash in place of a part of the id; use loadaware import airflow", part.label[len("label_"):])
 		}
 	}
 	number, err := strconv.Atoi(cmp.Or(string(labels["label_try_number"]), "1"))

@@ -88,7 +88,7 @@ def test_a_killed_allocation_is_doubled_and_a_larger_lift_is_granted() -> None:
     ("claim", "source", "answer", "kill", "want"),
     [
         ("a lift to the killed allocation means a cap", "lift", 10, Kill(10 * GIB, 1), 10),
-        ("a lift below the killed allocation ignores the kill", "lift", 9, Kill(10 * GIB, 1), 20),
+        ("the local lift replaces a lift below the killed allocation", "lift", 9, Kill(10 * GIB, 1), 20),
         ("an announced amount applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
         ("the killed allocation again if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
         ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
