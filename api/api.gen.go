@@ -316,12 +316,12 @@ type CampaignArchivedRun struct {
 	Scenario string `json:"scenario"`
 }
 
-// CampaignBranch defines model for CampaignBranch.
+// CampaignBranch A trigger, which starts one of the steps deployment, DAG run and profiling, or a check, which waits for its end. The scheduler DAG has one task for each.
 type CampaignBranch string
 
 // CampaignBudget The budget of a campaign. An omitted field, or 0, is no bound.
 type CampaignBudget struct {
-	// Gbh Allocated GB times hours of the reproduced tries.
+	// Gbh Allocated GB times hours of the reproduced tries; a try without a known allocation counts with its request.
 	Gbh *float64 `json:"gbh,omitempty"`
 
 	// Runs Number of DAG runs, repeated attempts included.
@@ -343,6 +343,7 @@ type CampaignClaim struct {
 
 // CampaignClaimRequest defines model for CampaignClaimRequest.
 type CampaignClaimRequest struct {
+	// Branch A trigger, which starts one of the steps deployment, DAG run and profiling, or a check, which waits for its end. The scheduler DAG has one task for each.
 	Branch CampaignBranch `json:"branch"`
 
 	// LeaseSeconds 300 if omitted.
@@ -498,7 +499,7 @@ type CampaignTasks struct {
 
 // CampaignUsage The part of the budget that a campaign has used.
 type CampaignUsage struct {
-	// Gbh Allocated GB times hours of the reproduced tries.
+	// Gbh Allocated GB times hours of the reproduced tries; a try without a known allocation counts with its request.
 	Gbh float64 `json:"gbh"`
 
 	// Runs DAG runs, repeated attempts included.
@@ -741,7 +742,7 @@ type ExperimentRequest struct {
 	// Report The complete report.
 	Report json.RawMessage `json:"report,omitempty"`
 
-	// Rows Results, one object for each task, setting and seed.
+	// Rows Results, one object for each task, family, set of bins, kind of oversampling, split and seed.
 	Rows json.RawMessage `json:"rows,omitempty"`
 }
 
@@ -808,7 +809,7 @@ type Explanation struct {
 	// Nearest The most similar past runs, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
 
-	// Note Why the chain is incomplete; null if it is complete.
+	// Note Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and a recorded answer by similar tasks.
 	Note *string `json:"note"`
 
 	// Reason The `reason` in the answer of /predict.
@@ -818,8 +819,10 @@ type Explanation struct {
 	// Shadow The chain of the grant that enforce mode would give; null except in shadow mode.
 	Shadow *ExplanationChain `json:"shadow"`
 
-	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
+	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models; or,
+	// while the model is not in memory, the task's largest peak and kill. `cohort`: similar tasks. `requested`: the static
+	// request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run
+	// was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -918,12 +921,12 @@ type GrantQuantiles struct {
 // Grid `fine`: allocations are whole MiB. `bins`: they are rounded up to edges of bins.
 type Grid string
 
-// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
+// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 type Group string
 
 // Guard The state of the model's margins at the time of the answer.
 type Guard struct {
-	// Params For the family `experts`: the amount before bounds, the promised risk, the factors of pool and guard, the expert, then the levels and scales of the models and the duration.
+	// Params For the family `experts`: the amount before guard and bounds, the promised risk, the factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the duration.
 	Params []float64 `json:"params"`
 
 	// Version Number of tries that the model had learned.
@@ -954,7 +957,7 @@ type KilledTry struct {
 	// KilledBytes The allocation that was too small.
 	KilledBytes int64 `json:"killed_bytes"`
 
-	// NeededBytes The peak of a later try of the run; null if unknown.
+	// NeededBytes The largest measured peak of the later tries of the run; null if none is above `killed_bytes`.
 	NeededBytes *int64 `json:"needed_bytes"`
 	Text        string `json:"text"`
 
@@ -1134,7 +1137,7 @@ type NextPhase struct {
 	Probability float64 `json:"probability"`
 }
 
-// NextPlan The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were learned, or their median duration is below ten minutes.
+// NextPlan The plan of a run with the newest known static grant; null if no static grant is known, fewer than three runs were learned, or their median duration is below ten minutes.
 type NextPlan struct {
 	// Promised Probability of a kill of the first try.
 	Promised float64 `json:"promised"`
@@ -1717,8 +1720,10 @@ type Prediction struct {
 	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-	// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
+	// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models; or,
+	// while the model is not in memory, the task's largest peak and kill. `cohort`: similar tasks. `requested`: the static
+	// request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run
+	// was OOM-killed.
 	Source Source `json:"source"`
 
 	// TaskID 1 to 250 characters except control characters and '/'.
@@ -2143,8 +2148,10 @@ type SimilarRun struct {
 	TryNumber int     `json:"try_number"`
 }
 
-// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models. `cohort`: similar tasks.
-// `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run was OOM-killed.
+// Source `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian average of simple models; or,
+// while the model is not in memory, the task's largest peak and kill. `cohort`: similar tasks. `requested`: the static
+// request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of this run
+// was OOM-killed.
 type Source string
 
 // StaticAdvice defines model for StaticAdvice.
@@ -2170,7 +2177,7 @@ type StaticAdvice struct {
 
 // StaticGroup defines model for StaticGroup.
 type StaticGroup struct {
-	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
 
 	// Request The same as a quantity.
@@ -2287,7 +2294,7 @@ type TaskPhases struct {
 	NewestRuns []PhasedRun `json:"newest_runs"`
 	Phases     []TaskPhase `json:"phases"`
 
-	// Plan The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were learned, or their median duration is below ten minutes.
+	// Plan The plan of a run with the newest known static grant; null if no static grant is known, fewer than three runs were learned, or their median duration is below ten minutes.
 	Plan *NextPlan `json:"plan"`
 
 	// Prototypes The six most frequent sequences of phases.
@@ -2338,7 +2345,7 @@ type TaskProfile struct {
 	Exam     json.RawMessage `json:"exam"`
 	Features []FeatureField  `json:"features"`
 
-	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -2390,7 +2397,7 @@ type TaskReport struct {
 	// GrantedGbh As in GET /savings.
 	GrantedGbh *float64 `json:"granted_gbh"`
 
-	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
 
 	// KilledGbh As in GET /savings.
@@ -2465,7 +2472,7 @@ type TaskSummary struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks.
+	// Group Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three distinct clusters: by fixed thresholds of the peaks.
 	Group Group `json:"group"`
 
 	// Kills Number of OOM-killed tries.
@@ -2806,7 +2813,7 @@ type WhatIfRequest struct {
 	// Settings Settings to replay, besides those in force.
 	Settings []*WhatIfSettings `json:"settings,omitempty"`
 
-	// TaskID All tasks of the DAG if omitted.
+	// TaskID If omitted: the tasks of the DAG, at most the first 200 in the order of their names.
 	TaskID *string `json:"task_id,omitempty"`
 }
 

@@ -36,7 +36,7 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("whatif", whatIfUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
 	task := cmd.String("task", "", "the task, as DAG/TASK")
-	dag := cmd.String("dag", "", "all tasks of this DAG")
+	dag := cmd.String("dag", "", "tasks of this DAG, at most the first 200 by name")
 	flags := newSettingsFlags(cmd)
 	curve := cmd.Bool("curve", false, "also replay risk targets from 0.001 to 0.1")
 	var set []string

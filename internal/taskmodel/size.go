@@ -98,7 +98,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 }
 
 // guardState returns, for the receipt of an answer, the state of the margins: the amount before
-// bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
+// guard and bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
 // the models' levels, scales and duration. The experts give no answer
 // for a lift, so the values of their answer are zero then. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {

@@ -18,7 +18,8 @@ class CampaignBudgetType0:
 
     Attributes:
         runs (int | None | Unset): Number of DAG runs, repeated attempts included.
-        gbh (float | None | Unset): Allocated GB times hours of the reproduced tries.
+        gbh (float | None | Unset): Allocated GB times hours of the reproduced tries; a try without a known allocation
+            counts with its request.
         until (datetime.datetime | None | Unset): Time after which no run starts.
     """
 

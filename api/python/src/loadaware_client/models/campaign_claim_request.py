@@ -15,7 +15,8 @@ T = TypeVar("T", bound="CampaignClaimRequest")
 class CampaignClaimRequest:
     """
     Attributes:
-        branch (CampaignBranch):
+        branch (CampaignBranch): A trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
+            which waits for its end. The scheduler DAG has one task for each.
         limit (int):
         lease_seconds (float | None | Unset): 300 if omitted.
     """

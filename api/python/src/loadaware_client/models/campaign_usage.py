@@ -14,7 +14,8 @@ class CampaignUsage:
 
     Attributes:
         runs (int): DAG runs, repeated attempts included.
-        gbh (float): Allocated GB times hours of the reproduced tries.
+        gbh (float): Allocated GB times hours of the reproduced tries; a try without a known allocation counts with its
+            request.
     """
 
     runs: int

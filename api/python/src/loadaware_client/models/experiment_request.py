@@ -24,7 +24,8 @@ class ExperimentRequest:
         name (str | Unset): A unique name; an experiment without a name is addressed by its id.
         fingerprint (str | Unset): SHA-256 of the training history, hexadecimal.
         parameters (ExperimentRequestParameters | Unset): Parameters of the experiment.
-        rows (list[ExperimentRequestRowsItem] | Unset): Results, one object for each task, setting and seed.
+        rows (list[ExperimentRequestRowsItem] | Unset): Results, one object for each task, family, set of bins, kind of
+            oversampling, split and seed.
         report (ExperimentRequestReport | Unset): The complete report.
         models (list[ExperimentModelRequest] | Unset):
     """

@@ -39,15 +39,19 @@ class Explanation:
         ladder_bytes (list[int]): The grant, then the lift after each OOM kill.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
-            average of simple models. `cohort`: similar tasks.
-            `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`.
-            `lift`: an earlier try of this run was OOM-killed.
+            average of simple models; or,
+            while the model is not in memory, the task's largest peak and kill. `cohort`: similar tasks. `requested`: the
+            static
+            request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of
+            this run
+            was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): The `reason` in the answer of /predict.
         killed (KilledTryType0 | None): Why the try was OOM-killed, and which amount would have held.
-        note (None | str): Why the chain is incomplete; null if it is complete.
+        note (None | str): Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and
+            a recorded answer by similar tasks.
         text (str): The explanation as one paragraph.
     """
 

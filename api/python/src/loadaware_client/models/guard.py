@@ -14,8 +14,9 @@ class Guard:
 
     Attributes:
         version (int): Number of tries that the model had learned.
-        params (list[float]): For the family `experts`: the amount before bounds, the promised risk, the factors of pool
-            and guard, the expert, then the levels and scales of the models and the duration.
+        params (list[float]): For the family `experts`: the amount before guard and bounds, the promised risk, the
+            factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the
+            duration.
     """
 
     version: int

@@ -14,7 +14,8 @@ class KilledTryType0:
 
     Attributes:
         killed_bytes (int): The allocation that was too small.
-        needed_bytes (int | None): The peak of a later try of the run; null if unknown.
+        needed_bytes (int | None): The largest measured peak of the later tries of the run; null if none is above
+            `killed_bytes`.
         would_hold_bytes (int | None): `needed_bytes` in whole MiB; null if unknown.
         text (str):
     """

@@ -14,7 +14,7 @@ T = TypeVar("T", bound="NextPlanType0")
 
 @_attrs_define
 class NextPlanType0:
-    """The plan of a run with the static grant of the newest run; null if this grant is unknown, fewer than three runs were
+    """The plan of a run with the newest known static grant; null if no static grant is known, fewer than three runs were
     learned, or their median duration is below ten minutes.
 
         Attributes:

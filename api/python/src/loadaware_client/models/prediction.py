@@ -44,9 +44,12 @@ class Prediction:
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian
-            average of simple models. `cohort`: similar tasks.
-            `requested`: the static request, because nothing better is known, or because the mode is `shadow` or `off`.
-            `lift`: an earlier try of this run was OOM-killed.
+            average of simple models; or,
+            while the model is not in memory, the task's largest peak and kill. `cohort`: similar tasks. `requested`: the
+            static
+            request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of
+            this run
+            was OOM-killed.
         mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
             `shadow`; `off` grants the static request.
         model (ModelType0 | None):

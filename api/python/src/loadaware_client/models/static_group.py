@@ -15,7 +15,8 @@ class StaticGroup:
     """
     Attributes:
         group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
-            and standard deviation of the peaks.
+            and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three
+            distinct clusters: by fixed thresholds of the peaks.
         tasks (int): Number of tasks that the request is derived from.
         without (int): Number of tasks with too few runs.
         request_bytes (int | None): One request for every run of these tasks.

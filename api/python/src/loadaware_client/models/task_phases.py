@@ -39,8 +39,8 @@ class TaskPhases:
         starts (list[float]): Probability that a run starts in each phase.
         prototypes (list[PhasePrototype]): The six most frequent sequences of phases.
         coverage (float): Share of the runs that follow one of the prototypes.
-        plan (NextPlanType0 | None): The plan of a run with the static grant of the newest run; null if this grant is
-            unknown, fewer than three runs were learned, or their median duration is below ten minutes.
+        plan (NextPlanType0 | None): The plan of a run with the newest known static grant; null if no static grant is
+            known, fewer than three runs were learned, or their median duration is below ten minutes.
         savings (PlanSavings):
         newest_runs (list[PhasedRun]): Oldest first.
     """

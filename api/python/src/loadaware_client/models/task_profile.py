@@ -37,7 +37,8 @@ class TaskProfile:
         kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
         group (Group): Usage of the task compared with the other tasks of its namespace, by clusters of mean peak, GB·h
-            and standard deviation of the peaks.
+            and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three
+            distinct clusters: by fixed thresholds of the peaks.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):

@@ -21,7 +21,8 @@ class WhatIfRequest:
     Attributes:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
-        task_id (None | str | Unset): All tasks of the DAG if omitted.
+        task_id (None | str | Unset): If omitted: the tasks of the DAG, at most the first 200 in the order of their
+            names.
         settings (list[WhatIfSettings] | None | Unset): Settings to replay, besides those in force.
         set_ (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters, at
             most 200 names). A value is a number, a

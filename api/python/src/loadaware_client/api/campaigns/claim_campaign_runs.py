@@ -73,7 +73,10 @@ def sync_detailed(
 ) -> Response[CampaignClaim | Problem]:
     """Lease runs of one branch to a worker
 
-     `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
+     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
+    which waits for the
+    end of the step.
+    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
     and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
     already claimed or active count, too.
@@ -114,7 +117,10 @@ def sync(
 ) -> CampaignClaim | Problem | None:
     """Lease runs of one branch to a worker
 
-     `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
+     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
+    which waits for the
+    end of the step.
+    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
     and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
     already claimed or active count, too.
@@ -150,7 +156,10 @@ async def asyncio_detailed(
 ) -> Response[CampaignClaim | Problem]:
     """Lease runs of one branch to a worker
 
-     `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
+     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
+    which waits for the
+    end of the step.
+    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
     and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
     already claimed or active count, too.
@@ -189,7 +198,10 @@ async def asyncio(
 ) -> CampaignClaim | Problem | None:
     """Lease runs of one branch to a worker
 
-     `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
+     A branch is a trigger, which starts one of the steps deployment, DAG run and profiling, or a check,
+    which waits for the
+    end of the step.
+    `trigger_deploy`, `trigger_run` and `trigger_profile` take runs in the states 0, 17 and 37, and give
     them the states 10, 30
     and 50. For them `limit` is the parallelism of all workers together: runs of the branch that are
     already claimed or active count, too.

@@ -63,11 +63,11 @@ def sync_detailed(
 ) -> Response[Explanation | Problem]:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If that state
-    of the model is not
-    stored any more, `note` says so, and the chain has no terms for single features. For a try that was
-    OOM-killed, `killed`
-    says why, and which amount would have held.
+     Splits the granted bytes into a base and factors, by the model version that answered. If the server
+    cannot restore that
+    state of the model, the chain has no terms for single features; for a first try, `note` then says
+    so. For a try that
+    was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -98,11 +98,11 @@ def sync(
 ) -> Explanation | Problem | None:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If that state
-    of the model is not
-    stored any more, `note` says so, and the chain has no terms for single features. For a try that was
-    OOM-killed, `killed`
-    says why, and which amount would have held.
+     Splits the granted bytes into a base and factors, by the model version that answered. If the server
+    cannot restore that
+    state of the model, the chain has no terms for single features; for a first try, `note` then says
+    so. For a try that
+    was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -128,11 +128,11 @@ async def asyncio_detailed(
 ) -> Response[Explanation | Problem]:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If that state
-    of the model is not
-    stored any more, `note` says so, and the chain has no terms for single features. For a try that was
-    OOM-killed, `killed`
-    says why, and which amount would have held.
+     Splits the granted bytes into a base and factors, by the model version that answered. If the server
+    cannot restore that
+    state of the model, the chain has no terms for single features; for a first try, `note` then says
+    so. For a try that
+    was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -161,11 +161,11 @@ async def asyncio(
 ) -> Explanation | Problem | None:
     """Explain a recorded answer
 
-     Splits the granted bytes into a base and factors, by the model version that answered. If that state
-    of the model is not
-    stored any more, `note` says so, and the chain has no terms for single features. For a try that was
-    OOM-killed, `killed`
-    says why, and which amount would have held.
+     Splits the granted bytes into a base and factors, by the model version that answered. If the server
+    cannot restore that
+    state of the model, the chain has no terms for single features; for a first try, `note` then says
+    so. For a try that
+    was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.

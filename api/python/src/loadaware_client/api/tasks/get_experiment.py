@@ -73,9 +73,8 @@ def sync_detailed(
 ) -> Response[Experiment | Problem]:
     """Get a stored experiment
 
-     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
-    the models are
-    included with `blobs` only.
+     Contains the parameters, the results and the saved report. The bytes of the models are included with
+    `blobs` only.
 
     Args:
         experiment (str):
@@ -109,9 +108,8 @@ def sync(
 ) -> Experiment | Problem | None:
     """Get a stored experiment
 
-     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
-    the models are
-    included with `blobs` only.
+     Contains the parameters, the results and the saved report. The bytes of the models are included with
+    `blobs` only.
 
     Args:
         experiment (str):
@@ -140,9 +138,8 @@ async def asyncio_detailed(
 ) -> Response[Experiment | Problem]:
     """Get a stored experiment
 
-     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
-    the models are
-    included with `blobs` only.
+     Contains the parameters, the results and the saved report. The bytes of the models are included with
+    `blobs` only.
 
     Args:
         experiment (str):
@@ -174,9 +171,8 @@ async def asyncio(
 ) -> Experiment | Problem | None:
     """Get a stored experiment
 
-     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
-    the models are
-    included with `blobs` only.
+     Contains the parameters, the results and the saved report. The bytes of the models are included with
+    `blobs` only.
 
     Args:
         experiment (str):

@@ -101,11 +101,12 @@ def sync_detailed(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
-    ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
-    request of memory;
-    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
+    change. Later requests are listed with their dates (`by=task`). If a report has no allocated memory,
+    its memory request
+    counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
+    or with neither an
+    allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
+    Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -170,11 +171,12 @@ def sync(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
-    ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
-    request of memory;
-    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
+    change. Later requests are listed with their dates (`by=task`). If a report has no allocated memory,
+    its memory request
+    counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
+    or with neither an
+    allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
+    Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -234,11 +236,12 @@ async def asyncio_detailed(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
-    ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
-    request of memory;
-    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
+    change. Later requests are listed with their dates (`by=task`). If a report has no allocated memory,
+    its memory request
+    counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
+    or with neither an
+    allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
+    Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:
@@ -301,11 +304,12 @@ async def asyncio(
     `killed_gbh`.
     The static request of a task is the first one that a request for a prediction of a try, or a report,
     stated; it does not
-    change. Later requests are listed with their dates (`by=task`). A report without allocated memory
-    ran with the memory request that it states.
-    `unaccounted_tries` are successes and kills without a duration, or with neither an allocation nor a
-    request of memory;
-    `unmeasured_tries` are successes without a duration or a peak. Tries that failed for
+    change. Later requests are listed with their dates (`by=task`). If a report has no allocated memory,
+    its memory request
+    counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
+    or with neither an
+    allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
+    Tries that failed for
     other reasons count as tries only. Only tasks in the scope of the token are included.
 
     Args:

@@ -75,15 +75,15 @@ def sync_detailed(
     current policies and
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
-    `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in
-    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
-    least a quarter of an
-    hour on the replica that computed them. With `set`, the answer also compares the grants that the
-    model would give to
-    the task's newest 300 tries with and without the replaced features. This is what the model expects,
-    not an observed
-    effect.
+    `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
+    tasks of a DAG (the
+    first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
+    runs one replay at a
+    time, for at most ten minutes; results stay for at least a quarter of an hour on the replica that
+    computed them. With
+    `set`, the answer also compares the grants that the model would give to the task's newest 300 tries
+    with and without the
+    replaced features. This is what the model expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -118,15 +118,15 @@ def sync(
     current policies and
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
-    `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in
-    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
-    least a quarter of an
-    hour on the replica that computed them. With `set`, the answer also compares the grants that the
-    model would give to
-    the task's newest 300 tries with and without the replaced features. This is what the model expects,
-    not an observed
-    effect.
+    `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
+    tasks of a DAG (the
+    first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
+    runs one replay at a
+    time, for at most ten minutes; results stay for at least a quarter of an hour on the replica that
+    computed them. With
+    `set`, the answer also compares the grants that the model would give to the task's newest 300 tries
+    with and without the
+    replaced features. This is what the model expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -156,15 +156,15 @@ async def asyncio_detailed(
     current policies and
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
-    `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in
-    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
-    least a quarter of an
-    hour on the replica that computed them. With `set`, the answer also compares the grants that the
-    model would give to
-    the task's newest 300 tries with and without the replaced features. This is what the model expects,
-    not an observed
-    effect.
+    `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
+    tasks of a DAG (the
+    first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
+    runs one replay at a
+    time, for at most ten minutes; results stay for at least a quarter of an hour on the replica that
+    computed them. With
+    `set`, the answer also compares the grants that the model would give to the task's newest 300 tries
+    with and without the
+    replaced features. This is what the model expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
@@ -197,15 +197,15 @@ async def asyncio(
     current policies and
     once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
     background: poll its
-    `Location`; a replay that no caller polls for two minutes is cancelled. At most 20,000 runs of each
-    task and 60,000 in
-    all count. Each replica runs one replay at a time, for at most ten minutes; results stay for at
-    least a quarter of an
-    hour on the replica that computed them. With `set`, the answer also compares the grants that the
-    model would give to
-    the task's newest 300 tries with and without the replaced features. This is what the model expects,
-    not an observed
-    effect.
+    `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
+    tasks of a DAG (the
+    first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
+    runs one replay at a
+    time, for at most ten minutes; results stay for at least a quarter of an hour on the replica that
+    computed them. With
+    `set`, the answer also compares the grants that the model would give to the task's newest 300 tries
+    with and without the
+    replaced features. This is what the model expects, not an observed effect.
 
     Args:
         body (WhatIfRequest):
