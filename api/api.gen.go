@@ -603,7 +603,8 @@ type DagTaskForecast struct {
 	TaskID ID `json:"task_id"`
 }
 
-// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned. Use steps of at most 15
+// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
+// `usage_series`. Use steps of at most 15
 // seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server keeps the
 // newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 type DetailedSeries struct {
@@ -1171,7 +1172,8 @@ type Observation struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned. Use steps of at most 15
+	// DetailedSeries The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
+	// `usage_series`. Use steps of at most 15
 	// seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server keeps the
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
@@ -1258,8 +1260,8 @@ type Observation struct {
 	Usage *Usage `json:"usage,omitempty"`
 
 	// UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
-	// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
-	// `detailed_series`, whose steps are shorter.
+	// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from it if the
+	// try is a success without `detailed_series`, and the series has ten minutes or more in steps of at most ten minutes.
 	UsageSeries *UsageSeries `json:"usage_series,omitempty"`
 }
 
@@ -2720,8 +2722,8 @@ type UsageProfileSet struct {
 }
 
 // UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
-// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
-// `detailed_series`, whose steps are shorter.
+// stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from it if the
+// try is a success without `detailed_series`, and the series has ten minutes or more in steps of at most ten minutes.
 type UsageSeries struct {
 	// CPUCores Mean or largest CPU sample of each step; as many values as `memory_bytes`.
 	CPUCores []CPUCores `json:"cpu_cores,omitempty"`

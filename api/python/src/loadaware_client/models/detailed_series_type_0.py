@@ -12,8 +12,8 @@ T = TypeVar("T", bound="DetailedSeriesType0")
 
 @_attrs_define
 class DetailedSeriesType0:
-    """The usage of a try in short equal steps from its start, from which phases and plans are learned. Use steps of at
-    most 15
+    """The usage of a try in short equal steps from its start, from which phases and plans are learned instead of from
+    `usage_series`. Use steps of at most 15
     seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server keeps
     the
     newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.

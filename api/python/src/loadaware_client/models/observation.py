@@ -69,9 +69,12 @@ class Observation:
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
-            `detailed_series`, whose steps are shorter.
+            it if the
+            try is a success without `detailed_series`, and the series has ten minutes or more in steps of at most ten
+            minutes.
         detailed_series (DetailedSeriesType0 | None | Unset): The usage of a try in short equal steps from its start,
-            from which phases and plans are learned. Use steps of at most 15
+            from which phases and plans are learned instead of from
+            `usage_series`. Use steps of at most 15
             seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server
             keeps the
             newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.

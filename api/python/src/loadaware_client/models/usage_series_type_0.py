@@ -13,8 +13,9 @@ T = TypeVar("T", bound="UsageSeriesType0")
 @_attrs_define
 class UsageSeriesType0:
     """The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
-    stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
-    `detailed_series`, whose steps are shorter.
+    stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from it
+    if the
+    try is a success without `detailed_series`, and the series has ten minutes or more in steps of at most ten minutes.
 
         Attributes:
             step_seconds (float): Width of a step.

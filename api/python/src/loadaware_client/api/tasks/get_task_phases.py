@@ -80,8 +80,8 @@ def sync_detailed(
 ) -> Response[Problem | TaskPhases]:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the `detailed_series` of successes, within about ten minutes of
-    their reports. `savings` compares
+     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
+    within about ten minutes of their reports. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
@@ -127,8 +127,8 @@ def sync(
 ) -> Problem | TaskPhases | None:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the `detailed_series` of successes, within about ten minutes of
-    their reports. `savings` compares
+     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
+    within about ten minutes of their reports. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
@@ -169,8 +169,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | TaskPhases]:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the `detailed_series` of successes, within about ten minutes of
-    their reports. `savings` compares
+     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
+    within about ten minutes of their reports. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.
@@ -214,8 +214,8 @@ async def asyncio(
 ) -> Problem | TaskPhases | None:
     """Describe the phases of a task, its plan, and what plans would save
 
-     Phases and plans are learned from the `detailed_series` of successes, within about ten minutes of
-    their reports. `savings` compares
+     Phases and plans are learned from the series of successes (`detailed_series`, else `usage_series`),
+    within about ten minutes of their reports. `savings` compares
     plans with the static grant on these runs: each run was planned before its series was learned,
     whether or not its limit
     followed a plan. The answer is 404 before the first run is learned.

@@ -77,7 +77,8 @@ def sync_detailed(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict or replace it.
+    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
+    shorter steps replaces one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -123,7 +124,8 @@ def sync(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict or replace it.
+    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
+    shorter steps replaces one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -164,7 +166,8 @@ async def asyncio_detailed(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict or replace it.
+    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
+    shorter steps replaces one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -208,7 +211,8 @@ async def asyncio(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict or replace it.
+    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
+    shorter steps replaces one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
