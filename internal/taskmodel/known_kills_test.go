@@ -157,8 +157,8 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(7), "region": sizing.TextValue("emea")}
 	k.report(f, killedRun("r", 3))
-	for range 4 {
-		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
+	for i := range 4 {
+		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(float64(5 + i)), "region": sizing.TextValue("apac")}, 0.5)
 	}
 	k.requireForAll(f, "cold start", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
 }
