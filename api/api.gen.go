@@ -1452,7 +1452,7 @@ type Plan struct {
 	// ReactionSeconds Assumed by the plan: time from a read of the usage until a new limit is in force.
 	ReactionSeconds float64 `json:"reaction_seconds"`
 
-	// Start The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in `memory`.
+	// Start The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` neither: the others show how the pod would start in `memory`.
 	Start PlanStart `json:"start"`
 
 	// StaticBytes Bytes; at most 8Pi.
@@ -1499,7 +1499,7 @@ type PlanSavings struct {
 	StaticKilled int `json:"static_killed"`
 }
 
-// PlanStart The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in `memory`.
+// PlanStart The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` neither: the others show how the pod would start in `memory`.
 type PlanStart struct {
 	// CPUMillicores CPU request; null if the prediction has no CPU.
 	CPUMillicores *int `json:"cpu_millicores"`

@@ -162,7 +162,7 @@ func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel
 	case r.Allocation.Source != sizing.FromRequested, r.Allocation.Shadow != nil && recorded.Granted != r.Ask.Requested.Memory:
 		var ok bool
 		if e.Factors, ok = taskmodel.ExplainReceipt(recorded); ok {
-			e.Note = "the model that answered is not available any more, so the chain has no terms for single features"
+			e.Note = "the model that answered is not available any more, so the chain has no factors of single features"
 			return
 		}
 		from.Base = 0 // it is unknown whether the amount comes from the request

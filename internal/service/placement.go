@@ -66,7 +66,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", task)
 	}
-	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a measured memory peak; report duration_seconds and memory_max_bytes for at least two successes", task)
+	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a known memory peak; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes", task)
 }
 
 // readExpectation computes the expectation. It holds the lock of the task only for the predictions.

@@ -66,7 +66,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", ask.Task)
 	default:
-		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a measured memory peak; report duration_seconds and memory_max_bytes for at least two successes", ask.Task)
+		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a known memory peak; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes", ask.Task)
 	}
 	a := &RunTimeAnswer{Profile: profile, Timeout: cmp.Or(ask.Timeout, task.Timeout())}
 	a.describe(ask, times)

@@ -28,8 +28,8 @@ class Plan:
             mode (PhasesMode): `off`: no plans. `observe`: predictions have a plan that no caller follows. `cpu`: the CPU
                 request follows the plan. `memory`:
                 the CPU request, the memory request and the memory limit follow it.
-            start (PlanStart): The amounts with which the pod starts in the mode `memory`. In the other modes they show how
-                it would start in `memory`.
+            start (PlanStart): The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU
+                request applies, and in `observe` neither: the others show how the pod would start in `memory`.
             static_bytes (int): Bytes; at most 8Pi.
             steps (list[PlanStep]): The expected limits, in order of time. `POST /phase` adapts them to the usage of the
                 run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.

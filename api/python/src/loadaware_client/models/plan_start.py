@@ -10,8 +10,8 @@ T = TypeVar("T", bound="PlanStart")
 
 @_attrs_define
 class PlanStart:
-    """The amounts with which the pod starts in the mode `memory`. In the other modes they show how it would start in
-    `memory`.
+    """The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in
+    `observe` neither: the others show how the pod would start in `memory`.
 
         Attributes:
             memory_bytes (int): Bytes; at most 8Pi.
