@@ -257,8 +257,8 @@ func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTi
 	return all
 }
 
-// Quantile returns the seconds that a run does not exceed with probability q, or maxQuantileLevel if q is
-// larger. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
+// Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
+// maxQuantileLevel. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
 func (r RunTime) Quantile(q float64) float64 {
 	return secondsAt(r.level + r.ratios.quantile(min(q, maxQuantileLevel)))
 }

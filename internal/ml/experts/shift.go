@@ -34,9 +34,9 @@ const (
 
 	// Each counted return (Shift.Returns) multiplies the numbers of rows and the seconds that follow from these constants
 	// by four; see Experts.patience.
-	patienceShare = 2                // a downward change must last for more than 1/patienceShare of the learned rows
+	patienceShare = 2                // a downward change must last for more than 1/patienceShare of the independent rows (see independentRows)
 	maxPatience   = 128              // largest number of rows that patienceShare can require before the first return
-	lastingShare  = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the learned rows
+	lastingShare  = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the independent rows
 	maxLasting    = 32               // largest number of rows that lastingShare can require before the first return
 	minLasting    = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
@@ -117,7 +117,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	center := median
 	if residual > center && x.RecentlyFell() {
-		center = max(center, min(residual, 0)) // a residual rises while the models adapt to the lower level; the task does not
+		center = max(center, min(residual, 0)) // while the models adapt to the lower level, residuals rise to 0 although the peaks do not
 	}
 	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), at, x.patience())
 	if rows == 0 {
@@ -156,8 +156,8 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 // discardBefore removes all rows but the given number of newest ones from the residual store, and discounts
 // the costs and kills so far. The few remaining residuals give wide margins until there are more. After a fall, the low
 // outliers (rows far below their prediction, which storeRow keeps out of the residual store) move to the
-// residual store, because they belong to the new level. No row of the old level stays, because a single one
-// makes a margin as wide as the fall.
+// residual store, because they belong to the new level. Unless LowOutliers was cut during the fall, no row of the old level
+// stays: a single one makes a margin as wide as the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

@@ -23,8 +23,8 @@ type Config struct {
 	PingTimeout      time.Duration // the time that the store may take to answer a health check
 	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
 	Memory           int64         // the limit of decoded models in bytes; zero: no limit
-	// Flush stores the queued receipts, because the promises of a task's rows are in its receipts. It
-	// returns false if the store is unavailable.
+	// Flush stores the queued receipts. The cache calls it before it reads new rows of a model in use, because the promises
+	// of these rows may be in queued receipts. It returns false if the store is unavailable.
 	Flush func(context.Context) bool
 	Now   func() time.Time // the current time
 }

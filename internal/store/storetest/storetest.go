@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of package store: it tests the rules of the contract with
-// an implementation. It knows the contract and nothing of SQL.
+// Package storetest is the conformance suite of package store: it tests whether an
+// implementation obeys the contract. The tests use only the interfaces of package store, and no SQL.
 package storetest
 
 import (

@@ -48,7 +48,7 @@ def test_an_answer_closes_the_circuit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
-def test_a_corrupt_file_does_not_break_the_circuit(tmp_path: Path, garbage: bytes) -> None:
+def test_with_a_corrupt_file_the_circuit_is_closed_and_opens_after_failures(tmp_path: Path, garbage: bytes) -> None:
     (tmp_path / "b.json").write_bytes(garbage)
     circuit = breaker.Breaker(tmp_path / "b.json")
     assert not circuit.is_open()
@@ -120,7 +120,7 @@ class TaskState(dict[str, Any]):
         self[key] = value
 
 
-def test_a_newer_kill_on_another_machine_precedes_an_older_one_on_this_machine(tmp_path: Path) -> None:
+def test_a_newer_kill_on_another_machine_replaces_an_older_one_on_this_machine(tmp_path: Path) -> None:
     shared = {"task_state_store": TaskState()}
     (tmp_path / "a").mkdir()
     Kills(tmp_path / "a").record(TRY, Kill(100, 2), shared)
