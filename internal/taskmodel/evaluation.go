@@ -68,7 +68,7 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 		return e, err
 	}
 	e.addCandidate("challenger", newest, m.ladderOf(challenger))
-	e.addCandidate("champion", newest, championLadder)
+	e.addCandidate(championName, newest, championLadder)
 	constant := bestConstant(before)
 	e.addCandidate("constant", newest, func(*row) []float64 { return []float64{constant} })
 	if err := m.evaluateFamilies(&e, h, before, newest); err != nil {
@@ -77,6 +77,9 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	e.judge()
 	return e, nil
 }
+
+// championName is the name of the champion among the candidates.
+const championName = "champion"
 
 // withoutImputed returns the rows with a measured peak: on an imputed peak, the model that imputed
 // it would win.
@@ -207,17 +210,25 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, encode
 }
 
-// judge sets Passed and Reason. The challenger fails if another candidate wastes clearly less (see
-// evaluationTolerance) and its share of kills is higher by at most sizing.DefaultRiskTarget.
+// judge sets Passed and Reason.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
-	e.Passed = true
 	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f times the used memory, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
-	for _, other := range e.Candidates[1:] {
+	better := e.better()
+	if e.Passed = better == nil; !e.Passed {
+		e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, better.Name, better.Waste)
+	}
+}
+
+// better returns the first other candidate that wastes clearly less than the challenger (see evaluationTolerance), and
+// whose share of kills is higher by at most sizing.DefaultRiskTarget; nil if there is none.
+func (e *Evaluation) better() *Result {
+	challenger := e.Candidates[0]
+	for i := range e.Candidates[1:] {
+		other := &e.Candidates[1+i]
 		if other.Waste*evaluationTolerance < challenger.Waste && other.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
-			e.Passed = false
-			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, other.Name, other.Waste)
-			return
+			return other
 		}
 	}
+	return nil
 }

@@ -79,14 +79,14 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if !fitsAll && m.Models != nil {
 		return m.finishUpdate(h, champion != nil, m.Fitted > before)
 	}
-	return m.evaluateAndFit(h, champion != nil)
+	return m.evaluateAndFit(h, champion != nil, m.Fitted > before)
 }
 
 // finishUpdate completes an Update. fitted reports whether the Update has refitted the models.
 func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
 	if fitted {
-		lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, &out)
+		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, true, &out)
 		if err != nil || lost {
 			return nil, out, err
 		}
@@ -125,16 +125,17 @@ func (m *Model) learnNewRows(h *sizing.History, later int) error {
 	return nil
 }
 
-// evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the last
+// evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
 // fit was on the same rows.
-func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Outcome, error) {
+func (m *Model) evaluateAndFit(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
-	if lost, err := m.evaluateIfDue(h, rows, hasChampion, &out); err != nil || lost {
+	keepsFit, lost, err := m.evaluateIfDue(h, rows, hasChampion, fitted, &out)
+	if err != nil || lost {
 		return nil, out, err
 	}
 	out.Evaluation = m.LastEvaluation
-	if m.FitKey == 0 || m.FitKey != fitKey(rows) {
+	if !keepsFit && (m.FitKey == 0 || m.FitKey != fitKey(rows)) {
 		if err := m.refit(h, rows); err != nil {
 			return nil, Outcome{}, err
 		}
@@ -142,28 +143,34 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Out
 	return m.complete(h, out)
 }
 
-// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. lost is true if the
-// challenger lost and a champion stays in use.
-func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, out *Outcome) (lost bool, err error) {
+// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. fitted says that this training has
+// refitted the models before, so that the answers of the champion are those of the fits on the way and not of the stored
+// champion. If the challenger loses against them, keepsFit is true: the last of these fits stays. lost is true if it loses
+// otherwise and the stored champion stays in use.
+func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion, fitted bool, out *Outcome) (keepsFit, lost bool, err error) {
 	exact := withoutImputed(rows)
 	if !m.isEvaluationDue(len(exact)) {
-		return false, nil
+		return false, false, nil
 	}
 	evaluation, err := m.evaluate(h, exact)
 	if err != nil {
 		*out = Outcome{}
-		return false, err
+		return false, false, err
 	}
 	m.LastEvaluation = evaluation
 	out.Reason += "; " + evaluation.Reason
-	if !evaluation.Passed && hasChampion {
-		out.Evaluation = evaluation
-		return true, nil
-	}
-	if !evaluation.Passed {
+	switch {
+	case evaluation.Passed:
+	case !hasChampion:
 		out.Reason += "; published nevertheless because there is no valid champion"
+	case fitted && evaluation.better().Name == championName:
+		out.Reason += fmt.Sprintf("; published with the fit at %d runs instead", m.Fitted)
+		return true, false, nil
+	default:
+		out.Evaluation = evaluation
+		return false, true, nil
 	}
-	return false, nil
+	return false, false, nil
 }
 
 // complete computes the parts of the model that depend on the whole history, and the warnings.

@@ -94,9 +94,8 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {
 		switch {
-		case k.Run == t.Run: // the measured peak of the run is better evidence than its kill
-			k.Killed = min(k.Killed, t.Peak-1)
-			k.addPeak(t.Peak)
+		case k.Run == t.Run:
+			k.addMeasured(t.Peak)
 		case k.Key != key || k.Seq >= t.Seq:
 		case t.Peak < k.Killed:
 			continue
@@ -107,6 +106,12 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	}
 	clear(kills[len(remaining):])
 	return remaining
+}
+
+// addMeasured adds the measured peak of the killed run, which is better evidence than its kill.
+func (k *knownKill) addMeasured(peak sizing.Bytes) {
+	k.Killed = min(k.Killed, peak-1)
+	k.addPeak(peak)
 }
 
 // addPeak adds a measured peak and drops the oldest of maxKnownPeaks.
@@ -145,9 +150,10 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
+	peaks := map[uint64]*TrainingRow{} // the measured rows so far, by run
 	for _, r := range order {
 		peak, censoring := r.Peak()
-		measured := censoring == sizing.Exact && len(m.KnownKills) > 0
+		measured := censoring == sizing.Exact
 		if !measured && censoring != sizing.AtLeast {
 			continue
 		}
@@ -158,9 +164,13 @@ func (m *Model) rebuildKills(h *sizing.History) {
 		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
 		key := featureKey(&h.Schema, cellsOf(&h.Schema, previous, r.Features))
 		if measured {
+			peaks[run] = &t
 			m.KnownKills = withPeak(m.KnownKills, &t, key)
-		} else {
-			m.KnownKills = withKill(m.KnownKills, &t, key)
+			continue
+		}
+		m.KnownKills = withKill(m.KnownKills, &t, key)
+		if success := peaks[run]; success != nil { // the kill was reported after the success of its run
+			m.KnownKills[len(m.KnownKills)-1].addMeasured(success.Peak)
 		}
 	}
 }

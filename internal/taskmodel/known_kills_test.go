@@ -163,6 +163,31 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	k.requireForAll(f, "cold start", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
 }
 
+// A kill may be reported after the success of its run. From the next training on, the order makes no difference.
+func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
+	f := sizing.Features{"rows": sizing.NumberValue(7)}
+	known := map[bool]sizing.Bytes{}
+	for _, killFirst := range []bool{true, false} {
+		k, rng := newTask(t), newRand(9)
+		for range 12 {
+			k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(100 * rng.Float64())}, 4*noise(rng, 0.1))
+		}
+		if killFirst {
+			k.report(f, killedRun("r", 5))
+		}
+		k.report(f, retried("r", 14))
+		if !killFirst {
+			k.report(f, killedRun("r", 5))
+		}
+		k.fit()
+		lift := question(f)
+		lift.Above = 5 * gib
+		known[killFirst] = k.model.Size(lift).TooLittle
+	}
+	assert.Equal(t, 14*gib-1, known[true], "the peak is 14 GiB")
+	assert.Equal(t, known[true], known[false])
+}
+
 // No answer is at or below a kill with identical features unless a newer success contradicts the
 // kill. This is true for any order of kills, successes, trainings and restarts.
 func TestAnswersStayAboveKnownKills(t *testing.T) {

@@ -206,7 +206,7 @@ func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error
 	}
 	e.addCandidate("challenger", challenger, championLadder)
 	e.addCandidate("trees in use", inUse, championLadder)
-	e.addCandidate("champion", newest, championLadder)
+	e.addCandidate(championName, newest, championLadder)
 	e.judgeSearch(found)
 	return SearchResult{Trees: found, Evaluation: e}, nil
 }

@@ -21,7 +21,7 @@ type Progress struct {
 	Elapsed   float64      // seconds since the start
 	Limit     sizing.Bytes // memory limit in force
 	Static    sizing.Bytes // the static grant of memory
-	Largest   sizing.Bytes // largest memory so far; zero if the samples have it
+	Largest   sizing.Bytes // largest memory so far; zero if the samples have it, or if it is unknown
 	Most      sizing.Bytes // largest possible limit; zero if unknown
 	CPU       sizing.Cores // request in force; zero if unknown
 	StaticCPU sizing.Cores // request at the start; CPU if zero
@@ -63,7 +63,11 @@ func (p *Planner) Follow(q *Progress) Need {
 	}
 	planned := p.planner.Plan(float64(q.Static))
 	need := Need{Memory: q.Limit, By: q.Elapsed, AskAgain: Timing.Poll, Remaining: p.remaining(q.Elapsed), Place: p.place(q.Samples)}
-	if grown := plan.Grow(float64(q.Limit), planned.Need(q.Elapsed, float64(largest))); grown > float64(q.Limit) {
+	needed := planned.Need(q.Elapsed, float64(largest))
+	if largest == 0 { // the usage is unknown
+		needed = planned.Expected(q.Elapsed)
+	}
+	if grown := plan.Grow(float64(q.Limit), needed); grown > float64(q.Limit) {
 		need.Memory = wholeMiB(grown)
 		if q.Most > 0 {
 			need.Memory = max(q.Limit, min(need.Memory, q.Most))

@@ -1,6 +1,7 @@
 package taskplan
 
 import (
+	"math"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/plan"
@@ -22,6 +23,13 @@ func samplesOf(s *sizing.Series) []plan.Sample {
 		samples[i] = plan.Sample{Seconds: float64(i) * s.Step.Seconds(), Memory: float64(m)}
 	}
 	return samples
+}
+
+// curveOf returns the curve of a series. samples are its samples, the last of which is at the start of the last step.
+func curveOf(s *sizing.Series, samples []plan.Sample) plan.Curve {
+	last := samples[len(samples)-1]
+	end := plan.Sample{Seconds: math.Nextafter(float64(len(samples))*s.Step.Seconds(), 0), Memory: last.Memory}
+	return plan.NewCurve(append(samples[:len(samples):len(samples)], end))
 }
 
 // coresOf returns the CPU of a series, or nil if it is unknown.

@@ -89,7 +89,7 @@ func (s *State) Learn(pool *plan.Pool, run *Run) {
 	}
 	timing := timingOf(&run.Series)
 	s.replay(pool, run, samples, timing)
-	s.Learner.Learn(pool, plan.NewCurve(samples), float64(run.Static.Memory), timing)
+	s.Learner.Learn(pool, curveOf(&run.Series, samples), float64(run.Static.Memory), timing)
 	if cores := coresOf(&run.Series); cores != nil && run.Static.CPU > 0 {
 		s.replayCores(cores, run, timing)
 		s.Cores.Learn(cores, float64(run.Static.CPU), timing)

@@ -190,6 +190,33 @@ func TestFollowNeverLowersALimit(t *testing.T) {
 	assert.Greater(t, grew, 10)
 }
 
+// A caller that does not know the usage gets the limits that the earlier runs needed at the same time.
+func TestFollowWithoutUsageFollowsTheSteps(t *testing.T) {
+	s, pool := learned(t, 12)
+	p := taskplan.NewPlanner(s, pool)
+	planned := p.Plan(sizing.Resources{Memory: static, CPU: 4})
+	require.NotEmpty(t, planned.Steps)
+	last := planned.Steps[len(planned.Steps)-1]
+	early := p.Follow(&taskplan.Progress{Elapsed: 1, Limit: planned.Start, Static: static})
+	assert.Equal(t, planned.Start, early.Memory)
+	late := p.Follow(&taskplan.Progress{Elapsed: last.AskBy.Seconds(), Limit: planned.Start, Static: static})
+	assert.GreaterOrEqual(t, late.Memory, last.Limit)
+}
+
+// A series lasts until the end of its last step, however wide the steps are.
+func TestWideStepsCountInFull(t *testing.T) {
+	s, pool := new(taskplan.State), new(plan.Pool)
+	for i := range 4 {
+		series := sizing.Series{Step: 5 * time.Minute, Memory: []int64{int64(sizing.GiB), int64(4 * sizing.GiB)}}
+		s.Learn(pool, &taskplan.Run{RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Try: 1, Series: series, Static: sizing.Resources{Memory: static}})
+	}
+	p := taskplan.NewPlanner(s, pool)
+	require.True(t, p.HasPlan(), "two steps of five minutes are ten minutes")
+	need := p.Follow(&taskplan.Progress{Elapsed: 100, Limit: static, Static: static, Largest: sizing.GiB})
+	require.NotNil(t, need.Remaining)
+	assert.InDelta(t, 500, need.Remaining.Median, 1)
+}
+
 func TestFollowKnowsThePhaseAndTheRemainingTime(t *testing.T) {
 	s, pool := learned(t, 12)
 	p := taskplan.NewPlanner(s, pool)

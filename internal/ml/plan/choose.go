@@ -84,6 +84,18 @@ func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
 }
 
+// Expected returns the limit in bytes that Steps has reached some seconds after the start, for a run whose memory is
+// unknown.
+func (p *Plan) Expected(seconds float64) float64 {
+	limit := p.Start()
+	for _, s := range p.Steps() {
+		if s.Seconds <= seconds {
+			limit = s.Limit
+		}
+	}
+	return limit
+}
+
 // Lift returns the plan of the next try after a kill at a limit in bytes. Its static grant is at least
 // 1.5 times this limit (the constant lift), and its limit grows beyond this grant if the usage comes near it.
 func (p *Plan) Lift(killed float64) *Plan {

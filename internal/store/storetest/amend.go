@@ -177,6 +177,21 @@ func testProvisional(t *testing.T, st store.Store) {
 		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
 	})
 
+	t.Run("a report with another allocation replaces a provisional kill", func(t *testing.T) {
+		o := provisional("other allocation")
+		before := record(t, st, o)[0]
+		reported := o
+		reported.Provisional, reported.Allocated.Memory = false, 3*sizing.GiB
+		recorded := record(t, st, reported)[0]
+		require.Equal(t, []any{amended, true}, []any{statusOf(recorded), recorded.Replaced})
+		require.Greater(t, recorded.Seq, before.Seq)
+		h := history(t, st, o.Try.TaskKey)
+		require.Len(t, h.Rows, 1)
+		require.Equal(t, 3*sizing.GiB, h.Rows[0].Allocated.Memory)
+		reported.Allocated.Memory = 4 * sizing.GiB
+		requireConflict(t, "allocated.memory_bytes", record(t, st, reported)[0])
+	})
+
 	t.Run("a report of another outcome replaces a provisional kill", func(t *testing.T) {
 		for _, outcome := range []sizing.Outcome{sizing.Success, sizing.Failed, sizing.AppOOM} {
 			o := provisional("replaced by " + outcome.String())
@@ -220,12 +235,6 @@ func testProvisional(t *testing.T, st store.Store) {
 		o.Provisional = false
 		record(t, st, o)
 		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
-	})
-
-	t.Run("a kill with another allocation contradicts a provisional kill", func(t *testing.T) {
-		o := provisional("other kill")
-		recordNew(t, st, o)
-		requireConflict(t, "allocated.memory_bytes", record(t, st, kill(o.Try, 3*sizing.GiB))[0])
 	})
 }
 
