@@ -72,7 +72,7 @@ const (
 	forecastRows = 200 // newest tries of each task
 	pastRuns     = 40  // newest runs that correct the 95 % quantile
 	pastDraws    = 200 // simulated draws per past run
-	tablePoints  = 200 // points of a table of quantiles
+	tablePoints  = 200 // steps of a table of quantiles
 )
 
 // Forecast simulates a run of a DAG with the features f of the run. A task whose past runs have none of these
@@ -100,7 +100,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 		}
 	}
 	if len(out.Unknown) == len(tasks) {
-		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: no task has a known run time yet; report duration_seconds", dag)
+		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: the run time of no task can be predicted yet; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes of a task", dag)
 	}
 	if out.Result, err = forecast.Simulate(tasks, seed, 0); err != nil {
 		return nil, err
@@ -191,7 +191,8 @@ type pastOfDAG struct {
 	added int                 // number of tasks added so far
 }
 
-// pastRun is one run that has ended.
+// pastRun holds the successes of one run, which may still be in progress. calibrate uses only runs in which all tasks
+// succeeded.
 type pastRun struct {
 	id         string
 	start, end time.Time

@@ -42,7 +42,7 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 func TestReasonWithoutAMeasuredPeak(t *testing.T) {
 	k := newTask(t)
 	q := question(sizing.Features{})
-	assert.Contains(t, k.model.Size(q).Reason, "this task has no history yet")
+	assert.Contains(t, k.model.Size(q).Reason, "no peak of this task is known yet")
 	for range 20 {
 		r := measuredRun(0)
 		r.Allocated.Memory = 4 * gib

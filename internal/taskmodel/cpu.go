@@ -19,10 +19,10 @@ const (
 const (
 	cpuQuantile     = 0.99  // quantile of the use that is requested
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
-	cpuStep         = 0.25  // cores; requests are multiples of it
-	minCPURows      = 5     // measured tries from which there is an answer
-	minCPULineRows  = 12    // measured rows of a fit from which the line predicts
-	minCPURuleRows  = 30    // residuals of lineCores from which lineCores and sameCores may answer
+	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of it
+	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
+	minCPULineRows  = 12    // smallest number of rows with a CPU measurement in a fit for a line
+	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // factor on the losses per row

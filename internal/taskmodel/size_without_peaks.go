@@ -19,7 +19,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 		return m.sizeAboveKills(q)
 	}
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
-	s.Reason = "this task has no history yet: the static request, unchanged"
+	s.Reason = "no peak of this task is known yet: the static request, unchanged"
 	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() }) {
 		s.Reason = "all reports of this task seem to be in another unit, and further reports cannot confirm them: the static request, unchanged"
 	} else if n > 0 {

@@ -94,8 +94,9 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks, searches every Config.SearchEvery, learns shapes every Config.ShapesEvery and
-// plans every Config.PlansEvery, and finds usage profiles every Config.ProfilesEvery, until ctx ends.
+// Run trains due tasks, searches every Config.SearchEvery, and learns plans every Config.PlansEvery, until ctx ends. It
+// learns the shapes that are older than Config.ShapesEvery, and finds usage profiles where there are none, or where they
+// are older than Config.ProfilesEvery and no longer fit (see FindProfiles).
 // With Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {

@@ -105,8 +105,8 @@ func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
 	assert.Equal(t, mix.Scale[0], mix.Scale[constants])
 }
 
-// An input in another unit is a thousand times as large. If the models know it and the average does not, the line would
-// extrapolate to a multiple of every peak.
+// An input in another unit may be a thousand times as large. The fitted models may have learned such inputs, and the line
+// of the average not. Without a limit, the line would then extrapolate to a multiple of every peak.
 func TestALineDoesNotExtrapolateToAnotherUnit(t *testing.T) {
 	a, _ := trained(3, 20, 0.8, 0.1)
 	level := func(x float64) (line, constant float64) {

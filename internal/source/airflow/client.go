@@ -117,7 +117,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	if body == nil {
 		sent = nil
 	}
-	token := c.currentToken() // if a new one is fetched before the request, its denial is final
+	token := c.currentToken() // empty if the first attempt fetches a token; then the denial is final
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
 	if errors.Is(err, ErrDenied) && c.dropToken(token) { // a token of Airflow 3 expires, by default after a day
 		response, err = c.sendWithRetry(ctx, method, c.api+path, sent)

@@ -35,7 +35,7 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
     existing_ended: bool = False  # whether that pod fails before the launch
-    long_timeouts: tuple[str, ...] = ()  # stages with extended timeouts, which have no fault: "predict", "observe"
+    long_timeouts: tuple[str, ...] = ()  # stages ("predict", "observe") with extended timeouts; no fault in them
 
 
 @dataclass(frozen=True)
