@@ -51,9 +51,10 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill, and replaced by a report of another
-	// outcome (Replaced). Nil features are copied from the newest receipt of the same try, if there
+	// outcome, allocated memory or requested memory (Replaced). Nil features are copied from the newest receipt of the same try, if there
 	// is one. Times are compared with microsecond precision. A usage series, a detailed series, an
-	// executed plan or a context (see ContextRows) amends a try without one, and is ignored otherwise.
+	// executed plan or a context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series with shorter steps
+	// replaces the series from which plans are learned (see sizing.Observation.PlanSeries).
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise
 	// after the debounce time. A report that only adds a series, a plan or a context does not make its task due.

@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +22,8 @@ type Outcome struct {
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if no measured peak was
 // learned, or if the challenger loses its evaluation; Outcome.Reason says which. Then the stored champion stays in use.
-// There are two exceptions. Without a valid champion, Fit returns a challenger that loses. In place of a champion that is
+// There are three exceptions. Without a valid champion, Fit returns a challenger that loses. If it loses against fits that
+// Fit has made on the way, Fit returns the last of them (see evaluateIfDue). In place of a champion that is
 // not valid, Fit returns a model even without a measured peak. A champion is not valid if it learned a voided report, or
 // peaks that were raised with outdated factors (sampling.go). Fit modifies champion itself, so the caller must not use it
 // afterwards.
@@ -62,7 +64,8 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
 	before := m.Fitted
-	if err := m.learnNewRows(h, 0); err != nil {
+	firstFit, err := m.learnNewRows(h, 0)
+	if err != nil {
 		return nil, Outcome{}, err
 	}
 	if !fitsAll && m.IsFitDue() { // the champion has learned one by one, without a fit, the rows that make this fit due
@@ -77,27 +80,27 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
 	if !fitsAll && m.Models != nil {
-		return m.finishUpdate(h, champion != nil, m.Fitted > before)
+		return m.finishUpdate(h, champion != nil, m.Fitted > before, firstFit)
 	}
-	return m.evaluateAndFit(h, champion != nil, m.Fitted > before)
+	return m.evaluateAndFit(h, champion != nil, firstFit)
 }
 
 // finishUpdate completes an Update. fitted reports whether the Update has refitted the models.
-func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
+func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool, firstFit int) (*Model, Outcome, error) {
+	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total), Evaluation: m.LastEvaluation}
 	if fitted {
-		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, true, &out)
+		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, firstFit, &out)
 		if err != nil || lost {
 			return nil, out, err
 		}
 	}
-	out.Evaluation = m.LastEvaluation
 	return m.complete(h, out)
 }
 
 // learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models at
-// the scheduled row counts. later is the number of rows that the caller learns afterwards.
-func (m *Model) learnNewRows(h *sizing.History, later int) error {
+// the scheduled row counts. later is the number of rows that the caller learns afterwards. firstFit is the number of
+// measured rows at the first of these fits; 0: none.
+func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
@@ -117,24 +120,24 @@ func (m *Model) learnNewRows(h *sizing.History, later int) error {
 		m.Learn(t)
 		if m.isFitDue(len(h.Rows) - i - 1 + later) {
 			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
-				return err
+				return 0, err
 			}
+			firstFit = cmp.Or(firstFit, m.Experts.LearnedRows)
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
-	return nil
+	return firstFit, nil
 }
 
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
 // fit was on the same rows.
-func (m *Model) evaluateAndFit(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total)}
+func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
+	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total), Evaluation: m.LastEvaluation}
 	rows := m.rowsOf(h, len(h.Rows))
-	keepsFit, lost, err := m.evaluateIfDue(h, rows, hasChampion, fitted, &out)
+	keepsFit, lost, err := m.evaluateIfDue(h, rows, hasChampion, firstFit, &out)
 	if err != nil || lost {
 		return nil, out, err
 	}
-	out.Evaluation = m.LastEvaluation
 	if !keepsFit && (m.FitKey == 0 || m.FitKey != fitKey(rows)) {
 		if err := m.refit(h, rows); err != nil {
 			return nil, Outcome{}, err
@@ -143,11 +146,12 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion, fitted bool) (*Mo
 	return m.complete(h, out)
 }
 
-// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. fitted says that this training has
-// refitted the models before, so that the answers of the champion are those of the fits on the way and not of the stored
-// champion. If the challenger loses against them, keepsFit is true: the last of these fits stays. lost is true if it loses
-// otherwise and the stored champion stays in use.
-func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion, fitted bool, out *Outcome) (keepsFit, lost bool, err error) {
+// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the number of measured
+// rows at the first fit on the way; 0: none. If all answers of the champion in the holdout come from such fits and not from
+// the stored champion, a challenger that loses against them does not lose against the stored champion: keepsFit is then
+// true, and the last of these fits is published. lost is true if the challenger loses otherwise and the stored champion
+// stays in use.
+func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, firstFit int, out *Outcome) (keepsFit, lost bool, err error) {
 	exact := withoutImputed(rows)
 	if !m.isEvaluationDue(len(exact)) {
 		return false, false, nil
@@ -157,19 +161,19 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion, fitted
 		*out = Outcome{}
 		return false, false, err
 	}
-	m.LastEvaluation = evaluation
+	out.Evaluation = evaluation
 	out.Reason += "; " + evaluation.Reason
 	switch {
 	case evaluation.Passed:
 	case !hasChampion:
 		out.Reason += "; published nevertheless because there is no valid champion"
-	case fitted && evaluation.better().Name == championName:
+	case firstFit > 0 && firstFit <= evaluation.FittedOn && evaluation.better().Name == championName:
 		out.Reason += fmt.Sprintf("; published with the fit at %d runs instead", m.Fitted)
-		return true, false, nil
+		return true, false, nil // the next training evaluates again
 	default:
-		out.Evaluation = evaluation
 		return false, true, nil
 	}
+	m.LastEvaluation = evaluation
 	return false, false, nil
 }
 

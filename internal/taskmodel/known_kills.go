@@ -150,7 +150,11 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
-	peaks := map[uint64]*TrainingRow{} // the measured rows so far, by run
+	type success struct {
+		try  int
+		peak sizing.Bytes
+	}
+	successes := map[uint64]success{} // the newest measured rows so far, by run
 	for _, r := range order {
 		peak, censoring := r.Peak()
 		measured := censoring == sizing.Exact
@@ -162,15 +166,20 @@ func (m *Model) rebuildKills(h *sizing.History) {
 			continue
 		}
 		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
+		if measured {
+			successes[run] = success{r.Try, peak}
+			if len(m.KnownKills) == 0 {
+				continue
+			}
+		}
 		key := featureKey(&h.Schema, cellsOf(&h.Schema, previous, r.Features))
 		if measured {
-			peaks[run] = &t
 			m.KnownKills = withPeak(m.KnownKills, &t, key)
 			continue
 		}
 		m.KnownKills = withKill(m.KnownKills, &t, key)
-		if success := peaks[run]; success != nil { // the kill was reported after the success of its run
-			m.KnownKills[len(m.KnownKills)-1].addMeasured(success.Peak)
+		if retry, known := successes[run]; known && retry.try > r.Try { // the kill was reported after the success of its run
+			m.KnownKills[len(m.KnownKills)-1].addMeasured(retry.peak)
 		}
 	}
 }

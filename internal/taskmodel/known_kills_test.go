@@ -188,6 +188,23 @@ func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
 	assert.Equal(t, known[true], known[false])
 }
 
+// A cleared run starts again with the next try, so a kill after its success is newer evidence than its peak.
+func TestKillOfAClearedRunCounts(t *testing.T) {
+	k, rng := newTask(t), newRand(10)
+	f := sizing.Features{"rows": sizing.NumberValue(7)}
+	for range 12 {
+		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(100 * rng.Float64())}, 4*noise(rng, 0.1))
+	}
+	success, again := measuredRun(4), killedRun("r", 6)
+	success.RunID, again.Try = "r", 2
+	k.report(f, success)
+	k.report(f, again)
+	k.fit()
+	lift := question(f)
+	lift.Above = 6 * gib
+	assert.Equal(t, 6*gib, k.model.Size(lift).TooLittle)
+}
+
 // No answer is at or below a kill with identical features unless a newer success contradicts the
 // kill. This is true for any order of kills, successes, trainings and restarts.
 func TestAnswersStayAboveKnownKills(t *testing.T) {

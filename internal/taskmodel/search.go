@@ -168,7 +168,7 @@ func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m.Trees = t
 	before.Rows = s.h.Rows[:from]
 	// The second argument announces a long backlog, so that the trials fit as rarely as an import.
-	if err := m.learnNewRows(&before, len(s.h.Rows)); err != nil {
+	if _, err := m.learnNewRows(&before, len(s.h.Rows)); err != nil {
 		return nil, err
 	}
 	for i := from; i < until; i++ {

@@ -65,7 +65,7 @@ func (p *Planner) Follow(q *Progress) Need {
 	need := Need{Memory: q.Limit, By: q.Elapsed, AskAgain: Timing.Poll, Remaining: p.remaining(q.Elapsed), Place: p.place(q.Samples)}
 	needed := planned.Need(q.Elapsed, float64(largest))
 	if largest == 0 { // the usage is unknown
-		needed = planned.Expected(q.Elapsed)
+		needed = min(planned.Expected(q.Elapsed), float64(q.Static))
 	}
 	if grown := plan.Grow(float64(q.Limit), needed); grown > float64(q.Limit) {
 		need.Memory = wholeMiB(grown)

@@ -201,6 +201,8 @@ func TestFollowWithoutUsageFollowsTheSteps(t *testing.T) {
 	assert.Equal(t, planned.Start, early.Memory)
 	late := p.Follow(&taskplan.Progress{Elapsed: last.AskBy.Seconds(), Limit: planned.Start, Static: static})
 	assert.GreaterOrEqual(t, late.Memory, last.Limit)
+	small := p.Follow(&taskplan.Progress{Elapsed: last.AskBy.Seconds(), Limit: sizing.GiB, Static: 2 * sizing.GiB})
+	assert.Equal(t, 2*sizing.GiB, small.Memory, "at most the static grant")
 }
 
 // A series lasts until the end of its last step, however wide the steps are.

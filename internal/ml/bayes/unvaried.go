@@ -4,7 +4,7 @@ import "math"
 
 // keepUnvaried gives a line its prior probability if its input had one value in all rows and is larger now. The rows say
 // nothing about such a line, however well the other structures predicted them. Its level is their mean level, raised by
-// the prior slope.
+// the prior slope up to minLineReach.
 func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *Mixture) {
 	share := lineShare / float64(lines)
 	for i := range lines {
@@ -14,7 +14,7 @@ func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *M
 			for j := range mix.N {
 				mix.Weight[j] /= rest
 			}
-			level, distance := mix.MeanLevel(), inputs[i]-a.Lines[i].X
+			level, distance := mix.MeanLevel(), min(inputs[i]-a.Lines[i].X, minLineReach)
 			mix.Level[k] = level + prior.slope(i)*distance
 			mix.Scale[k] = math.Hypot(mix.deviation(level), prior.Spread*distance)
 			for j := range mix.N {

@@ -78,7 +78,7 @@ func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, re
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 
 // replacedBy reports whether r replaces old: old is a provisional kill from a lift request, and
-// the report of the try states another outcome, allocated memory or request.
+// the report of the try states another outcome, allocated memory or requested memory.
 func (old *storedReport) replacedBy(r *report) bool {
 	differ := func(stored, reported sizing.Bytes) bool { return stored > 0 && reported > 0 && stored != reported }
 	return old.Provisional && !r.Provisional && (old.Outcome != r.Outcome ||
