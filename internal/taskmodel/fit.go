@@ -161,7 +161,7 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, f
 		*out = Outcome{}
 		return false, false, err
 	}
-	out.Evaluation = evaluation
+	m.LastEvaluation, out.Evaluation = evaluation, evaluation
 	out.Reason += "; " + evaluation.Reason
 	switch {
 	case evaluation.Passed:
@@ -169,11 +169,10 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, f
 		out.Reason += "; published nevertheless because there is no valid champion"
 	case firstFit > 0 && firstFit <= evaluation.FittedOn && evaluation.better().Name == championName:
 		out.Reason += fmt.Sprintf("; published with the fit at %d runs instead", m.Fitted)
-		return true, false, nil // the next training evaluates again
+		return true, false, nil
 	default:
 		return false, true, nil
 	}
-	m.LastEvaluation = evaluation
 	return false, false, nil
 }
 
