@@ -63,7 +63,6 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
-	before := m.Fitted
 	firstFit, err := m.learnNewRows(h, 0)
 	if err != nil {
 		return nil, Outcome{}, err
@@ -80,15 +79,15 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
 	if !fitsAll && m.Models != nil {
-		return m.finishUpdate(h, champion != nil, m.Fitted > before, firstFit)
+		return m.finishUpdate(h, champion != nil, firstFit)
 	}
 	return m.evaluateAndFit(h, champion != nil, firstFit)
 }
 
-// finishUpdate completes an Update. fitted reports whether the Update has refitted the models.
-func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool, firstFit int) (*Model, Outcome, error) {
+// finishUpdate completes an Update. firstFit is the result of learnNewRows.
+func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total), Evaluation: m.LastEvaluation}
-	if fitted {
+	if firstFit > 0 {
 		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, firstFit, &out)
 		if err != nil || lost {
 			return nil, out, err
