@@ -3,11 +3,11 @@
 #
 #   alerts      promtool checks and tests the rules
 #   dashboard   every query runs against a real Prometheus that scrapes two replicas
-#   chart       helm renders it, kubeconform checks the manifests against the schemas of
+#   chart       helm 3 and helm 4 render it, kubeconform checks the manifests against the schemas of
 #               Kubernetes, and unit tests check their contents
 #
-# The script uses Prometheus from PATH, or unpacks Debian's package into .cache. helm,
-# kubeconform and the schemas come from the Go module proxy.
+# The script uses Prometheus from PATH, or unpacks Debian's package into .cache. helm comes from npm, and
+# kubeconform and the schemas from the Go module proxy.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -31,4 +31,9 @@ bin=$(find_prometheus)
 "$bin/promtool" check rules scripts/deploy/chart/files/alerts.yaml
 "$bin/promtool" test rules scripts/deploy/alerts_test.yaml
 PROMETHEUS="$bin/prometheus" go test -ldflags='-s -w' -count=1 -v ./scripts/deploy/
-cd scripts/deploy/test && go test -ldflags='-s -w' -count=1 -v ./...
+helms=$(sh scripts/deploy/helm/helm.sh)
+cd scripts/deploy/test
+for helm in $helms; do
+	echo "=== helm $("$helm" version --short)"
+	HELM=$helm go test -ldflags='-s -w' -count=1 -v ./...
+done

@@ -10,7 +10,7 @@
 #   SHA256SUMS
 #
 # The same commit, Go version and lock files give the same bytes: every timestamp is the time of the commit.
-# This script publishes nothing. It does not lint the chart, because helm takes minutes to compile; make dist-play does.
+# This script publishes nothing. It does not lint the chart; make dist-play does.
 # The short form builds only for Linux on this machine's architecture, and lists no components.
 #
 #   bash scripts/dist/dist.sh [short] [folder to write; default dist]

@@ -86,7 +86,7 @@ play_package() {
 
 play_chart() {
 	local helm values
-	helm=$(cd "$repository/scripts/deploy/test" && go tool -n helm)
+	helm=$(sh "$repository/scripts/deploy/helm/helm.sh" | tail -n 1)
 	values=(--set image.repository=registry.example/loadaware --set secret.name=loadaware)
 	tar -xf "dist/loadaware-image-$version.tar" index.json
 	digest=$(grep -o 'sha256:[0-9a-f]*' index.json)

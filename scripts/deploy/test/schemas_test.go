@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,11 @@ import (
 // schemas, and the Go module proxy serves the sources.
 const kubernetes = "k8s.io/kubernetes@v1.34.1"
 
-var kubeconformPath = tool("kubeconform")
+// kubeconformPath builds the kubeconform of go.mod once and returns the path of the program.
+var kubeconformPath = sync.OnceValues(func() (string, error) {
+	path, err := run("go", "tool", "-n", "kubeconform")
+	return strings.TrimSpace(path), err
+})
 
 // schemas writes one schema file per version of a kind, with the name that kubeconform expects, and returns the
 // folder. All these files refer to one file of definitions. Types that belong to several versions, such as
