@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -48,6 +49,10 @@ func (m *Model) drivers(h *sizing.History) []string {
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
+	var trees *gbt.Explainer
+	if m.Models.Resid != nil {
+		trees = m.Models.Resid.Explainer()
+	}
 	previous := h.Schema.PreviousSameName()
 	lineNames, treeNames := m.Models.Enc.columnNames()
 	coefficients := m.Models.ridges[logPeak].Coefficients()
@@ -63,8 +68,8 @@ func (m *Model) drivers(h *sizing.History) []string {
 					share[lineNames[j]] += math.Abs(c * (x[j] - mean[j]))
 				}
 			}
-			if pass == 1 && m.Models.Resid != nil {
-				m.Models.Resid.Explain(tree, phi)
+			if pass == 1 && trees != nil {
+				trees.Explain(tree, phi)
 				for j, v := range phi {
 					share[treeNames[j]] += math.Abs(v)
 				}

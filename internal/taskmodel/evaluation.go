@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/cost"
 	"github.com/loadaware/loadaware/internal/ml/experts"
-	"github.com/loadaware/loadaware/internal/ml/table"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -188,26 +187,6 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 		})
 	}
 	return nil
-}
-
-// tableOf encodes rows for the classifiers: the inputs of the line (the ridge regression), then
-// the inputs of the trees. The returned function encodes a further row.
-func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
-	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
-	for i := range rows {
-		y[i], cells[i] = math.Log(rows[i].Peak), rows[i].Cells
-	}
-	enc := newEncoder(schema, cells, y)
-	encode := func(cells []sizing.Value) []float64 {
-		line, tree := enc.encode(cells, nil, nil)
-		return append(line, tree...)
-	}
-	t := &table.Table{Names: make([]string, enc.LineWidth+enc.TreeWidth), Y: y}
-	for i := range rows {
-		t.X = append(t.X, encode(cells[i])...)
-		enc.learn(cells[i], y[i])
-	}
-	return t, encode
 }
 
 // judge sets Passed and Reason.

@@ -126,7 +126,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	r.Residual = math.NaN()
 	if m.Models == nil {
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
-		m.Experts.Learn(nil, r.Peak, r.Seconds, t.At, &m.Share)
+		m.Experts.Learn(nil, r.Peak, r.Seconds, t.At, &m.Share, nil)
 		m.startColdStart(r)
 		m.startDAGRun(r, t.DAGRun)
 		return
@@ -149,7 +149,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	}
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {
-		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share); changed > 0 {
+		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
 			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
 		}
 	} else {

@@ -33,6 +33,8 @@ func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 
 // learnPending makes the experts learn the pending rows that the refitted models no longer impute.
 func (m *Model) learnPending() {
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
 	remaining := m.Pending[:0]
 	for i := range m.Pending {
 		p := &m.Pending[i]
@@ -41,7 +43,7 @@ func (m *Model) learnPending() {
 			continue
 		}
 		m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: p.Seq, Residual: math.Log(p.Peak) - p.Point.Level[experts.LineTrees]})
-		m.Experts.LearnDeferred(&p.Point, p.Peak, p.Seconds)
+		m.Experts.LearnDeferred(&p.Point, p.Peak, p.Seconds, &b.scratch)
 	}
 	if len(remaining) < len(m.Pending) {
 		m.Experts.SetPool(&m.Share)

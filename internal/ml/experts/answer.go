@@ -134,15 +134,16 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 // the weighted mean of their expected kill rates, and the expert with the largest weight.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
-	var logs [len(risks)]float64 // lazily computed logs of s.amount; 0: not computed
+	var a *pairAmounts
+	var logs [len(risks)]float64 // lazily computed logs of a.amount; 0: not computed
 	for _, pick := range picks {
 		if of := pick.Expert / len(prices); of != pair {
 			pair, logs = of, [len(risks)]float64{}
-			x.computeAmounts(p, pair/distributionCount, pair%distributionCount, s)
+			a = x.amountsOf(p, pair, s)
 		}
-		at := x.cheapestRisk(prices[pick.Expert%len(prices)], s)
+		at := x.cheapestRisk(prices[pick.Expert%len(prices)], a)
 		if logs[at] == 0 {
-			logs[at] = math.Log(s.amount[at])
+			logs[at] = math.Log(a.amount[at])
 		}
 		log += pick.Weight * logs[at]
 		promised += pick.Weight * x.expectedKillRate(pick.Expert)

@@ -34,10 +34,11 @@ func BenchmarkAnswer(b *testing.B) {
 
 func BenchmarkLearn(b *testing.B) {
 	x, s, pool := trained(Default(target), 1, 600, normal(0.3))
+	scratch := new(Scratch)
 	b.ReportAllocs()
 	for b.Loop() {
 		p, peak := s.next()
-		x.Learn(&p, peak, 60, 0, pool)
+		x.Learn(&p, peak, 60, 0, pool, scratch)
 	}
 }
 

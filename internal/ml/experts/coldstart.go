@@ -54,12 +54,12 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 // blend often costs less than either.
 
 // updateHedge charges the cold-start rule and the blend, relative to the experts, for a row before the rules learn it.
-func (x *Experts) updateHedge(p *Point, peak, duration float64) {
+func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
-	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
+	experts, _, _ := x.expertAmount(p, x.Picks, s)
 	r := hedgeRow{peak: peak, price: x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel()), experts: experts, weight: 1}
 	if unit := x.UsageSum / max(x.UsageRows, 1); unit > 0 {
 		r.weight = duration / unit

@@ -24,13 +24,13 @@ func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 	p, _ := s.next()
 	p.ColdStart = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
 	cold, _ := x.coldStartAmount(&p, target)
-	experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
+	experts, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
 	require.Less(t, cold, experts)
 
 	x.ColdStartKills = 0
-	x.updateHedge(&p, 2*experts, 60)
+	x.updateHedge(&p, 2*experts, 60, new(Scratch))
 	assert.Zero(t, x.ColdStartKills, "both rules are killed")
-	x.updateHedge(&p, (cold+experts)/2, 60)
+	x.updateHedge(&p, (cold+experts)/2, 60, new(Scratch))
 	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
 	assert.Equal(t, 1.0, x.BlendKills, "their geometric mean is killed, too")
 	assert.Less(t, x.hedgeShare(), 0.5)
@@ -41,14 +41,14 @@ func TestTheBlendAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	for i := range 100 {
 		p, _ := s.next()
-		experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
+		experts, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
 		off := 4.0
 		if i%2 > 0 {
 			off = 1 / off
 		}
 		p.ColdStart = mixtureAt(experts*off, 0.01)
 		cold, _ := x.coldStartAmount(&p, target)
-		x.updateHedge(&p, 0.99*math.Sqrt(cold*experts), 60)
+		x.updateHedge(&p, 0.99*math.Sqrt(cold*experts), 60, new(Scratch))
 	}
 	assert.InDelta(t, 0.5, x.hedgeShare(), 0.01)
 }

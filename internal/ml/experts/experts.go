@@ -79,7 +79,6 @@ type Experts struct {
 	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
 	levels  [ModelCount]levelIndex    // all rows of the residual store by predicted level
 	tables  [pairCount]quantileTable  // quantiles of the windows
-	scratch Scratch                   // of Learn and LearnDeferred
 
 	excluded      *[Count]bool // experts that never answer; nil: none
 	ignoresShifts bool         // changes of the task are not detected
@@ -99,9 +98,9 @@ type Scratch struct {
 	grid   grid
 	picks  []Pick // experts for a target other than Config.Target
 
-	// For one pair, by the index in risks:
-	amount [len(risks)]float64
-	cost   [len(risks)]float64 // without the price of kills
+	isLearning bool                   // Learn or LearnDeferred is charging a row: pairs keeps the allocations for this row
+	known      [pairCount]bool        // the elements of pairs for the row
+	pairs      [pairCount]pairAmounts // without isLearning only the first one is used
 }
 
 // New returns the state before the first row.
@@ -134,11 +133,11 @@ func (x *Experts) updateTables() {
 
 // Learn charges every expert for a row, except in the burn-in and the three rows after it. It stores the row's
 // residuals (see storeRow), except in the burn-in.
-// p holds the out-of-sample predictions of the row, and is nil for the first row of a task. peak is
+// p holds the out-of-sample predictions of the row, and is nil for the first row of a task; s may be nil then. peak is
 // in bytes, duration in seconds, and at is the time at which the row ended, in Unix seconds. Learn
 // returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
 // row it charges no expert and stores no residual.
-func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) (changed int) {
+func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, s *Scratch) (changed int) {
 	x.LearnedRows++
 	x.MaxPeak = max(x.MaxPeak, peak)
 	if p == nil {
@@ -152,12 +151,14 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool) 
 	for k := range x.SquaredErrors {
 		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
-	x.updateRepeats(p, peak, duration)
-	x.updateHedge(p, peak, duration)
+	s.startLearning()
+	x.updateRepeats(p, peak, duration, s)
+	x.updateHedge(p, peak, duration, s)
 	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
-		x.updateLosses(p, peak, duration)
+		x.updateLosses(p, peak, duration, s)
 	}
-	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
+	x.updateAllowance(!x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak))
+	s.isLearning = false
 	if x.independentRows() > x.config.BurnInRows {
 		x.storeRow(newEntry(p, log))
 	}
@@ -183,7 +184,7 @@ func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows
 // models can predict rows with the same missing features. p holds the prediction that was made before
 // the row was known. Without LearnDeferred the residual store would have no residuals of rows that lack
 // the features.
-func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
+func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
 		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
@@ -191,8 +192,10 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	if x.independentRows() <= x.config.BurnInRows+3 {
 		return
 	}
-	x.updateLosses(p, peak, duration)
-	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
+	s.startLearning()
+	x.updateLosses(p, peak, duration, s)
+	x.updateAllowance(!x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak))
+	s.isLearning = false
 	x.appendRow(newEntry(p, log))
 }
 

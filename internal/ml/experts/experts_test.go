@@ -48,14 +48,15 @@ func normal(deviation float64) func(*rand.Rand) float64 {
 // trained returns a task after n rows of a stream. The first row has no Point.
 func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Experts, *stream, *Pool) {
 	x, s, pool := New(c), &stream{rand.New(rand.NewPCG(seed, 9)), noise}, new(Pool)
+	scratch := new(Scratch)
 	for i := range n {
 		p, peak := s.next()
 		pool.RecordCost(peak * 60)
 		if i == 0 {
-			x.Learn(nil, peak, 60, 0, pool)
+			x.Learn(nil, peak, 60, 0, pool, nil)
 			continue
 		}
-		x.Learn(&p, peak, 60, 0, pool)
+		x.Learn(&p, peak, 60, 0, pool, scratch)
 	}
 	return x, s, pool
 }
@@ -93,12 +94,12 @@ func TestEveryExpertIsChargedAfterThreeResiduals(t *testing.T) {
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
 	p := pointAt(gb, 0.3, 10)
-	x.Learn(nil, gb, 10, 0, pool)
+	x.Learn(nil, gb, 10, 0, pool, nil)
 	for range 3 {
-		x.Learn(&p, gb, 10, 0, pool)
+		x.Learn(&p, gb, 10, 0, pool, new(Scratch))
 	}
 	assert.Zero(t, x.ChargedRows, "there are too few residuals to charge the experts")
-	x.Learn(&p, 2*gb, 10, 0, pool)
+	x.Learn(&p, 2*gb, 10, 0, pool, new(Scratch))
 	assert.Equal(t, 5, x.LearnedRows)
 	assert.Equal(t, 2*gb, x.MaxPeak)
 	assert.Equal(t, 1.0, x.ChargedRows)
@@ -112,7 +113,7 @@ func TestEveryExpertIsChargedAfterThreeResiduals(t *testing.T) {
 		require.InEpsilon(t, math.Ln2*math.Ln2, x.SquaredErrors[k], 1e-9)
 	}
 
-	x.Learn(&p, 0.5*gb, 10, 0, pool) // no kill, only decay
+	x.Learn(&p, 0.5*gb, 10, 0, pool, new(Scratch)) // no kill, only decay
 	assert.Equal(t, 0.9995, x.Kills[0])
 	assert.Equal(t, 1.9995, x.ChargedRows)
 }
@@ -145,7 +146,7 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 				used += peak
 				pool.RecordCost(peak * 60)
 				pool.RecordOutcome(x.LearnedRows, a.Promised/a.Factor, a.Amount < peak)
-				x.Learn(&p, peak, 60, 0, pool)
+				x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 			}
 			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)
 			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "at most three standard deviations above the target")
@@ -178,11 +179,11 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 			}
 			return p, peak * math.Exp(0.05*rng.NormFloat64())
 		}
-		x.Learn(nil, gb, 60, 0, pool)
+		x.Learn(nil, gb, 60, 0, pool, nil)
 		for range 200 {
 			p, peak := row()
 			pool.RecordCost(60 * peak)
-			x.Learn(&p, peak, 60, 0, pool)
+			x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 		}
 		var scratch Scratch
 		p, peak := row()
@@ -212,7 +213,7 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 		t.Fatalf("%v is not in risks", risk)
 		return 0
 	}
-	var steep, flat Scratch
+	var steep, flat pairAmounts
 	for i, risk := range risks {
 		steep.amount[i], flat.amount[i] = 1/risk, 5+0.001*float64(i)
 	}
@@ -230,7 +231,7 @@ func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
 		p.MinAmount = 20 * gb // more than any expert grants, so that it is the answer
 		require.InEpsilon(t, p.MinAmount, x.Answer(&p, target, new(Scratch)).Amount, 1e-13)
 		x.AdaptiveTarget.Alpha = target
-		x.LearnDeferred(&p, factor*p.MinAmount, 60)
+		x.LearnDeferred(&p, factor*p.MinAmount, 60, new(Scratch))
 		assert.Equal(t, killed, x.AdaptiveTarget.Alpha < target, "a peak of %v times the amount", factor)
 	}
 }
@@ -240,17 +241,17 @@ func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
 func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
 	x.UsageSum, x.UsageRows = 10*60*gb, 10 // a row uses 60 GB·s on average
-	var s Scratch
+	var a pairAmounts
 	for i, risk := range risks {
-		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
+		a.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
 	}
-	s.computeCosts(60)
+	a.computeCosts(60)
 	// cost/60 GB·s = (1 − 0.2·ln r)·(1 + 1.2·r) + price·r. The slope −0.2/r + price is
 	// zero near r = 0.2/price, because 1.2·r adds little: 0.2/16 = 0.0125.
-	assert.Contains(t, []float64{0.01, 0.014}, risks[x.cheapestRisk(16, &s)])
+	assert.Contains(t, []float64{0.01, 0.014}, risks[x.cheapestRisk(16, &a)])
 	last := math.Inf(1)
 	for _, price := range prices {
-		risk := risks[x.cheapestRisk(price, &s)]
+		risk := risks[x.cheapestRisk(price, &a)]
 		assert.LessOrEqual(t, risk, last, "a higher price gives a lower risk")
 		last = risk
 	}
@@ -271,11 +272,11 @@ func TestAnInformativeScaleIsUsed(t *testing.T) {
 			p.Scale[informative] = spread
 			return p, gb * math.Exp(spread*rng.NormFloat64())
 		}
-		x.Learn(nil, gb, 60, 0, pool)
+		x.Learn(nil, gb, 60, 0, pool, nil)
 		for i := range 400 {
 			p, peak := row(i%2 == 0)
 			pool.RecordCost(60 * peak)
-			x.Learn(&p, peak, 60, 0, pool)
+			x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 		}
 		var s Scratch
 		quiet, _ := row(false)
@@ -402,8 +403,8 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 			require.Equal(t, x.Answer(&p, target, &scratch), back.Answer(&p, target, &scratch), "%d rows", n)
 			require.Equal(t, x.ExceedanceProb(&p, 2*gb, &scratch), back.ExceedanceProb(&p, 2*gb, &scratch))
 			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
-			x.Learn(&p, peak, 60, 0, pool)
-			back.Learn(&p, peak, 60, 0, pool)
+			x.Learn(&p, peak, 60, 0, pool, new(Scratch))
+			back.Learn(&p, peak, 60, 0, pool, new(Scratch))
 		}
 		require.Equal(t, x.Cost, back.Cost)
 	}

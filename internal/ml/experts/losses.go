@@ -15,9 +15,32 @@ func (x *Experts) maxAmount(level float64) float64 {
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
-// computeAmounts fills s.amount with the allocation of one pair at every risk, and s.cost
-// with the expected cost of each allocation.
-func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
+// pairAmounts holds the allocations of one pair for a row, by the index in risks.
+type pairAmounts struct {
+	amount [len(risks)]float64
+	cost   [len(risks)]float64 // expected cost of each amount, without the price of kills
+}
+
+// startLearning makes amountsOf keep its results until isLearning is false. A row that is learned needs them up to four
+// times, and only the next row has others.
+func (s *Scratch) startLearning() { s.isLearning, s.known = true, [pairCount]bool{} }
+
+// amountsOf returns the allocations of one pair. They are valid until the next call.
+func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
+	if !s.isLearning {
+		x.computeAmounts(p, pair, s, &s.pairs[0])
+		return &s.pairs[0]
+	}
+	if !s.known[pair] {
+		s.known[pair] = true
+		x.computeAmounts(p, pair, s, &s.pairs[pair])
+	}
+	return &s.pairs[pair]
+}
+
+// computeAmounts fills a with the allocation of one pair at every risk, and with the expected cost of each allocation.
+func (x *Experts) computeAmounts(p *Point, pair int, s *Scratch, a *pairAmounts) {
+	model, dist := pair/distributionCount, pair%distributionCount
 	t, scale := x.distribution(p, model, dist, s)
 	level, most := p.Level[model], x.maxAmount(p.Level[model])
 	predicted := math.Exp(level)
@@ -28,16 +51,16 @@ func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
-		s.amount[i] = max(p.MinAmount, min(amount, most))
+		a.amount[i] = max(p.MinAmount, min(amount, most))
 	}
-	s.computeCosts(math.Exp(p.Duration))
+	a.computeCosts(math.Exp(p.Duration))
 }
 
-// computeCosts fills s.cost with the expected cost of the amounts over a duration in seconds, without
+// computeCosts fills a.cost with the expected cost of the amounts over a duration in seconds, without
 // the price of kills.
-func (s *Scratch) computeCosts(duration float64) {
+func (a *pairAmounts) computeCosts(duration float64) {
 	for i, risk := range risks {
-		s.cost[i] = duration * s.amount[i] * (1 + killCost*risk)
+		a.cost[i] = duration * a.amount[i] * (1 + killCost*risk)
 	}
 }
 
@@ -49,13 +72,13 @@ const minAmount = 1e6
 // and the unused part of the next one.
 const killCost = 1.2
 
-// cheapestRisk returns the index in risks with the least expected cost: s.cost plus the price of a kill
+// cheapestRisk returns the index in risks with the least expected cost: a.cost plus the price of a kill
 // times the risk. price is in mean row costs of the task.
-func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
+func (x *Experts) cheapestRisk(price float64, a *pairAmounts) int {
 	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
 	for i, risk := range risks {
-		if cost := s.cost[i] + kill*risk; cost < best {
+		if cost := a.cost[i] + kill*risk; cost < best {
 			best, at = cost, i
 		}
 	}
@@ -65,27 +88,26 @@ func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
 // secondRung returns the amount of the first retry after a kill at the amount of risks[at]. It is the
 // amount of the largest risk in risks of at most Config.RungRiskShare · risks[at], or of the smallest
 // risk if all are above that. It is at least Config.MinStep times the killed amount.
-func (x *Experts) secondRung(at int, s *Scratch) float64 {
+func (x *Experts) secondRung(at int, a *pairAmounts) float64 {
 	next := at
 	for next+1 < len(risks) && risks[next] > risks[at]*x.config.RungRiskShare {
 		next++
 	}
-	return max(s.amount[next], s.amount[at]*x.config.MinStep)
+	return max(a.amount[next], a.amount[at]*x.config.MinStep)
 }
 
 // updateLosses charges every expert with the cost and the kill that its own allocation would
 // have had on the row.
-func (x *Experts) updateLosses(p *Point, peak, duration float64) {
+func (x *Experts) updateLosses(p *Point, peak, duration float64, s *Scratch) {
 	decay := x.config.Decay
 	x.UsageSum, x.UsageRows = x.UsageSum*decay+peak*duration, x.UsageRows*decay+1
 	x.ChargedRows = x.ChargedRows*decay + 1
 	x.NominalRows = min(x.NominalRows+1, maxNominalRows)
-	s := &x.scratch
 	for pair := range pairCount {
-		x.computeAmounts(p, pair/distributionCount, pair%distributionCount, s)
+		a := x.amountsOf(p, pair, s)
 		for l, price := range prices {
-			e, at := pair*len(prices)+l, x.cheapestRisk(price, s)
-			waste, killed := wastage(s.amount[at], x.secondRung(at, s), peak)
+			e, at := pair*len(prices)+l, x.cheapestRisk(price, a)
+			waste, killed := wastage(a.amount[at], x.secondRung(at, a), peak)
 			x.Cost[e] = x.Cost[e]*decay + waste*duration
 			x.Kills[e] *= decay
 			if killed {

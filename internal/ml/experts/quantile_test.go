@@ -51,6 +51,6 @@ func TestCachedQuantilesAreUpToDate(t *testing.T) {
 			x.distribution(&p, model, dist, &uncached)
 			require.Equal(t, x.residuals(model, dist, &uncached), sorted)
 		}
-		x.Learn(&p, peak, 60, 0, pool)
+		x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 	}
 }

@@ -68,14 +68,14 @@ func repeatAmount(p *Point, margin int) float64 {
 }
 
 // updateRepeats charges the experts and all margins for a row.
-func (x *Experts) updateRepeats(p *Point, peak, duration float64) {
+func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	class := p.Repeats.class()
 	if class < 0 {
 		return
 	}
 	c, decay := &x.Repeats[class], x.config.Decay
 	c.Rows = c.Rows*decay + 1
-	amount, _, _ := x.expertsAmount(p, x.config.Target, &x.scratch)
+	amount, _, _ := x.expertsAmount(p, x.config.Target, s)
 	for i := range c.Cost {
 		if i > 0 {
 			amount = repeatAmount(p, i-1)

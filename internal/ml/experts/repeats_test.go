@@ -31,10 +31,10 @@ func repeating(n int, deviation float64, partial bool) (*Experts, func() (Point,
 		p, peak := next()
 		pool.RecordCost(peak * 60)
 		if i == 0 {
-			x.Learn(nil, peak, 60, 0, pool)
+			x.Learn(nil, peak, 60, 0, pool, nil)
 			continue
 		}
-		x.Learn(&p, peak, 60, 0, pool)
+		x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 	}
 	return x, next
 }

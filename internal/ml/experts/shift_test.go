@@ -100,7 +100,7 @@ func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, ki
 				killed++
 			}
 		}
-		if x.Learn(&p, peak, 60, 0, &pool) > 0 {
+		if x.Learn(&p, peak, 60, 0, &pool, new(Scratch)) > 0 {
 			changes++
 		}
 	}
@@ -172,7 +172,7 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 		if n < 8 {
 			peak = 50 * gb // an error of models that have few rows
 		}
-		x.Learn(&p, peak, 10, 0, pool)
+		x.Learn(&p, peak, 10, 0, pool, new(Scratch))
 	}
 	assert.Len(t, x.Rows, 12)
 	sorted := x.sorted(allRows)

@@ -161,7 +161,7 @@ func TestResidualWindowsFollowTheStore(t *testing.T) {
 		if n%3 == 0 {
 			p, peak = pointAt(gb, 0.3, 10), gb
 		}
-		x.Learn(&p, peak, 60, 0, pool)
+		x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 		size := min(len(x.Rows), x.config.WindowRows)
 		for pair := range pairCount {
 			model, dist := pair/distributionCount, pair%distributionCount

@@ -84,12 +84,15 @@ func FuzzCuts(f *testing.F) {
 }
 
 func TestDrawKeepsOrderAndCount(t *testing.T) {
-	rng, items := rand.New(rand.NewPCG(1, 1)), []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}
+	rng, items := rand.NewPCG(1, 1), []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}
 	times := make([]int, 10)
 	for range 3000 {
-		got := draw(rng, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.3, nil)
+		all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+		got, rest := draw(rng, all, 0.3, nil, nil)
 		require.Len(t, got, 3)
 		require.True(t, slices.IsSorted(got))
+		require.True(t, slices.IsSorted(rest))
+		require.ElementsMatch(t, all, slices.Concat(got, rest))
 		for _, i := range got {
 			times[i]++
 		}
@@ -97,6 +100,21 @@ func TestDrawKeepsOrderAndCount(t *testing.T) {
 	for _, n := range times {
 		require.InDelta(t, 900, n, 100) // 4 standard deviations of binomial(3000, 0.3)
 	}
-	require.Equal(t, items, draw(rng, items, 1, nil))
-	require.Len(t, draw(rng, items, 0.001, nil), 1)
+	all, rest := draw(rng, items, 1, nil, nil)
+	require.Equal(t, items, all)
+	require.Empty(t, rest)
+	one, rest := draw(rng, items, 0.001, nil, nil)
+	require.Len(t, one, 1)
+	require.Len(t, rest, 9)
+}
+
+func TestIntNEqualsThatOfRand(t *testing.T) {
+	own, wrapped := rand.NewPCG(7, 7), rand.New(rand.NewPCG(7, 7))
+	for n := uint64(1); n < 2000; n++ {
+		require.Equal(t, wrapped.Uint64N(n), intN(own, n))
+	}
+	for range 2000 { // a third of the first numbers are rejected
+		n := uint64(math.MaxUint64/3*2 + 1)
+		require.Equal(t, wrapped.Uint64N(n), intN(own, n))
+	}
 }

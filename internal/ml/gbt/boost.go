@@ -2,7 +2,9 @@ package gbt
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // booster adds trees to a forest in rounds.
@@ -11,7 +13,7 @@ type booster struct {
 	loss loss
 	data *BinnedTable
 	rows []int32 // training rows, ascending
-	rng  *rand.Rand
+	rng  *rand.PCG
 
 	labels *labels  // of all rows of data
 	valid  *holdout // validation rows; nil: none
@@ -19,9 +21,11 @@ type booster struct {
 	grower    *grower
 	forest    *forest
 	drawn     []int32      // sampled rows of this round
+	left      []int32      // other training rows of this round, in any order
 	gradients [][]gradient // by output and row
 	all       []int        // all columns
 	columns   []int        // sampled columns of this tree
+	unused    []int        // other columns
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
@@ -56,7 +60,7 @@ func (b *booster) run() *forest {
 
 // start prepares the first round: it sets the intercepts and allocates the buffers.
 func (b *booster) start() {
-	b.rng = rand.New(rand.NewPCG(b.cfg.Seed, 0x9e3779b97f4a7c15))
+	b.rng = rand.NewPCG(b.cfg.Seed, 0x9e3779b97f4a7c15)
 	b.grower = newGrower(b.data, b.cfg)
 	b.forest = &forest{cols: b.data.Cols(), intercept: b.loss.intercept(b.labels, b.rows)}
 	b.labels.shift(b.forest.intercept)
@@ -74,16 +78,16 @@ func (b *booster) start() {
 // round grows one tree per output from the scores before the round. It returns false if no
 // tree has a split.
 func (b *booster) round() bool {
-	b.drawn = draw(b.rng, b.rows, b.cfg.Subsample, b.drawn)
+	b.drawn, b.left = draw(b.rng, b.rows, b.cfg.Subsample, b.drawn, b.left)
 	b.loss.gradients(b.labels, b.drawn, b.gradients)
 	split := false
 	for c, gradients := range b.gradients {
-		b.columns = draw(b.rng, b.all, b.cfg.ColSample, b.columns)
+		b.columns, b.unused = draw(b.rng, b.all, b.cfg.ColSample, b.columns, b.unused)
 		nodes := b.grower.grow(b.drawn, b.columns, gradients)
 		split = split || len(nodes) > 1
 		b.updateLeaves(nodes, c)
 		b.forest.add(b.grower)
-		b.updateUnsampled(c)
+		b.updateUnsampled(nodes, 0, b.left, c)
 	}
 	return split
 }
@@ -104,20 +108,20 @@ func (b *booster) updateLeaves(nodes []growingNode, output int) {
 	}
 }
 
-// updateUnsampled updates the scores of the training rows that were not sampled, which are
-// in no leaf, by traversing the newest tree.
-func (b *booster) updateUnsampled(output int) {
-	if len(b.drawn) == len(b.rows) {
+// updateUnsampled updates the scores of the training rows that were not sampled, which are in no leaf. It
+// moves those that reach node i to its children, which takes less time than a traversal for each row.
+func (b *booster) updateUnsampled(nodes []growingNode, i int, rows []int32, output int) {
+	n := &nodes[i]
+	if n.left == 0 {
+		k := b.loss.outputs()
+		for _, r := range rows {
+			b.labels.score[int(r)*k+output] += n.value
+		}
 		return
 	}
-	k, newest, next := b.loss.outputs(), len(b.forest.roots)-1, 0
-	for _, r := range b.rows {
-		if next < len(b.drawn) && b.drawn[next] == r {
-			next++
-			continue
-		}
-		b.labels.score[int(r)*k+output] += b.forest.walk(newest, b.data.row(int(r)))
-	}
+	left, right := b.grower.partition(rows, n.split)
+	b.updateUnsampled(nodes, n.left, left, output)
+	b.updateUnsampled(nodes, n.right, right, output)
 }
 
 // shift adds the intercepts to all scores.
@@ -158,19 +162,39 @@ func (h *holdout) advance(f *forest, first int) {
 	}
 }
 
-// draw samples a share of the items without replacement, at least one, in their order
-// (selection sampling, Knuth vol. 2, §3.4.2). A share of 1 uses no random numbers and returns
-// items itself. Otherwise the result reuses the memory of out.
-func draw[T any](rng *rand.Rand, items []T, share float64, out []T) []T {
+// draw samples a share of the items without replacement, at least one (selection sampling, Knuth
+// vol. 2, §3.4.2). It returns the sample and the rest, both in the order of the items. A share of 1 uses no random
+// numbers and returns items itself. Otherwise the results reuse the memory of sample and rest. The loop has
+// no branches: it writes every item to both results and advances only one counter.
+func draw[T any](rng *rand.PCG, items []T, share float64, sample, rest []T) (drawn, left []T) {
 	if share >= 1 {
-		return items
+		return items, nil
 	}
 	want := max(1, int(math.Round(share*float64(len(items)))))
-	out = out[:0]
+	sample, rest = slices.Grow(sample[:0], len(items))[:len(items)], slices.Grow(rest[:0], len(items))[:len(items)]
+	n := 0
 	for i, item := range items {
-		if rng.IntN(len(items)-i) < want-len(out) {
-			out = append(out, item)
+		sample[n], rest[i-n] = item, item
+		below := 0
+		if intN(rng, uint64(len(items)-i)) < uint64(want-n) {
+			below = 1
+		}
+		n += below
+	}
+	return sample[:n], rest[:len(items)-n]
+}
+
+// intN returns the same number below n as rand.Rand.Uint64N (Lemire 2019). Unlike rand.Rand, it calls PCG without an
+// interface, because each round draws a number for each row.
+func intN(rng *rand.PCG, n uint64) uint64 {
+	if n&(n-1) == 0 {
+		return rng.Uint64() & (n - 1)
+	}
+	high, low := bits.Mul64(rng.Uint64(), n)
+	if low < n {
+		for least := -n % n; low < least; {
+			high, low = bits.Mul64(rng.Uint64(), n)
 		}
 	}
-	return out
+	return high
 }

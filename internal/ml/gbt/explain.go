@@ -10,7 +10,12 @@ import (
 // 2018): a column outside the coalition is averaged by the training weight on either side of
 // its cuts.
 func (r *Regressor) Explain(x, phi []float64) (expected float64) {
-	return r.full().explain(x, 0, identity(r.cols), phi)
+	return r.Explainer().Explain(x, phi)
+}
+
+// Explainer returns an Explainer, with which Explain for many rows takes less time.
+func (r *Regressor) Explainer() *Explainer {
+	return r.full().explainer(0, identity(r.cols), r.cols)
 }
 
 // ExplainPlayers writes the contribution of every player to the prediction into phi and returns
@@ -18,14 +23,14 @@ func (r *Regressor) Explain(x, phi []float64) (expected float64) {
 // the one-hot columns of a category. players[j] is the player of column j, an index of phi. A column
 // with a negative player stays unknown, so expected + Σ phi is the prediction without this column.
 func (r *Regressor) ExplainPlayers(x []float64, players []int, phi []float64) (expected float64) {
-	return r.full().explain(x, 0, players, phi)
+	return r.full().explainer(0, players, len(phi)).Explain(x, phi)
 }
 
 // Explain writes the contribution of every column to the raw score of one class into phi and
 // returns the expected score: Scores(x)[class] = expected + Σ phi, up to rounding. len(phi) =
 // Cols(). The method is the same as in Regressor.Explain.
 func (c *Classifier) Explain(x []float64, class int, phi []float64) (expected float64) {
-	return c.explain(x, class, identity(c.cols), phi)
+	return c.explainer(class, identity(c.cols), c.cols).Explain(x, phi)
 }
 
 // identity returns players for which every column is its own player.
@@ -37,7 +42,9 @@ func identity(cols int) []int {
 	return players
 }
 
-// explain integrates the multilinear extension of the game (Owen 1972) over the probability t
+// Explain is Regressor.Explain. It must not be called concurrently.
+//
+// It integrates the multilinear extension of the game (Owen 1972) over the probability t
 // that a player is in the coalition. For each leaf and the players i and j on its path:
 //
 //	φ_i = leaf · ∫₀¹ (with_i − without_i) · Π_{j≠i} f_j(t) dt
@@ -47,35 +54,42 @@ func identity(cols int) []int {
 // half as many nodes is exact. Sums over the leaves of a subtree share the factors above it
 // (Linear TreeSHAP, Yu et al. 2022). f_j is positive at every node of the rule, and a product is
 // divided only by one of its factors, so there is no cancellation.
-func (f *forest) explain(x []float64, output int, players []int, phi []float64) (expected float64) {
+func (e *Explainer) Explain(x, phi []float64) (expected float64) {
 	clear(phi)
+	e.x, e.phi = x, phi
+	for t := e.output; t < len(e.roots); t += e.outputs() {
+		e.descend(e.roots[t], 0)
+	}
+	return e.mean
+}
+
+// explainer returns an Explainer of one output for n players.
+func (f *forest) explainer(output int, players []int, n int) *Explainer {
 	depth := 1
 	for _, d := range f.depth {
 		depth = max(depth, int(d))
 	}
-	n := (depth + 1) / 2
-	e := explainer{
-		forest: f, cover: f.covers(), x: x, players: players, phi: phi,
-		at: make([]float64, n), weight: make([]float64, n), steps: make([]step, len(phi)),
-		product: make([]float64, (depth+1)*n), sum: make([]float64, (depth+1)*n),
+	points := (depth + 1) / 2
+	e := &Explainer{
+		forest: f, output: output, mean: f.intercept[output], cover: f.covers(), players: players,
+		at: make([]float64, points), weight: make([]float64, points), steps: make([]step, n),
+		product: make([]float64, (depth+1)*points), sum: make([]float64, (depth+1)*points),
 	}
 	quad.Legendre{}.FixedLocations(e.at, e.weight, 0, 1)
 	for i := range e.steps {
 		e.steps[i] = step{with: 1, without: 1}
 	}
-	for q := range n {
+	for q := range points {
 		e.product[q] = 1
 	}
-	expected = f.intercept[output]
 	for t := output; t < len(f.roots); t += f.outputs() {
-		expected += e.expected(t)
-		e.descend(f.roots[t], 0)
+		e.mean += e.expected(t)
 	}
-	return expected
+	return e
 }
 
 // expected returns the weighted mean value of tree t over the rows on which it was grown.
-func (e *explainer) expected(t int) float64 {
+func (e *Explainer) expected(t int) float64 {
 	root, end := e.roots[t], e.treeEnd(t)
 	sum := 0.0
 	for at := root; at < end; at++ {
@@ -115,9 +129,11 @@ type step struct{ with, without float64 }
 // factor returns f(t) of the player.
 func (s step) factor(t float64) float64 { return s.without + t*(s.with-s.without) }
 
-// explainer computes the contributions for one row.
-type explainer struct {
+// Explainer computes the contributions of the columns to predictions.
+type Explainer struct {
 	*forest
+	output  int
+	mean    float64   // expected prediction
 	cover   []float64 // by node
 	x       []float64
 	players []int // by column
@@ -131,7 +147,7 @@ type explainer struct {
 
 // descend computes e.sum at depth for the leaves below a node, and adds the contributions of the steps
 // below the node to e.phi.
-func (e *explainer) descend(at int32, depth int) {
+func (e *Explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]
 	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]
 	if e.isLeaf(at) {
@@ -175,7 +191,7 @@ func (e *explainer) descend(at int32, depth int) {
 }
 
 // contribution returns the contribution of a step over the leaves in sum.
-func (e *explainer) contribution(s step, sum []float64) (phi float64) {
+func (e *Explainer) contribution(s step, sum []float64) (phi float64) {
 	if s.with == s.without {
 		return 0
 	}

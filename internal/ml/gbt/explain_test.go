@@ -32,7 +32,7 @@ func withMissing(n, p int, rng *rand.Rand) *table.Table {
 }
 
 // known returns the value of a subtree if only the columns in the set are known.
-func (e *explainer) known(at int32, x []float64, set uint) float64 {
+func (e *Explainer) known(at int32, x []float64, set uint) float64 {
 	n := &e.nodes[at]
 	switch {
 	case e.isLeaf(at):
@@ -46,7 +46,7 @@ func (e *explainer) known(at int32, x []float64, set uint) float64 {
 
 // shapley computes a Shapley value by its definition: the weighted mean contribution of column j
 // over all sets without j.
-func (e *explainer) shapley(x []float64, j, p int) (phi float64) {
+func (e *Explainer) shapley(x []float64, j, p int) (phi float64) {
 	for set := range uint(1) << p {
 		if set>>j&1 == 1 {
 			continue
@@ -66,7 +66,7 @@ func TestContributionsMatchTheDefinitionOfShapleyValues(t *testing.T) {
 	r, err := FitRegression(data, nil, Config{Rounds: 5, MaxDepth: 7}) // deeper than p, so that columns repeat
 	require.NoError(t, err)
 	phi := make([]float64, p)
-	e := explainer{forest: &r.forest, cover: r.covers()}
+	e := Explainer{forest: &r.forest, cover: r.covers()}
 	for i := range 20 {
 		r.Explain(data.Row(i), phi)
 		for j := range p {

@@ -224,16 +224,7 @@ func splitValidation(rows []int, cfg Config) (train, valid []int) {
 	if len(rows) < 2 {
 		return rows, nil
 	}
-	rng := rand.New(rand.NewPCG(cfg.Seed, 0xbf58476d1ce4e5b9))
-	valid = draw(rng, rows, cfg.ValidShare, nil)
-	next := 0
-	for _, r := range rows {
-		if next < len(valid) && valid[next] == r {
-			next++
-		} else {
-			train = append(train, r)
-		}
-	}
+	valid, train = draw(rand.NewPCG(cfg.Seed, 0xbf58476d1ce4e5b9), rows, cfg.ValidShare, nil, nil)
 	return train, valid
 }
 

@@ -183,19 +183,15 @@ func (g *grower) column(h histogram, column int) binColumn {
 // no branches: it writes every row to both parts and advances only one counter.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]
-	var isLeft [256]uint8 // 1 or 0 by code
-	for code := range s.bin + 1 {
-		isLeft[code] = 1
-	}
-	if missing := len(col.cuts) + 1; s.missingLeft {
-		isLeft[missing] = 1
-	} else {
-		isLeft[missing] = 0
+	first, width := uint8(s.bin+1), int32(len(col.cuts)+1-s.bin) // codes on the right
+	if s.missingLeft {
+		width--
 	}
 	moved, n := slices.Grow(g.moved[:0], len(rows))[:len(rows)], 0
 	for i, r := range rows {
 		rows[n], moved[i-n] = r, r
-		n += int(isLeft[col.codes[r]])
+		beyond := width - 1 - int32(col.codes[r]-first) // negative on the left
+		n += int(uint32(beyond) >> 31)
 	}
 	copy(rows[n:], moved)
 	g.moved = moved

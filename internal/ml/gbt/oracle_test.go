@@ -199,7 +199,7 @@ func TestContributionsMatchShap(t *testing.T) {
 		phi := make([]float64, 8)
 		for c := range fit.Outputs {
 			for i := range o.X {
-				expected := f.explain(x[8*i:8*i+8], c, identity(8), phi)
+				expected := f.explainer(c, identity(8), len(phi)).Explain(x[8*i:8*i+8], phi)
 				require.InDelta(t, fit.Expected[c], expected, 1e-6)
 				require.InDeltaSlice(t, fit.Phi[c][i], phi, 1e-6)
 			}

@@ -11,7 +11,7 @@ import (
 
 // knownPlayers returns the value of a subtree if only the columns of the players in the set are
 // known.
-func (e *explainer) knownPlayers(at int32, x []float64, players []int, set uint) float64 {
+func (e *Explainer) knownPlayers(at int32, x []float64, players []int, set uint) float64 {
 	n := &e.nodes[at]
 	if e.isLeaf(at) {
 		return n.cut
@@ -29,7 +29,7 @@ func TestContributionsOfPlayersMatchTheDefinitionOfShapleyValues(t *testing.T) {
 	data := withMissing(400, cols, rand.New(rand.NewPCG(7, 1)))
 	r, err := FitRegression(data, nil, Config{Rounds: 8, MaxDepth: 9, MinLeafRows: 1})
 	require.NoError(t, err)
-	e, phi := explainer{forest: &r.forest, cover: r.covers()}, make([]float64, count)
+	e, phi := Explainer{forest: &r.forest, cover: r.covers()}, make([]float64, count)
 	value := func(x []float64, set uint) (sum float64) {
 		for _, root := range r.roots {
 			sum += e.knownPlayers(root, x, players, set)
@@ -82,7 +82,7 @@ func TestContributionsMatchShapUpToRounding(t *testing.T) {
 		f.importTree(f.roots[t], 0, tree)
 	}
 	for i, want := range o.Phi {
-		require.InEpsilon(t, o.Expected, f.explain(x[cols*i:cols*(i+1)], 0, identity(cols), phi), 1e-9)
+		require.InEpsilon(t, o.Expected, f.explainer(0, identity(cols), len(phi)).Explain(x[cols*i:cols*(i+1)], phi), 1e-9)
 		for j := range want {
 			require.InDelta(t, want[j], phi[j], 1e-9*max(1e-3, math.Abs(want[j])), "row %d, column %d", i, j)
 		}

@@ -1,6 +1,10 @@
 package linear
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // Corrector is a linear regression without an intercept that learns to predict the errors of a model
 // from K signals. It uses recursive least squares with exponential forgetting and a ridge
@@ -35,21 +39,19 @@ func (c *Corrector) Predict(x []float64) float64 {
 // Learn adds a row: residual is the error that the model made with the signals x.
 func (c *Corrector) Learn(x []float64, residual float64) {
 	residual = max(-correctorClip, min(correctorClip, residual))
-	gram := mat.NewSymDense(c.K, nil)
+	gram := newSymmetric(c.K)
 	for i := range c.K {
 		c.XY[i] = c.XY[i]*correctorDecay + x[i]*residual
 		for j := range c.K {
 			c.XX[i*c.K+j] = c.XX[i*c.K+j]*correctorDecay + x[i]*x[j]
-			if j >= i {
-				gram.SetSym(i, j, c.XX[i*c.K+j])
-			}
 		}
-		gram.SetSym(i, i, gram.At(i, i)+correctorPenalty)
 	}
-	var factor mat.Cholesky
-	if !factor.Factorize(gram) {
-		return // keep the last valid coefficients
+	copy(gram.Data, c.XX)
+	for i := range c.K {
+		gram.Data[i*c.K+i] += correctorPenalty
 	}
-	beta := mat.NewVecDense(c.K, c.Beta)
-	_ = factor.SolveVecTo(beta, mat.NewVecDense(c.K, c.XY)) // a poorly conditioned solution is still usable
+	beta := slices.Clone(c.XY)
+	if solveDefinite(gram, blas64.General{Rows: c.K, Cols: 1, Stride: 1, Data: beta}) {
+		c.Beta = beta // else keep the last valid coefficients
+	}
 }

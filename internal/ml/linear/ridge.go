@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/loadaware/loadaware/internal/ml/table"
@@ -142,27 +143,22 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	if len(used) == 0 {
 		return ridges, nil
 	}
-	gram, moment := mat.NewSymDense(len(used), nil), mat.NewDense(len(used), k, nil)
+	gram, beta := newSymmetric(len(used)), blas64.General{Rows: len(used), Cols: k, Stride: k, Data: make([]float64, len(used)*k)}
 	for a, i := range used {
 		for t := range k {
-			moment.Set(a, t, m.co.at(i, p+t)/scale[a])
+			beta.Data[a*k+t] = m.co.at(i, p+t) / scale[a]
 		}
 		for b, j := range used[:a+1] {
-			gram.SetSym(a, b, m.co.at(j, i)/scale[a]/scale[b])
+			gram.Data[b*gram.Stride+a] = m.co.at(j, i) / scale[a] / scale[b]
 		}
-		gram.SetSym(a, a, gram.At(a, a)+penalty)
+		gram.Data[a*gram.Stride+a] += penalty
 	}
-	var factor mat.Cholesky
-	var beta mat.Dense
-	if !factor.Factorize(gram) {
+	if !solveDefinite(gram, beta) {
 		return nil, ErrSingular
-	}
-	if err := factor.SolveTo(&beta, moment); err != nil && !isCondition(err) {
-		return nil, fmt.Errorf("%w: %w", ErrSingular, err)
 	}
 	for t, r := range ridges {
 		for a, j := range used {
-			r.coef[j] = beta.At(a, t) / scale[a]
+			r.coef[j] = beta.Data[a*k+t] / scale[a]
 			if !finite(r.coef[j]) {
 				return nil, ErrSingular
 			}
@@ -189,10 +185,3 @@ func (m *moments) varying(p int) (used []int, scale []float64) {
 
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
-
-// isCondition reports whether err only warns of a poorly conditioned matrix. The solution
-// is usable then, because the penalty bounds its error.
-func isCondition(err error) bool {
-	var condition mat.Condition
-	return errors.As(err, &condition)
-}

@@ -1,0 +1,24 @@
+package linear
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// newSymmetric returns an n × n matrix of zeros, of which only the upper triangle is used.
+func newSymmetric(n int) blas64.Symmetric {
+	return blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
+}
+
+// solveDefinite replaces b by the x with a·x = b, and the upper triangle of a by its Cholesky factor. It returns false,
+// and leaves b unchanged, if a is not positive definite. Unlike mat.Cholesky it does not estimate the condition of a,
+// which takes as long as the solution of a small system: a poorly conditioned solution is usable, because the penalty
+// bounds its error.
+func solveDefinite(a blas64.Symmetric, b blas64.General) bool {
+	factor, ok := lapack64.Potrf(a)
+	if ok {
+		lapack64.Potrs(factor, b)
+	}
+	return ok
+}

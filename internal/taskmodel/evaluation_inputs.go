@@ -1,0 +1,85 @@
+package taskmodel
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// tableOf encodes rows for the classifiers: the inputs of the line (the ridge regression), then
+// the inputs of the trees, without those that are of no use to a tree. The returned function encodes a further row.
+func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
+	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
+	for i := range rows {
+		y[i], cells[i] = math.Log(rows[i].Peak), rows[i].Cells
+	}
+	enc := newEncoder(schema, cells, y)
+	encode := func(cells []sizing.Value) []float64 {
+		line, tree := enc.encode(cells, nil, nil)
+		return append(line, tree...)
+	}
+	x := make([][]float64, len(rows))
+	for i := range rows {
+		x[i] = encode(cells[i])
+		enc.learn(cells[i], y[i])
+	}
+	keep := distinctColumns(x, enc.LineWidth+enc.TreeWidth)
+	t := &table.Table{Names: make([]string, len(keep)), Y: y}
+	for i := range x {
+		t.X = append(t.X, gather(x[i], 0, keep)...)
+	}
+	return t, func(cells []sizing.Value) []float64 { return gather(encode(cells), 0, keep) }
+}
+
+// distinctColumns returns the columns of x, a table of width columns, that do not order the rows as an earlier column does.
+// Such columns are the logarithm of a number, and the one-hot columns that the line and the trees share. They split the
+// rows in the same ways, and of equal splits a tree takes the first, so that it never uses them.
+func distinctColumns(x [][]float64, width int) []int {
+	keep := make([]int, 0, width)
+	seen := make(map[string]bool, width)
+	order, ranks := make([]int, len(x)), make([]byte, 4*len(x))
+	for j := range width {
+		isRanked := rank(x, j, order, ranks)
+		if isRanked && seen[string(ranks)] {
+			continue
+		}
+		keep = append(keep, j)
+		if isRanked {
+			seen[string(ranks)] = true
+		}
+	}
+	return keep
+}
+
+// rank writes the rank of each row by column j to ranks, four bytes for each row. Equal values have equal ranks; NaN has
+// the lowest. order is scratch. rank returns false if the ranks may not decide how a tree splits the column, because the
+// middle between two of its values rounds to one of them or a value is too large for the trees.
+func rank(x [][]float64, j int, order []int, ranks []byte) bool {
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a][j], x[b][j]) })
+	next := uint32(0)
+	for k, i := range order {
+		v := x[i][j]
+		if math.Abs(v) > maxRanked {
+			return false
+		}
+		if k > 0 {
+			if before := x[order[k-1]][j]; cmp.Less(before, v) {
+				if middle := (before + v) / 2; middle <= before || middle >= v { // false for NaN
+					return false
+				}
+				next++
+			}
+		}
+		binary.LittleEndian.PutUint32(ranks[4*i:], next)
+	}
+	return true
+}
+
+const maxRanked = 1e299 // golearn's CART clips larger values
