@@ -219,7 +219,7 @@ def _environment(home: Path) -> dict[str, str]:
         "CORE__DAGS_FOLDER": str(TESTS / "dags"),
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__LOAD_EXAMPLES": "False",
-        "CORE__PARALLELISM": "4",
+        "CORE__PARALLELISM": "8",
         "CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
         "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "CORE__UNIT_TEST_MODE": "False",
@@ -230,6 +230,9 @@ def _environment(home: Path) -> dict[str, str]:
         "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "SCHEDULER__PARSING_PROCESSES": "1",
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        # The DAG files do not change; by default each is parsed again after 30 seconds.
+        "SCHEDULER__MIN_FILE_PROCESS_INTERVAL": "300",
+        "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
         # On a busy machine heartbeats are late; do not treat a slow try as dead.
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
         "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",
