@@ -220,7 +220,7 @@ def _environment(home: Path) -> dict[str, str]:
         "CORE__DAGS_FOLDER": str(TESTS / "dags"),
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__LOAD_EXAMPLES": "False",
-        "CORE__PARALLELISM": "8",
+        "CORE__PARALLELISM": "6",
         "CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
         "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "CORE__UNIT_TEST_MODE": "False",
