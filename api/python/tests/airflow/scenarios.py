@@ -45,13 +45,15 @@ def training_runs() -> list[tuple[dict[str, Any], int]]:
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def script_env(need: str | int = "{{ params.need }}", *, waits: bool = False, **more: str) -> dict[str, str]:
+def script_env(
+    need: str | int = "{{ params.need }}", *, seconds: float = 0.5, waits: bool = False, **more: str
+) -> dict[str, str]:
     """Return the environment variable with a pod's script; values may be Jinja.
 
     If `waits` is true, the run time of the pod starts only when the cluster releases it.
     """
     fields = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "waits": {str(waits).lower()}{fields}}}'}
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}, "waits": {str(waits).lower()}{fields}}}'}
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class FailureCase:
     tries: int = 2
     need: int = GIB // 2  # bytes
     message: str = ""  # the termination message of each try; "" for the default of Script
+    seconds: float = 0.5  # of run time
 
     @property
     def exceeds_static_request(self) -> bool:
@@ -77,7 +80,7 @@ class FailureCase:
         more = {"fails": f'"{on_first_try}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return script_env(self.need, waits=waits, **more)
+        return script_env(self.need, seconds=self.seconds, waits=waits, **more)
 
 
 ABOVE_STATIC = STATIC_SMALL + 64 * MIB  # a peak above the static request
@@ -93,7 +96,8 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
         message=f'{{\\"memory_max_bytes\\": {STATIC_SMALL}}}',
     ),
     "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
-    "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False),
+    # Its pod is gone at its end; on a busy machine, a short one could be gone before the operator first reads it.
+    "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False, seconds=5),
     "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
     "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=ABOVE_STATIC),
     "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=ABOVE_STATIC),

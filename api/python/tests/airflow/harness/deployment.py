@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -15,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from harness.commands import Commands
 from harness.processes import Process
 from harness.waiting import wait_for
 
@@ -25,18 +25,8 @@ MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
 SCHEDULER = ("scheduler", "--skip-serve-logs")
 
-# The scheduler forks every try, so these imports in the scheduler save seconds per try. A try waits longer for
-# loadaware and Kubernetes than in production, so that a busy machine does not look like an outage; test_outage tests
-# the real timeouts.
-LOCAL_SETTINGS = """
-import airflow.providers.cncf.kubernetes.operators.pod
-import airflow_provider_loadaware.resize_support
-import airflow_provider_loadaware.service
-
-airflow_provider_loadaware.resize_support.PROBE_SECONDS = 15.0
-airflow_provider_loadaware.service.CONNECT_SECONDS = 15.0
-airflow_provider_loadaware.service.TOTAL_SECONDS = 15.0
-"""
+# A new database after `airflow db migrate`, which takes seconds: later deployments get a copy.
+_new_database: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +49,8 @@ class Airflow:
         self._processes: list[Process] = []
         config = home / "config"
         config.mkdir()
-        (config / "airflow_local_settings.py").write_text(LOCAL_SETTINGS)
+        (config / "airflow_local_settings.py").write_text("import harness.local_settings\n")
+        self._commands = Commands(self.env, home)
         self._migrate()
 
     def start(self, *, with_pages: bool = False) -> None:
@@ -68,7 +59,7 @@ class Airflow:
         if MAJOR >= 3:
             components.append(["dag-processor"])
         if MAJOR >= 3 or with_pages:
-            components.append(self._web_server())
+            components.append(self._web_server("all" if with_pages else "execution"))
         self._processes = [self._run(*component) for component in components]
 
     def crash_scheduler(self) -> None:
@@ -78,7 +69,7 @@ class Airflow:
 
     def serve_api(self) -> str:
         """Start only the stable REST API and return its address."""
-        self._processes = [self._run(*self._web_server())]
+        self._processes = [self._run(*self._web_server("core"))]
         return self.url
 
     @property
@@ -86,27 +77,22 @@ class Airflow:
         """The address of the API and of the pages."""
         return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
 
-    def _web_server(self) -> list[str]:
-        name, host = ("api-server", "--host") if MAJOR >= 3 else ("webserver", "--hostname")
-        return [name, host, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
+    def _web_server(self, apps: str) -> list[str]:
+        """Return the command of the web server; on Airflow 3 it only loads `apps`, which saves seconds."""
+        name, *more = ("api-server", "--apps", apps, "--host") if MAJOR >= 3 else ("webserver", "--hostname")
+        return [name, *more, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
 
     def seed_history(self, runs: int, password: str) -> None:
         """Insert the finished runs of scenarios.history_runs into the database, and on Airflow 2 a user `reader`."""
-        done = subprocess.run(
-            [sys.executable, "-m", "harness.history_seed", str(runs), password],
-            env=self.env,
-            cwd=TESTS,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        code, output = self._commands.run("harness.history_seed", str(runs), password, seconds=600)
+        assert code == 0, output
 
     def stop(self) -> None:
         for process in self._processes:
             process.terminate()
         for process in self._processes:
             process.stop()
+        self._commands.stop()
 
     def wait_for_dags(self, dag_ids: set[str]) -> None:
         """Wait until the DAGs are parsed without an error."""
@@ -122,13 +108,8 @@ class Airflow:
     def trigger(self, *runs: tuple[str, str, Json]) -> None:
         """Start runs, each as (dag_id, run_id, conf)."""
         requests = [{"dag_id": dag, "run_id": run, "conf": conf} for dag, run, conf in runs]
-        subprocess.run(
-            [sys.executable, "-m", "harness.trigger", json.dumps(requests)],
-            env=self.env,
-            cwd=TESTS,
-            check=True,
-            timeout=600,
-        )
+        code, output = self._commands.run("harness.trigger", json.dumps(requests), seconds=600)
+        assert code == 0, output
 
     def wait(self, dag_id: str, run_id: str, seconds: float = 900) -> dict[tuple[str, int], TaskInstance]:
         """Wait for the end of a run. Returns its task instances by task id and map index."""
@@ -172,8 +153,7 @@ class Airflow:
 
     def test_connection(self, conn_id: str) -> str:
         """Test a connection like the button of the form. Returns Airflow's output."""
-        done = self._command("connections", "test", conn_id)
-        return done.stdout + done.stderr
+        return self._commands.run("airflow", "connections", "test", conn_id, seconds=300)[1]
 
     def pause(self, dag_id: str, *, paused: bool) -> None:
         """Pause or unpause a DAG, once its row exists: Airflow 2 stores the serialized DAG before this row."""
@@ -210,15 +190,18 @@ class Airflow:
         return Process(command, self.env, self.home / f"{component}.out", self.home)
 
     def _migrate(self) -> None:
+        global _new_database
+        if _new_database is not None:
+            self._database.write_bytes(_new_database)
+            return
         with sqlite3.connect(self._database) as connection:
             connection.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
         connection.close()
-        done = self._command("db", "migrate")
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def _command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "airflow", *arguments]
-        return subprocess.run(command, env=self.env, cwd=self.home, capture_output=True, text=True, timeout=300)
+        code, output = self._commands.run("airflow", "db", "migrate", seconds=300)
+        assert code == 0, output
+        with closing(sqlite3.connect(self._database)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # moves all of it into one file
+        _new_database = self._database.read_bytes()
 
     def _check_alive(self) -> None:
         for process in self._processes:
@@ -237,7 +220,7 @@ def _environment(home: Path) -> dict[str, str]:
         "CORE__DAGS_FOLDER": str(TESTS / "dags"),
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__LOAD_EXAMPLES": "False",
-        "CORE__PARALLELISM": "4",
+        "CORE__PARALLELISM": "6",
         "CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
         "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "CORE__UNIT_TEST_MODE": "False",
@@ -248,6 +231,9 @@ def _environment(home: Path) -> dict[str, str]:
         "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "SCHEDULER__PARSING_PROCESSES": "1",
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        # The DAG files do not change; by default each is parsed again after 30 seconds.
+        "SCHEDULER__MIN_FILE_PROCESS_INTERVAL": "300",
+        "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
         # On a busy machine heartbeats are late; do not treat a slow try as dead.
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
         "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",

@@ -1,6 +1,6 @@
 """Starts DAG runs: python -m harness.trigger '[{"dag_id": …, "run_id": …, "conf": {…}}]'.
 
-It is a separate process because it imports Airflow; one process starts many runs because the import takes seconds.
+harness.commands runs it in a process that has imported Airflow; one call starts many runs.
 """
 
 from __future__ import annotations
