@@ -127,14 +127,18 @@ func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 		"requests": {commonRequest, requestsMatch},
 		"reports":  {commonReport, reportsMatch},
 	} {
+		bodies := 20_000
+		if testing.Short() { // the race detector is slow, and nothing here is concurrent
+			bodies = 1_000
+		}
 		r := rand.New(rand.NewPCG(9, 9))
 		common := 0
-		for range 20_000 {
+		for range bodies {
 			if c.match(t, mutate(r, c.body)) {
 				common++
 			}
 		}
-		assert.Greater(t, common, 5_000)
+		assert.Greater(t, common, bodies/4)
 		t.Log(common, kind, "have the common form")
 	}
 }
