@@ -169,8 +169,11 @@ class SizerMixin:
     # ---- finish ----
 
     def cleanup(self, pod: Any, remote_pod: Any, *args: Any, **kwargs: Any) -> Any:
-        """Report before Airflow deletes the pod. Airflow calls this on success and on failure."""
-        self._finish(self._try_context, remote_pod, sys.exc_info()[1])
+        """Report before Airflow deletes the pod. Airflow calls this on success and on failure.
+
+        Airflow has no `remote_pod` if it never read the pod after its creation, for example because the pod was preempted.
+        """
+        self._finish(self._try_context, remote_pod or getattr(self, "pod", None), sys.exc_info()[1])
         return super().cleanup(pod, remote_pod, *args, **kwargs)  # type: ignore[misc]
 
     def trigger_reentry(self, context: Any, event: dict[str, Any]) -> Any:

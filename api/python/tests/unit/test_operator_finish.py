@@ -300,6 +300,25 @@ def test_a_deleted_pod_is_reported_with_its_last_allocation(server: ScriptedServ
     assert sent["prediction_id"] == "p-1"
 
 
+def test_a_pod_that_was_deleted_before_airflow_read_it_is_reported_as_evicted(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    operator.pod = operator.build_pod_request_obj(task_context())
+    kubernetes.pod = None
+    operator.cleanup(operator.pod, None)
+    (sent,) = server.of("/observe")
+    assert (sent["outcome"], sent["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
+
+
+def test_a_try_without_a_pod_is_reported_as_failed(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    kubernetes.pod = None
+    operator.cleanup(operator.build_pod_request_obj(task_context()), None)
+    assert [o["outcome"] for o in server.of("/observe")] == ["failed"]
+
+
 @pytest.mark.parametrize(
     ("error", "outcome"), [(MemoryError("x"), "failed"), (ValueError("x"), "failed"), (None, "success")]
 )
