@@ -1561,7 +1561,7 @@ type Policy struct {
 
 // PolicyRequest The settings of a task that an operator may change.
 type PolicyRequest struct {
-	// BinEdgesBytes Ascending upper edges for the grid `bins`.
+	// BinEdgesBytes Ascending upper edges for the grid `bins`. An amount above the last edge is not rounded.
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
@@ -2168,7 +2168,7 @@ type StaticAdvice struct {
 	// RequestBytes One request for all runs; null with too few runs for the risk target.
 	RequestBytes *int64 `json:"request_bytes"`
 
-	// Risk Upper bound of the probability that the next run exceeds the request.
+	// Risk Upper bound of the probability that the next run exceeds the request, if the next run is like the past ones (exchangeable); it does not hold for a task whose peaks grow.
 	Risk *float64 `json:"risk"`
 
 	// Runs Number of measured runs that the request is derived from.
