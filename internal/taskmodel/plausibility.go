@@ -64,6 +64,11 @@ func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 		float64(t.Peak) > requestedFactor*given && m.Experts.MaxPeak <= allocatedFactor*given
 }
 
+// CanBeConfirmed reports whether a report like t can confirm t if t is quarantined.
+func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
+	return t.Confirmable() && !m.isBeyondAllocation(t)
+}
+
 // checkWithoutHistory reports whether t is implausible whatever the history is, and the violated
 // expectation.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {

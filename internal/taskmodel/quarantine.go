@@ -154,7 +154,7 @@ func (m *Model) releaseConfirmed(t *TrainingRow) {
 
 // findConfirmed returns the index of a quarantined report that t confirms; −1 if there is none.
 func (m *Model) findConfirmed(t *TrainingRow) int {
-	if len(m.Quarantine) == 0 || !t.Confirmable() || m.isBeyondAllocation(t) {
+	if len(m.Quarantine) == 0 || !m.CanBeConfirmed(t) {
 		return -1
 	}
 	peak := float64(t.Peak)
