@@ -886,7 +886,8 @@ type FeatureFieldKind string
 // Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 // boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 // missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
+// digits that is sent as a number, because it is an id. `True` and `false` in a string are
 // booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 // missing; a boolean counts as 0 or 1 if the others are numbers.
 //
@@ -1003,7 +1004,8 @@ type LiftRequest struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
+	// digits that is sent as a number, because it is an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
@@ -1190,7 +1192,8 @@ type Observation struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
+	// digits that is sent as a number, because it is an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
@@ -1558,7 +1561,7 @@ type Policy struct {
 
 // PolicyRequest The settings of a task that an operator may change.
 type PolicyRequest struct {
-	// BinEdgesBytes Ascending upper edges for the grid `bins`.
+	// BinEdgesBytes Ascending upper edges for the grid `bins`. An amount above the last edge is not rounded.
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
@@ -1620,7 +1623,8 @@ type PredictRequest struct {
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
+	// digits that is sent as a number, because it is an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
@@ -2164,7 +2168,7 @@ type StaticAdvice struct {
 	// RequestBytes One request for all runs; null with too few runs for the risk target.
 	RequestBytes *int64 `json:"request_bytes"`
 
-	// Risk Upper bound of the probability that the next run exceeds the request.
+	// Risk Upper bound of the probability that the next run exceeds the request, if the next run is like the past ones (exchangeable); it does not hold for a task whose peaks grow.
 	Risk *float64 `json:"risk"`
 
 	// Runs Number of measured runs that the request is derived from.
@@ -2804,7 +2808,8 @@ type WhatIfRequest struct {
 	// Set Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. `True` and `false` in a string are
+	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
+	// digits that is sent as a number, because it is an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"math"
@@ -20,7 +21,9 @@ const executionDate = "execution_date"
 // execution date, unless the conf has one: at most maxFeatures, and of the conf the first by name.
 func (a *ArchivedRun) Features() sizing.Features {
 	var conf map[string]any
-	_ = json.Unmarshal(a.Conf, &conf) // conf stays nil if there is none; Validate rejects invalid JSON
+	decoder := json.NewDecoder(bytes.NewReader(a.Conf))
+	decoder.UseNumber()       // different long ids would be equal as float64
+	_ = decoder.Decode(&conf) // conf stays nil if there is none; Validate rejects invalid JSON
 	features := sizing.Features{executionDate: sizing.TextValue(a.ExecutionDate.UTC().Format("2006-01-02"))}
 	for _, name := range slices.Sorted(maps.Keys(conf)) {
 		if len(features) == maxFeatures {
@@ -32,9 +35,9 @@ func (a *ArchivedRun) Features() sizing.Features {
 		switch v := conf[name].(type) {
 		case bool:
 			features[name] = sizing.BoolValue(v)
-		case float64:
-			if math.Abs(v) < 1e300 {
-				features[name] = sizing.NumberValue(v)
+		case json.Number:
+			if number, ok := sizing.ParseNumber(v.String()); ok && math.Abs(number.Num) < 1e300 {
+				features[name] = number
 			}
 		case string:
 			if v != "" && utf8.RuneCountInString(v) <= sizing.MaxFeatureString {

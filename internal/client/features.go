@@ -51,6 +51,8 @@ func parseFeature(text string) (any, error) {
 	switch {
 	case math.IsInf(v, 0):
 		return nil, fmt.Errorf("%s is out of range", text)
+	case isNumber && json.Valid([]byte(text)):
+		return json.Number(text), nil // with all digits: a long one is an id
 	case isNumber:
 		return v, nil
 	}

@@ -282,8 +282,8 @@ func parseFeature(text string) sizing.Value {
 	if text == "true" || text == "false" {
 		return sizing.BoolValue(text == "true")
 	}
-	if number, err := strconv.ParseFloat(text, 64); err == nil {
-		return sizing.NumberValue(number)
+	if number, ok := sizing.ParseNumber(text); ok {
+		return number
 	}
 	return sizing.TextValue(text)
 }

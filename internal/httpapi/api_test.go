@@ -137,13 +137,13 @@ func TestQueryParametersBecomeFeatures(t *testing.T) {
 	q := url.Values{
 		"dag_id": {"d"}, "task_id": {"t"}, "run_id": {"a b/c"}, "map_index": {"3"}, "memory": {"1.5Gi"}, "max_memory": {"64Gi"},
 		"n_files": {"7"}, "share": {"-1e-3"}, "region": {"emea & more"}, "full": {"true"}, "day": {"2020-01-03"},
-		"zone": {`"17"`}, "nothing": {""}, "größe": {"1"}, "hex": {"0x1p4"},
+		"id": {"1234567890123456789"}, "zone": {`"17"`}, "nothing": {""}, "größe": {"1"}, "hex": {"0x1p4"},
 	}
 	p := e.do(http.MethodGet, "/predict?"+q.Encode(), "").json()
 	ask := e.do(http.MethodGet, "/predictions/"+p["prediction_id"].(string), "").json()["ask"].(map[string]any)
 	assert.Equal(t, map[string]any{
 		"n_files": 7.0, "share": -1e-3, "region": "emea & more", "full": true, "day": "2020-01-03",
-		"zone": "17", "nothing": nil, "größe": 1.0, "hex": "0x1p4",
+		"id": "1234567890123456789", "zone": "17", "nothing": nil, "größe": 1.0, "hex": "0x1p4",
 	}, ask["features"])
 	assert.Equal(t, "a b/c", ask["run_id"])
 	assert.EqualValues(t, 3, ask["map_index"])

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,11 +50,11 @@ func parseFeature(text string) (sizing.Value, error) {
 	case text == "true" || text == "false":
 		return sizing.BoolValue(text == "true"), nil
 	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':
-		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64) // JSON allows space around a value
-		if err != nil {
+		v, ok := sizing.ParseNumber(strings.TrimSpace(text)) // JSON allows space around a value
+		if !ok {
 			return sizing.Value{}, codec.ErrNumberTooLarge
 		}
-		return sizing.NumberValue(v), nil
+		return v, nil
 	}
 	return sizing.TextValue(text), nil
 }

@@ -111,7 +111,8 @@ func taskName(namespace, dag, task string) string {
 func Static(w io.Writer, r *report.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Static memory requests from reported runs: %s. GB = 1e9 bytes, Gi = 2^30 bytes.\n", window(r.From, r.To, r.FirstDay, r.LastDay))
-	fmt.Fprintf(&b, "# risk: upper bound of the probability that the next run exceeds the request and is killed.\n")
+	b.WriteString("# risk: upper bound of the probability that the next run exceeds the request and is killed, if the next run is like the past\n" +
+		"# ones (exchangeable). The bound does not hold for a task whose peaks grow.\n")
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		name := fmt.Sprintf("%s (%s)", taskName(t.Namespace, t.DagID, t.TaskID), t.Group)

@@ -27,7 +27,7 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 	}
 	if reason := task.Model().QuarantineReason(*row); reason != "" {
 		consequence := "it changes no allocation, even if another report confirms it"
-		if row.Confirmable() {
+		if task.Model().CanBeConfirmed(row) {
 			consequence = "it changes no allocation unless another report confirms it"
 		}
 		all = addConsequence(all, peakField(o), reason, consequence)

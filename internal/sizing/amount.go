@@ -32,6 +32,25 @@ const maxExponent = 15
 // thousands matches a number with separators, such as 1,234,567.50.
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 
+// ParseNumber returns the value of a decimal number that is no text, such as a number in JSON. An integer with more than
+// maxDigits digits is a category, as in a text. ok is false if a float64 cannot hold the number.
+func ParseNumber(number string) (v Value, ok bool) {
+	if isLongInteger(number) {
+		return Value{Kind: Category, Text: number}, len(number) <= MaxFeatureString
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	return NumberValue(x), err == nil
+}
+
+// isLongInteger reports whether s is an integer of more than maxDigits digits, without a fraction or an exponent.
+func isLongInteger(s string) bool {
+	if len(s) <= maxDigits { // true for most numbers
+		return false
+	}
+	digits := strings.TrimPrefix(s, "-")
+	return len(digits) > maxDigits && strings.Trim(digits, "0123456789") == ""
+}
+
 // parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "90 min" or "1e6".
 // The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, for a
 // number with leading zeros, which is a code, and for a number with more than maxDigits digits.

@@ -2,6 +2,7 @@ package sizing_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -82,4 +83,36 @@ func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {
 	require.Equal(t, sizing.Number, s.Fields[1].Kind)
 	assert.Equal(t, sizing.TextValue("2GB"), s.Fields[1].ReadStored(s.Fields[0].Value(0)))
 	assert.Equal(t, sizing.Missing, s.Fields[1].ReadStored(s.Fields[0].Value(1)).Kind)
+}
+
+func TestLongIntegersAreCategories(t *testing.T) {
+	for text, want := range map[string]sizing.Value{
+		"123456789012345":      sizing.NumberValue(123456789012345),
+		"-123456789012345":     sizing.NumberValue(-123456789012345),
+		"1234567890123456":     {Kind: sizing.Category, Text: "1234567890123456"},
+		"-1234567890123456789": {Kind: sizing.Category, Text: "-1234567890123456789"},
+		"1234567890123456.5":   sizing.NumberValue(1234567890123456.5),
+		"0.12345678901234567":  sizing.NumberValue(.12345678901234567),
+		"1234567890123456e3":   sizing.NumberValue(1234567890123456e3),
+	} {
+		got, ok := sizing.ParseNumber(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, got, text)
+	}
+	_, ok := sizing.ParseNumber("1e999")
+	require.False(t, ok)
+	_, ok = sizing.ParseNumber(strings.Repeat("1", sizing.MaxFeatureString+1))
+	require.False(t, ok)
+}
+
+// A task that has learned long integers as numbers stores a new one both as a number and as a category.
+func TestLongIntegerIsStoredAsANumberAndACategory(t *testing.T) {
+	var s sizing.Schema
+	s.Extend(sizing.Features{"id": sizing.NumberValue(1234567890123456789)})
+	id, _ := sizing.ParseNumber("1234567890123456790")
+	s.Extend(sizing.Features{"id": id})
+	require.Len(t, s.Fields, 2)
+	row := s.Row(sizing.Features{"id": id}, nil)
+	require.Equal(t, 1234567890123456790.0, row[0])
+	require.Equal(t, "1234567890123456790", s.Fields[1].Value(row[1]).Text)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Schema is the order in which a task's features are stored as numbers. It only grows: version v+1
@@ -61,6 +62,9 @@ func (f *Field) Read(v Value) Value {
 		return Value{Kind: f.Kind, Num: v.Num}
 	case f.Kind == v.Kind:
 		return v
+	case f.Kind == Number && v.Kind == Category && isLongInteger(v.Text):
+		x, _ := strconv.ParseFloat(v.Text, 64) // other values of this feature are numbers
+		return NumberValue(x)
 	}
 	return Value{}
 }
@@ -95,10 +99,10 @@ func (f *Field) Value(code float64) Value {
 }
 
 // CanStore reports whether f can store v without loss. A category field cannot store a bool, a date or an amount, of which
-// it would keep only the text. CanStore says nothing about the category field that a number in a text also gets (see
+// it would keep only the text, and a number field no long integer. CanStore says nothing about the category field that a number in a text also gets (see
 // Extend).
 func (f *Field) CanStore(v Value) bool {
-	return f.Kind == v.Kind || v.Kind != Date && f.Kind != Category && f.Read(v).Kind != Missing
+	return f.Kind == v.Kind || v.Kind != Date && v.Kind != Category && f.Kind != Category && f.Read(v).Kind != Missing
 }
 
 // Extend appends the fields and categories that f has and the schema lacks, up to the limits. A number in a text also

@@ -7,8 +7,40 @@ import (
 )
 
 // answer returns the experts' answer, corrected for what the residuals do not contain, such
-// as a static request that no run has exceeded. It sets b.usesRequest.
+// as a static request that no run has exceeded. Outside the range of the inputs it is at least the answer at the edge of
+// the range. It sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
+	a := m.answerAsPredicted(p, q, b)
+	if b.extrapolation.isCorrected || b.extrapolation.tooLarge {
+		m.raiseToEdge(&a, p, q, b)
+	}
+	return a
+}
+
+// raiseToEdge raises an answer to that for the row with its inputs moved to the edge of their range. If an input is far
+// outside, it multiplies the latter by the rise of the trend: the lines of the cold-start rule do not reach as far.
+func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+	at := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(at)
+	at.isLift, at.cells = b.isLift, m.Models.nearestKnown(b, at.cells[:0])
+	var edge experts.Point
+	m.predict(at.cells, q.RiskTarget, &edge, at)
+	least := m.answerAsPredicted(&edge, q, at)
+	b.extrapolation.edgeAmount = least.Amount
+	if b.extrapolation.isFar {
+		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
+	}
+	b.extrapolation.isRaised = least.Amount > a.Amount
+	if !b.extrapolation.isRaised {
+		return
+	}
+	risk := max(least.Promised, m.exceedanceProb(p, least.Amount, b))
+	a.Amount, a.Promised, a.Expert = least.Amount, min(a.Promised, risk), least.Expert
+	b.usesRequest = at.usesRequest
+}
+
+// answerAsPredicted returns answer without the comparison with the edge of the range.
+func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
 	if m.Experts.IsColdStart() {

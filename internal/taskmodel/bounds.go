@@ -53,6 +53,7 @@ const (
 	byModel     rule = iota // none: the models and the guard
 	byBins                  // the policy's bins
 	byRequest               // the static request
+	byUnknown               // the static request, because an input is too large to extrapolate
 	byFollowing             // the smallest limit so far: the peaks follow the limits, see limitFollower
 	byStreak                // a streak of kills
 	byKill                  // a known kill with the same features
@@ -72,7 +73,7 @@ type boundedGrant struct {
 }
 
 // bound applies the rules to the models' answer in this order: the guard's factor, rounding to bins or
-// MiB, the static request, a limit that peaks follow, a streak of kills, the known kills, the floor,
+// MiB, the static request (if it suffices, or if an input is too large to extrapolate), a limit that peaks follow, a streak of kills, the known kills, the floor,
 // the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
 // rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
@@ -92,6 +93,9 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	}
 	if m.requestSuffices(p, q, &d, a, b) {
 		step(q.Requested.Memory, byRequest)
+	}
+	if request := roundToGrid(q, float64(q.Requested.Memory)); b.extrapolation.tooLarge && d.limit < request {
+		step(request, byUnknown)
 	}
 	if m.Follower.isFollowing() && m.Follower.Features == featureKey(&m.Schema, b.cells) {
 		if least := roundToGrid(q, float64(m.Follower.Least)); d.limit > least {
@@ -162,6 +166,8 @@ func (d *boundedGrant) describe(q Question) string {
 		text = "rounded up to the next of the policy's bins"
 	case byRequest:
 		text = "the static request, which is within the risk target"
+	case byUnknown:
+		text = "raised to the static request, because an input is too large to extrapolate"
 	case byFollowing:
 		text = "the smallest limit so far, which was enough, because the peaks follow the limits"
 	case byKill:

@@ -204,6 +204,8 @@ func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts
 		c.moveTo(TermHeadroom, fmt.Sprintf("the largest of the newest identical runs plus %.0f %%", 100*Headroom), m.Experts.Answer(p, q.RiskTarget, &b.scratch).Amount)
 	}
 	switch {
+	case b.extrapolation.isRaised:
+		c.moveTo(TermFeature, "at least as much as at the edge of the known range", a.Amount)
 	case b.usesRequest:
 		c.moveTo(TermCeiling, "the static request, which no run has exceeded so far", a.Amount)
 	case m.Experts.IsColdStart():
@@ -236,7 +238,7 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 
 // ruleTerms maps each rule to the kind of its term.
 var ruleTerms = map[rule]TermKind{
-	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
+	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byUnknown: TermFloor, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 

@@ -18,6 +18,11 @@ type extrapolation struct {
 	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
+	tooLarge      bool    // such an input is a number above its range
+	isFar         bool    // an input is farther outside its range than the lines of the cold-start rule reach
+	isCorrected   bool    // extrapolate corrected the prediction
+	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
+	isRaised      bool    // the answer follows from edgeAmount
 	aboveRange    int     // number of relevant inputs above their range, far or with a slope of their own
 	jointMargin   float64 // log margin for several inputs above their range at once
 	jointDistance float64 // sum of the distances of these inputs from their ranges, in log units
@@ -28,6 +33,7 @@ type extrapolation struct {
 // margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
+	b.extrapolation.isCorrected = true
 	p.Duration = m.extrapolateRunTime(cells, b)
 	b.atEdge = m.clampToRange(cells, nil, b.atEdge[:0])
 	var edge experts.Point
@@ -61,13 +67,14 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		if distance == 0 {
 			continue
 		}
-		isFar := math.Abs(distance) > math.Log(outsideFactor)
-		if distance > 0 && (isFar || t.slopeOf(j) != nil) && t.isRelevant(j) {
+		isOutside := math.Abs(distance) > math.Log(outsideFactor)
+		found.isFar = found.isFar || math.Abs(distance) > math.Log1p(implausibleFactor)
+		if distance > 0 && (isOutside || t.slopeOf(j) != nil) && t.isRelevant(j) {
 			found.jointDistance += distance
 			found.aboveRange++
 		}
-		outside = outside || (isFar || t.slopeOf(j) != nil) && t.rangeOf(j).Rows >= minTrendRows
-		if isFar && t.isRelevant(j) {
+		outside = outside || (isOutside || t.slopeOf(j) != nil) && t.rangeOf(j).Rows >= minTrendRows
+		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
@@ -164,6 +171,20 @@ func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Val
 	return dst
 }
 
+// nearestKnown appends to dst the row of b with its inputs moved to the edge of their range. Implausible dates are missing.
+func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
+	cells := b.cells
+	if b.extrapolation.implausible {
+		cells = slices.Clone(b.cells)
+		for j := range cells {
+			if cells[j].Kind == sizing.Date {
+				cells[j] = b.cleaned[j]
+			}
+		}
+	}
+	return m.clampToRange(cells, nil, dst)
+}
+
 // Extrapolated returns the peak that the trend predicts for f, with the margin of the extrapolation; zero if all inputs
 // of the trend are within their range, or if no trend applies.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
@@ -187,8 +208,8 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 }
 
 // describeExtrapolation writes to a reason the inputs that are outside their range, and the
-// consequences.
-func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
+// consequences. amount is that of the answer before the guard and the bounds.
+func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
 	}
@@ -207,8 +228,12 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	if b.extrapolation.implausible {
 		text.WriteString(", too far to extrapolate and treated as missing")
 	}
-	if b.extrapolation.riseFactor > 0 {
-		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge of the range", b.extrapolation.riseFactor)
+	switch ratio := amount / b.extrapolation.edgeAmount; {
+	case b.extrapolation.edgeAmount == 0:
+	case b.extrapolation.riseFactor > 0 && ratio > 1:
+		fmt.Fprintf(text, ", extrapolated to %.3g times the amount at the edge of the range", ratio)
+	case b.extrapolation.isRaised:
+		text.WriteString(", raised to the amount at the edge of the range")
 	}
 	if b.extrapolation.capped > 0 {
 		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())

@@ -158,7 +158,7 @@ func TestLadderWithoutARiskHasEqualRatios(t *testing.T) {
 		k.reportSuccess(withRows(x), (0.5+x/10_000)*noise(rng, 0.04))
 	}
 	k.train()
-	q := question(withRows(5_000_000))
+	q := question(withRows(20_000_000))
 	q.Cap = 500 * gib
 	s := k.model.Size(q)
 	require.Nil(t, s.Promised, s.Reason)

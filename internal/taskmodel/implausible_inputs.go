@@ -9,14 +9,15 @@ import (
 // An input is treated as missing if it is so far outside its range that no extrapolation is meaningful,
 // such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
-	implausibleFactor    = 10.0   // largest plausible distance from the range, in multiples of 1 + its edge
-	maxImplausibleFactor = 1000.0 // largest plausible (1 + input) / (1 + edge), for inputs whose range spans many orders of magnitude
+	implausibleFactor    = 10.0             // largest plausible distance from the range, in multiples of 1 + its edge
+	maxImplausibleFactor = maxExtrapolation // largest plausible (1 + input) / (1 + edge); see maxDistance
 )
 
 // isImplausible reports whether an input that influences the peak is too far outside its range. j is its index in the
 // trend: of a field or, if negative, of a pair, whose difference is the input. If no value was negative, an
-// input between zero and the smallest value is plausible, because its effect is bounded.
-func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
+// input between zero and the smallest value is plausible, because its effect is bounded. isUsual means that the peak
+// is known and not above all others.
+func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	distance := t.distance(j, cells)
 	if distance == 0 { // within the range, or the range is unknown
 		return false
@@ -25,11 +26,22 @@ func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
 		return false
 	}
-	most := math.Log1p(implausibleFactor)
-	if s.Low >= 0 {
-		most = max(most, min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
+	return math.Abs(distance) > s.maxDistance(j >= 0 && !isUsual) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+}
+
+// maxDistance returns the largest plausible distance of an input from its range. If the range spans many orders of
+// magnitude, the input may be as far outside. A count or a size may always be: its tail is often heavy. But a large one with a
+// usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
+func (s *interval) maxDistance(isHeavyTailed bool) float64 {
+	switch {
+	case s.Low < 0:
+		return math.Log1p(implausibleFactor)
+	case isHeavyTailed && s.High == 0: // without a scale, no input is implausible
+		return math.Inf(1)
+	case isHeavyTailed:
+		return math.Log(maxImplausibleFactor)
 	}
-	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
+	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
 }
 
 // isNegative reports whether an input of a row is below zero.
@@ -44,7 +56,7 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
-		if !t.isImplausible(j, cells) {
+		if !t.isImplausible(j, cells, b.isUsualPeak) {
 			continue
 		}
 		if !b.extrapolation.implausible {
@@ -52,12 +64,13 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 			b.isCleaned, b.extrapolation.implausible, b.extrapolation.noRisk = true, true, true
 		}
 		b.extrapolation.outside = append(b.extrapolation.outside, j)
+		b.extrapolation.tooLarge = b.extrapolation.tooLarge || t.isLargeNumber(j, cells)
 		if j >= 0 {
 			b.cleaned[j] = sizing.Value{}
 			continue
 		}
 		pair := &t.Pairs[^j]
-		from, to := t.implausiblePairs(pair.From, cells), t.implausiblePairs(pair.To, cells)
+		from, to := t.implausiblePairs(pair.From, cells, b.isUsualPeak), t.implausiblePairs(pair.To, cells, b.isUsualPeak)
 		if from >= to {
 			b.cleaned[pair.From] = sizing.Value{}
 		}
@@ -71,10 +84,17 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 	return cells
 }
 
+// isLargeNumber reports whether an input is above its range and no difference of dates. A date far in the future
+// usually stands for an unknown one, but a large number may be a large input.
+func (t *trend) isLargeNumber(j int, cells []sizing.Value) bool {
+	x, _ := t.value(j, cells)
+	return x > t.rangeOf(j).High && (j >= 0 || cells[t.Pairs[^j].To].Kind == sizing.Number)
+}
+
 // implausiblePairs counts the implausible pairs that contain a field of the schema.
-func (t *trend) implausiblePairs(field int, cells []sizing.Value) (n int) {
+func (t *trend) implausiblePairs(field int, cells []sizing.Value, isUsual bool) (n int) {
 	for k := range t.Pairs {
-		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells) {
+		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells, isUsual) {
 			n++
 		}
 	}

@@ -19,7 +19,8 @@ func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	return f
 }
 
-// A value far outside the range gives the same grant as a missing value.
+// A value far outside the range gives the same grant as a missing value. A number far above the range gives at least the
+// static request and the grant at the edge of the range, because it may be a large input.
 func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, rng := trainedTask(t, salesForecast, 400, runs)
@@ -27,7 +28,7 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 			f, _ := salesForecast(rng)
 			for name, values := range map[string][]sizing.Value{
 				"sale_end":      {dayValue(2_932_896), dayValue(26_000), dayValue(0), dayValue(-719_162)},
-				"product_count": {sizing.NumberValue(1e308), sizing.NumberValue(1e12), sizing.NumberValue(-1e300)},
+				"product_count": {sizing.NumberValue(-1e300), sizing.NumberValue(1e308), sizing.NumberValue(1e12)},
 			} {
 				for _, v := range values {
 					odd, missing := with(f, name, v), without(f, name)
@@ -36,11 +37,21 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 					s := k.model.Size(q)
 					q.Features = missing
 					want := k.model.Size(q)
+					if name == "product_count" && v.Num > 0 {
+						want.Limit = max(want.Limit, 32*gib)
+						require.Contains(t, s.Reason, "raised to the static request, because an input is too large to extrapolate")
+						require.NotContains(t, s.Reason, "saves")
+						q.Features, q.Requested.Memory = with(f, name, sizing.NumberValue(1700)), 0
+						edge := k.model.Size(q)
+						q.Features = odd
+						require.GreaterOrEqual(t, k.model.Size(q).Limit, edge.Limit.Times(.94), edge.Reason) // 1700 is above the largest learned number
+					}
 					require.Equal(t, want.Limit, s.Limit, "%s %v: %s\n%s", name, v, s.Reason, want.Reason)
 					require.Nil(t, s.Promised, s.Reason)
 					require.Zero(t, k.model.Extrapolated(odd), s.Reason)
 					require.Contains(t, s.Reason, "outside the known range: ")
-					require.Contains(t, s.Reason, "too far to extrapolate and treated as missing, so no risk can be stated")
+					require.Contains(t, s.Reason, "too far to extrapolate and treated as missing")
+					require.Contains(t, s.Reason, ", so no risk can be stated")
 					require.Contains(t, s.Reason, name)
 				}
 			}

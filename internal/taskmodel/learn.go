@@ -134,7 +134,8 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	b.isLift = false
+	b.isLift, b.isUsualPeak = false, math.Log(r.Peak) <= m.Models.High
+	defer func() { b.isUsualPeak = false }()
 	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
 	switch {
 	case p.Imputed: // the error of an imputed prediction says nothing about the errors of the models

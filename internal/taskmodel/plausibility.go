@@ -52,6 +52,23 @@ func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
+// isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request, if the
+// allocation is unknown), although the largest peak so far is at most allocatedFactor times as large. No run uses so much more
+// than the pod was given: the source of the peak has changed its unit, and a second such report only repeats the mistake.
+func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
+	given := float64(t.Allocated.Memory)
+	if given == 0 {
+		given = float64(t.Requested.Memory)
+	}
+	return t.Censoring == sizing.Exact && m.Experts.LearnedRows >= minRangeRows && given > 0 &&
+		float64(t.Peak) > requestedFactor*given && m.Experts.MaxPeak <= allocatedFactor*given
+}
+
+// CanBeConfirmed reports whether a report like t can confirm t if t is quarantined.
+func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
+	return t.Confirmable() && !m.isBeyondAllocation(t)
+}
+
 // checkWithoutHistory reports whether t is implausible whatever the history is, and the violated
 // expectation.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {

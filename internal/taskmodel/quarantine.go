@@ -20,6 +20,8 @@ import (
 //	       or 300 × prediction*
 //	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated*
 //	       300 × prediction*
+//	8-     100 × allocated or requested, if the largest peak is
+//	       at most 8 × that (cannot be confirmed)
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
 // Only a measured peak can be too far below.
@@ -152,7 +154,7 @@ func (m *Model) releaseConfirmed(t *TrainingRow) {
 
 // findConfirmed returns the index of a quarantined report that t confirms; −1 if there is none.
 func (m *Model) findConfirmed(t *TrainingRow) int {
-	if len(m.Quarantine) == 0 || !t.Confirmable() {
+	if len(m.Quarantine) == 0 || !m.CanBeConfirmed(t) {
 		return -1
 	}
 	peak := float64(t.Peak)
@@ -170,7 +172,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	return slices.IndexFunc(m.Quarantine, func(r quarantinedReport) bool {
 		waiting := float64(r.Peak)
 		switch {
-		case !r.Confirmable():
+		case !r.Confirmable() || t.Censoring == sizing.Exact && m.isBeyondAllocation(&r.TrainingRow):
 			return false
 		case r.isLow():
 			return t.Censoring == sizing.Exact && peak <= confirmNearerFactor*waiting && peak*confirmFartherFactor >= waiting && addsEvidence(true)

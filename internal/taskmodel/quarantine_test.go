@@ -82,3 +82,30 @@ func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	k.reportSuccess(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
 	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")
 }
+
+// A monitor that changes its unit repeats its mistake. Its reports are many times above their allocations, which the runs before
+// kept to, so they do not confirm each other. Without an allocation or with a smaller factor, they do.
+func TestPeaksFarAboveTheirAllocationsConfirmNothing(t *testing.T) {
+	for _, c := range []struct {
+		allocated, peak float64 // GiB
+		learned         bool
+	}{{1.3, 1024, false}, {0, 3000, true}, {1.3, 40, true}} {
+		k, rng := newTask(t), newRand(630)
+		report := func(gibs float64) {
+			r := measuredRun(gibs * noise(rng, .05))
+			r.Allocated.Memory = bytes(c.allocated)
+			k.report(nil, r)
+		}
+		for range 40 {
+			report(1)
+		}
+		k.fit()
+		for range 4 {
+			report(c.peak)
+		}
+		q := question(nil)
+		q.Cap = 0
+		require.Equal(t, c.learned, k.model.Size(q).Limit > bytes(3), "%v: %s", c, k.model.Size(q).Reason)
+		require.Equal(t, c.learned, len(k.model.Quarantine) == 0, "%v", c)
+	}
+}

@@ -134,14 +134,19 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		text.WriteString("; " + missing)
 	}
 	m.describeUnseen(&text, b)
-	m.describeExtrapolation(&text, b)
+	m.describeExtrapolation(&text, a.Amount, b)
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}
+	if len(q.Edges) > 0 && s.Limit > q.Edges[len(q.Edges)-1] {
+		fmt.Fprintf(&text, "; above the largest of the policy's bins, %s", q.Edges[len(q.Edges)-1].Approx())
+	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap && d.rule != byCap:
 		text.WriteString("; at the cap")
+	case requested > s.Limit && s.Promised == nil: // without a risk, less memory is no saving
+		fmt.Fprintf(&text, "; below the %s requested", requested.Approx())
 	case requested > s.Limit:
 		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
 	case requested > 0 && requested < s.Limit:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -317,6 +318,17 @@ func TestGrantsAreRoundedUpToTheBins(t *testing.T) {
 		for _, rung := range s.Ladder {
 			assert.Contains(t, edges, rung)
 		}
+	}
+}
+
+func TestReasonSaysThatAGrantIsAboveTheBins(t *testing.T) {
+	k, rng := trainedTask(t, growing, 11, 100)
+	f, _ := growing(rng)
+	q := question(f)
+	for _, edge := range []sizing.Bytes{64 * sizing.MiB, 64 * gib} {
+		q.Edges = sizing.Bins{32 * sizing.MiB, edge}
+		s := k.model.Size(q)
+		assert.Equal(t, s.Limit > edge, strings.Contains(s.Reason, "; above the largest of the policy's bins, 64Mi"), s.Reason)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxTextNumbers    = 4  // largest number of numbers in a text
+	maxTextNumbers    = 12 // largest number of numbers in a text, enough for a path with a time; maxColumns bounds the columns of all texts
 	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
 	minTextNumberRows = 8  // least number of rows with a text; with fewer, the numbers get no columns
 	rowsPerText       = 3  // with at least so many rows per text on average, the levels suffice

@@ -77,11 +77,11 @@ func readValue(dec *jsontext.Decoder) (sizing.Value, error) {
 	}
 	switch kind {
 	case '0':
-		v, err := token.Float()
-		if err != nil {
+		v, ok := sizing.ParseNumber(token.String())
+		if !ok {
 			return sizing.Value{}, ErrNumberTooLarge
 		}
-		return sizing.NumberValue(v), nil
+		return v, nil
 	case '"':
 		return sizing.TextValue(token.String()), nil
 	case 't', 'f':

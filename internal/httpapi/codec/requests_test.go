@@ -173,6 +173,16 @@ func TestReadFeaturesReadsMoreFeaturesThanTheCommonForm(t *testing.T) {
 	}
 }
 
+// Integers that a float64 cannot distinguish stay different.
+func TestReadFeaturesReadsLongIntegersAsCategories(t *testing.T) {
+	for _, name := range []string{"id", `i\u0064`} { // the second one is not in the common form
+		features, invalid := ReadFeatures([]byte(`{"` + name + `": 1234567890123456789, "n": 123456789012345}`))
+		require.Nil(t, invalid)
+		assert.Equal(t, sizing.TextValue("1234567890123456789"), features["id"])
+		assert.Equal(t, sizing.NumberValue(123456789012345), features["n"])
+	}
+}
+
 func FuzzReadPredictRequest(f *testing.F) {
 	f.Add([]byte(commonRequest))
 	f.Fuzz(func(t *testing.T, raw []byte) { requestsMatch(t, raw) })

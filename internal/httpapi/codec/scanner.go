@@ -228,7 +228,6 @@ func (s *scanner) feature() (sizing.Value, bool) {
 	case 'n':
 		return sizing.Value{}, true
 	default:
-		v, err := strconv.ParseFloat(string(text), 64)
-		return sizing.NumberValue(v), err == nil
+		return sizing.ParseNumber(string(text))
 	}
 }

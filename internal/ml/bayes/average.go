@@ -169,8 +169,8 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input that is farther outside its range than the
-// larger of minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. All
-// distances are those of the logarithms that Predict gets.
+// larger of minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. A range
+// of numbers up to 10 has no scale, so no input is too far outside it. All distances are those of the logarithms that Predict gets.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
@@ -181,7 +181,8 @@ func (a *Average) isFar(i int, x float64) bool {
 		return false
 	}
 	r := &a.Ranges[i]
-	return math.Abs(x)-max(r.High, -r.Low) > max(minLineReach, min(maxLineReach, r.High-r.Low))
+	edge := max(r.High, -r.Low)
+	return edge > minLineReach && math.Abs(x)-edge > max(minLineReach, min(maxLineReach, r.High-r.Low))
 }
 
 // hasLine reports whether the line of input i predicts from x. If not, it predicts the same as the constant.

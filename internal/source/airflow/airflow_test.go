@@ -86,7 +86,7 @@ func TestRunsYieldsEndedRunsInOrder(t *testing.T) {
 			for _, run := range page.Runs {
 				ids = append(ids, run.ID)
 			}
-			assert.Equal(t, map[string]any{"rows": 100.0, "note": "not a feature"}, page.Runs[0].Conf, version)
+			assert.Equal(t, map[string]any{"rows": json.Number("100"), "note": "not a feature"}, page.Runs[0].Conf, version)
 			assert.Empty(t, page.Runs[7].Conf)
 			assert.True(t, time.Date(2025, 3, 1, 6, 30, 0, 0, time.UTC).Equal(page.Runs[0].EndedAt))
 			assert.True(t, time.Date(2025, 3, 1, 6, 0, 0, 0, time.UTC).Equal(page.Runs[0].ExecutionDate()), version)
@@ -100,8 +100,8 @@ func TestTasksReturnsParamsOrErrNotFound(t *testing.T) {
 		client := replay(t, version)
 		tasks, err := client.Tasks(t.Context(), "history")
 		require.NoError(t, err)
-		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never sent", "depth": 2.0}, tasks["work"].Params, version)
-		assert.Equal(t, map[string]any{"rows": 500.0, "region": "emea", "full": false, "api_key": "never sent"}, tasks["part"].Params, version)
+		assert.Equal(t, map[string]any{"rows": json.Number("500"), "region": "emea", "full": false, "api_key": "never sent", "depth": json.Number("2")}, tasks["work"].Params, version)
+		assert.Equal(t, map[string]any{"rows": json.Number("500"), "region": "emea", "full": false, "api_key": "never sent"}, tasks["part"].Params, version)
 		_, err = client.Tasks(t.Context(), "gone")
 		assert.ErrorIs(t, err, airflow.ErrNotFound, version)
 	}

@@ -187,7 +187,9 @@ func detail(response []byte) string {
 // decode decodes a response into to. Its error wraps ErrInvalidResponse and names the field with a wrong type,
 // if that is the cause.
 func decode(path string, response []byte, to any) error {
-	err := json.Unmarshal(response, to)
+	decoder := json.NewDecoder(bytes.NewReader(response))
+	decoder.UseNumber() // different long ids would be equal as float64
+	err := decoder.Decode(to)
 	var typeError *json.UnmarshalTypeError
 	switch {
 	case err == nil:

@@ -142,7 +142,7 @@ func TestErrorOfInvalidResponseNamesTheCause(t *testing.T) {
 		`{"task_instances": [{"dag_id": "d", "task_id": "t"}], "total_entries": 1}`:                                         "task_instances[0].dag_run_id is missing",
 		`{"task_instances": []}`: "total_entries is missing",
 		`<html>login</html>`:     "returns HTML instead of JSON",
-		`{"task_instances": [`:   "unexpected end of JSON input",
+		`{"task_instances": [`:   "unexpected EOF",
 	} {
 		client, err := newClient(t, airflow.Config{}, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {

@@ -1,6 +1,7 @@
 package airflow
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -56,6 +57,10 @@ func featureValue(value any) sizing.Value {
 	case float64:
 		if math.Abs(v) < 1e300 {
 			return sizing.NumberValue(v)
+		}
+	case json.Number:
+		if number, ok := sizing.ParseNumber(v.String()); ok && math.Abs(number.Num) < 1e300 {
+			return number
 		}
 	case string:
 		// Longer text is omitted, not truncated: a truncated value would be another category.

@@ -19,10 +19,10 @@ import (
 func TestFeaturesOfParamsAndConf(t *testing.T) {
 	declared := map[string]any{"rows": 500.0, "region": "emea", "day": "2020-01-03", "full": false, "none": nil, "list": []any{1.0},
 		"db_password": "x", "API_KEY": "x", "long": strings.Repeat("x", 501), "huge": 1e300, "": 1.0, strings.Repeat("n", 101): 1.0}
-	conf := map[string]any{"rows": 7.0, "note": "n", "size_of_x": 3.0, "my_token": "t", "region": map[string]any{"a": 1.0}}
+	conf := map[string]any{"rows": json.Number("7"), "size_of_id": json.Number("1234567890123456789"), "note": "n", "size_of_x": 3.0, "my_token": "t", "region": map[string]any{"a": 1.0}}
 	got := airflow.Features(declared, conf, airflow.CompileGlobs([]string{"size_*", "my_*"}))
 	assert.Equal(t, sizing.Features{
-		"rows": sizing.NumberValue(7), "day": sizing.TextValue("2020-01-03"), "full": sizing.BoolValue(false), "size_of_x": sizing.NumberValue(3),
+		"rows": sizing.NumberValue(7), "day": sizing.TextValue("2020-01-03"), "full": sizing.BoolValue(false), "size_of_x": sizing.NumberValue(3), "size_of_id": sizing.TextValue("1234567890123456789"),
 	}, got)
 	assert.Equal(t, 500.0, declared["rows"], "the declared params must not change")
 	assert.Empty(t, airflow.Features(nil, conf, nil))

@@ -175,8 +175,9 @@ func formatValues(values []string) string {
 // parseFeature recognises numbers, bools, dates and categories by their form. The cells nan, NaN, inf and -inf
 // count as missing.
 func parseFeature(cell string) sizing.Value {
-	if v, ok := parseNumber(cell); ok {
-		return sizing.NumberValue(v)
+	if _, ok := parseNumber(cell); ok {
+		v, _ := sizing.ParseNumber(strings.TrimSpace(cell))
+		return v
 	}
 	switch cell {
 	case "true", "True", "TRUE":

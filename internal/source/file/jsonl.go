@@ -251,11 +251,11 @@ func jsonFeature(v jsontext.Value) (value sizing.Value, fault string) {
 	case '"':
 		return sizing.TextValue(token.String()), ""
 	case '0':
-		f, err := token.Float()
-		if err != nil {
+		number, ok := sizing.ParseNumber(token.String())
+		if !ok {
 			return sizing.Value{}, "is too large a number"
 		}
-		return sizing.NumberValue(f), ""
+		return number, ""
 	}
 	return sizing.Value{}, "must be a number, a string, a bool or null"
 }

@@ -235,7 +235,7 @@ func TestReaderReportsLineWhereFileIsTruncated(t *testing.T) {
 
 func TestReaderRecognisesFeatureKinds(t *testing.T) {
 	for cell, want := range map[string]sizing.Value{
-		"7": sizing.NumberValue(7), "105.0": sizing.NumberValue(105), "-1e3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
+		"7": sizing.NumberValue(7), "1234567890123456789": {Kind: sizing.Category, Text: "1234567890123456789"}, "105.0": sizing.NumberValue(105), "-1e3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
 		"true": sizing.BoolValue(true), "False": sizing.BoolValue(false),
 		"nan": {}, "NaN": {}, "": {}, "  ": {},
 		"2020-01-03": sizing.TextValue("2020-01-03"), "c2": sizing.TextValue("c2"), "0x10": sizing.TextValue("0x10"), "1_000": sizing.TextValue("1_000"),

@@ -14,7 +14,8 @@ class StaticAdvice:
     Attributes:
         request_bytes (int | None): One request for all runs; null with too few runs for the risk target.
         request (None | str): The same as a quantity.
-        risk (float | None): Upper bound of the probability that the next run exceeds the request.
+        risk (float | None): Upper bound of the probability that the next run exceeds the request, if the next run is
+            like the past ones (exchangeable); it does not hold for a task whose peaks grow.
         runs (int): Number of measured runs that the request is derived from.
         runs_needed (int): Fewest runs for the risk target.
         saves_gbh (float | None): GB·h that the request would have saved in the window. A run above the request costs
