@@ -105,7 +105,7 @@ func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes
 // request or after a cap was raised, and otherwise zero. Such a kill is no evidence against the margins, so that the
 // power law of the ladder, and equal ratios of the rungs, do not apply below the amount of the models.
 func (m *Model) leastRetry(p *experts.Point, q Question, b *buffers) float64 {
-	if m.exceedanceProb(p, float64(q.Above), b) <= 0.5 {
+	if !m.isExpected(p, q.Above, b) {
 		return 0
 	}
 	return m.answer(p, &q, b).Amount

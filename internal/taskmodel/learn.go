@@ -37,7 +37,7 @@ func (m *Model) Learn(t TrainingRow) {
 		}
 		m.learnBound(&t)
 	case sizing.AtMost:
-		m.Unresolved.learn(&t)
+		m.Unresolved.learn(&t, false)
 	case sizing.NoPeak:
 		m.learnCensored(&t)
 	}
@@ -49,7 +49,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
-	m.Unresolved.learn(t)
+	m.Unresolved.learn(t, false)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
 	m.Follower.learn(t, featureKey(&m.Schema, r.Cells))
@@ -65,7 +65,7 @@ func (m *Model) learnBound(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
-	m.Unresolved.learn(t)
+	m.Unresolved.learn(t, m.expectedKill(t))
 	m.extendStreak(t)
 	m.raiseBound(t.Peak)
 	m.Follower.learn(t, 0)

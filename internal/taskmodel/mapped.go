@@ -45,7 +45,7 @@ type launch struct {
 type instance struct {
 	weight      float64 // for the cold-start rule; 1: independent of the other instances
 	isCharged   bool    // the experts learn from it
-	isPredicted bool    // models existed before its DAG run
+	isPredicted bool    // the error of its prediction is learned
 }
 
 // dagRunOf returns the DAG run with an id, which it adds if it is new; nil without a DAG run.
@@ -95,10 +95,30 @@ func (m *Model) addLaunch(run *dagRun, l launch) {
 // startDAGRun records the first row of a task, before which no model can predict.
 func (m *Model) startDAGRun(r *row, id uint64) {
 	if run := m.dagRunOf(id); run != nil {
-		l := launch{Key: featureKey(&m.Schema, r.Cells)}
-		l.Errors.count(0)
-		m.addLaunch(run, l)
+		m.FirstDAGRun = id
+		m.addUnpredicted(run, featureKey(&m.Schema, r.Cells))
 	}
+}
+
+// addUnpredicted adds an instance with new features to the first DAG run of a task.
+func (m *Model) addUnpredicted(run *dagRun, key uint64) {
+	run.Errors.count(0)
+	l := launch{Key: key}
+	l.Errors.count(0)
+	m.addLaunch(run, l)
+}
+
+// firstRunRows is the burn-in of the experts. Of the first DAG run, only so many instances with different features are
+// learned as if they were independent, so that the experts use none of their errors. Every model of this DAG run is fitted
+// on the instances that were reported before. These are mostly the small ones, which end first. Then the later errors are
+// large and alike, which says nothing about the next DAG run.
+const firstRunRows = 8
+
+// learnFirst learns an instance with new features of the first DAG run of a task.
+func (m *Model) learnFirst(run *dagRun, key uint64) instance {
+	m.addUnpredicted(run, key)
+	isEarly := run.Errors.Rows <= firstRunRows
+	return instance{weight: 1, isCharged: isEarly, isPredicted: isEarly}
 }
 
 // predictAtLaunch fills p with the prediction for a row, without what the other instances of its DAG run have shown; b then
@@ -119,6 +139,9 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	}
 	key := featureKey(&m.Schema, r.Cells)
 	l := run.launchOf(key)
+	if l == nil && id == m.FirstDAGRun {
+		return m.learnFirst(run, key)
+	}
 	if l == nil {
 		in := m.WithinRuns.learn(&run.Errors, residualOf(r, p), m.Experts.PriorDeviation, &runClusters)
 		first := launch{Key: key, IsPredicted: true, Point: *p, MinAmount: p.MinAmount, Repeats: p.Repeats, Signals: b.signals}

@@ -4,6 +4,7 @@ import (
 	gobytes "bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,6 +107,40 @@ func TestPromisesForFirstMappedInstances(t *testing.T) {
 	}
 	t.Logf("%v killed, %.1f promised", kills, promised)
 	assert.Less(t, kills, 1.6*promised)
+}
+
+// Of forty instances with unexplained peaks, the small ones are mostly reported first. A model that learned the errors of
+// the first DAG run, whose models knew only smaller peaks, had 93 killed instances of 160 in the second one.
+func TestPromisesWhenSmallInstancesAreReportedFirst(t *testing.T) {
+	for _, hasDay := range []bool{false, true} {
+		promised, kills := 0.0, 0.0
+		for seed := range uint64(4) {
+			k, rng := newTask(t), newRand(seed)
+			for run := range 4 {
+				features, gibs := make([]sizing.Features, 40), make([]float64, 40)
+				for i := range features {
+					features[i] = sizing.Features{"rows": sizing.NumberValue(float64(1000 + rng.IntN(1000)))}
+					if hasDay {
+						features[i]["day"] = sizing.NumberValue(float64(run))
+					}
+					gibs[i] = 0.2 + 5.8*rng.Float64()
+				}
+				for i := range features {
+					if sized := k.model.Size(question(features[i])); run > 0 && sized.Promised != nil {
+						promised += *sized.Promised
+						if bytes(gibs[i]) > sized.Limit {
+							kills++
+						}
+					}
+				}
+				slices.Sort(gibs)
+				k.reportMapped(run, features, gibs)
+			}
+		}
+		t.Logf("%v killed, %.1f promised", kills, promised)
+		assert.LessOrEqual(t, kills, 1.5*promised)
+		assert.Less(t, promised, 0.1*4*3*40)
+	}
 }
 
 // A model that was stored between two reports of a DAG run learns the other reports like one that stayed in memory.

@@ -117,6 +117,38 @@ func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
 	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap contradicts the kills")
 }
 
+// Peaks are 8 GiB per TB of input. Runs above 750 GB are killed at the cap of 6 GiB and given up, as the models predict. This
+// says nothing about smaller runs.
+func TestExpectedKillsAtTheCapDoNotRaiseOtherPromises(t *testing.T) {
+	k, rng := newTask(t), newRand(340)
+	promised, kills := 0.0, 0.0
+	for run := range 250 {
+		size := 100 + 900*rng.Float64()
+		f, gibs := sizing.Features{"gb": sizing.NumberValue(size)}, 0.008*size*noise(rng, 0.05)
+		q := question(f)
+		q.Cap = 6 * gib
+		s := k.model.Size(q)
+		if run > 50 && s.Limit < q.Cap {
+			require.NotNil(t, s.Promised, s.Reason)
+			promised += *s.Promised
+			if bytes(gibs) > s.Limit {
+				kills++
+			}
+		}
+		if bytes(gibs) <= q.Cap {
+			k.reportSuccess(f, gibs)
+		} else {
+			k.report(f, killedRun(fmt.Sprint("too-large-", run), 6))
+		}
+		k.train()
+	}
+	t.Logf("%v killed, %.1f promised", kills, promised)
+	assert.LessOrEqual(t, math.Abs(kills-promised), 3*math.Sqrt(promised))
+	q := question(sizing.Features{"gb": sizing.NumberValue(120)})
+	q.Cap = 6 * gib
+	assert.Less(t, *k.model.Size(q).Promised, 0.03)
+}
+
 func TestMemoDistinguishesOpenKills(t *testing.T) {
 	k, rng := trainedTask(t, growing, 330, 60)
 	f, _ := growing(rng)

@@ -46,6 +46,7 @@ type snapshot struct {
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
 	Follower        limitFollower       `cbor:",omitzero"`
 	DAGRuns         []dagRun            `cbor:",omitempty"` // empty in models stored before these three fields existed
+	FirstDAGRun     uint64              `cbor:",omitzero"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
 	ColdStart       bayes.Average       `cbor:"First,omitzero"` // empty in models stored before this field existed
@@ -61,7 +62,7 @@ func (m *Model) snapshot() *snapshot {
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
 		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
-		DAGRuns: m.DAGRuns, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
+		DAGRuns: m.DAGRuns, FirstDAGRun: m.FirstDAGRun, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
 	}
 }
 
@@ -75,7 +76,7 @@ func (s *snapshot) model() *Model {
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
 		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
-		DAGRuns: s.DAGRuns, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
+		DAGRuns: s.DAGRuns, FirstDAGRun: s.FirstDAGRun, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
 		state: states.Add(1),
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // unresolvedKills holds the killed runs that have not succeeded yet: right-censored peaks without a
 // residual. A run that is killed up to its cap and not retried stays in the list and loses weight with
-// each first try that succeeds or is killed.
+// each first try that succeeds or is killed. A run whose kills were expected, such as one that is predicted above its
+// cap, is not in the list: its kill is no evidence against the margins of other runs.
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
@@ -37,8 +39,9 @@ const (
 	minUnresolvedWeight = 0.01 // a kill below this weight is dropped
 )
 
-// learn records a try that ended: a kill raises the bound of its run, and a success removes the run.
-func (u *unresolvedKills) learn(t *TrainingRow) {
+// learn records a try that ended: a kill raises the bound of its run, and a success removes the run. A kill that was
+// expected adds no run.
+func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
 		return
@@ -51,6 +54,7 @@ func (u *unresolvedKills) learn(t *TrainingRow) {
 	}
 	same := slices.IndexFunc(u.Kills, func(k censoredRun) bool { return k.Run == t.Run })
 	switch {
+	case killed && same < 0 && isExpected:
 	case killed && same < 0:
 		u.Kills = append(u.Kills, censoredRun{Run: t.Run, Bound: float64(t.Peak), Weight: 1})
 		if len(u.Kills) > maxUnresolved {
@@ -85,4 +89,22 @@ func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 		sum += k.Weight * ratio * ratio
 	}
 	return sum / (u.Tries + unresolvedPrior)
+}
+
+// expectedKill reports whether the models expected a killed try to be killed (see isExpected).
+func (m *Model) expectedKill(t *TrainingRow) bool {
+	if m.Models == nil {
+		return false
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	q := Question{Features: t.Features, RiskTarget: sizing.DefaultRiskTarget}
+	m.predictQuestion(&q, &p, b)
+	return !b.extrapolation.noRisk && m.isExpected(&p, t.Peak, b)
+}
+
+// isExpected reports whether a kill at an amount was more likely than not. Such a kill is no evidence against the margins.
+func (m *Model) isExpected(p *experts.Point, killed sizing.Bytes, b *buffers) bool {
+	return m.exceedanceProb(p, float64(killed), b) > 0.5
 }
