@@ -171,7 +171,7 @@ class SizerMixin:
     def cleanup(self, pod: Any, remote_pod: Any, *args: Any, **kwargs: Any) -> Any:
         """Report before Airflow deletes the pod. Airflow calls this on success and on failure.
 
-        Airflow has no `remote_pod` if it never read the pod after its creation, for example because the pod was preempted.
+        There is no `remote_pod` if the pod was gone, for example preempted, before Airflow first read it.
         """
         self._finish(self._try_context, remote_pod or getattr(self, "pod", None), sys.exc_info()[1])
         return super().cleanup(pod, remote_pod, *args, **kwargs)  # type: ignore[misc]
