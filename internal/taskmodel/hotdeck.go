@@ -230,7 +230,7 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
-	b.donorPoints = b.donorPoints[:0]
+	b.donorPoints, b.donorSeconds = b.donorPoints[:0], b.donorSeconds[:0]
 	stride := (len(b.neighbours) + maxMixtureDonorRows - 1) / maxMixtureDonorRows
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
@@ -254,6 +254,7 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 			mean.Scale[k] += share * scale
 		}
 		mean.Duration += share * p.Duration
+		b.donorSeconds = append(b.donorSeconds, p.Duration)
 	}
 	widening := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the peak may exceed the largest prediction of a few donor rows, but not by much
 	for k := range b.donorMargin {
@@ -267,6 +268,9 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	}
 	mean.Imputed = true
 	b.donorPointMean = mean
+	for i := range b.donorSeconds {
+		b.donorSeconds[i] -= mean.Duration
+	}
 	*p = mean
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }

@@ -38,11 +38,14 @@ type buffers struct {
 	unseenProb      float64                     // probability that the run needs more than donorMargin covers
 	donorPoints     []experts.Point             // predictions with the values of up to maxMixtureDonorRows donor rows
 	donorPointMean  experts.Point               // donorMean before any extrapolation
+	donorSeconds    []float64                   // by donor row: predicted log run time minus that of donorPointMean
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // with the features of groupOf; nil: none
 	recurring       group                       // group that the method repeats has found
 	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
+	runTimeLevels   []float64                   // see RunTime
+	coreLevels      [][coreRules]float64        // predictions of the CPU rules: one, or one for each donor row
 	noFeatures      bool                        // the row has no feature at all
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }

@@ -86,7 +86,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q, b)
 	s.HasMissing = m.Models.Enc.hasMissing(b.cells)
 	s.Source = sizing.FromModel
 	if m.Experts.IsColdStart() {

@@ -1,0 +1,100 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+)
+
+// RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
+// imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
+// with one of these values, not as long as their mean.
+type RunTime struct {
+	ratios *ratioDistribution
+	levels []float64 // log1p of the predicted seconds, see runTimeAt: one, or one for each donor row
+}
+
+// runTimeOf returns the distribution of the run time of the prediction p, in the memory of b, which comes from this
+// prediction.
+func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
+	b.runTimeLevels = b.runTimeLevels[:0]
+	if !p.Imputed {
+		b.runTimeLevels = append(b.runTimeLevels, m.runTimeAt(p))
+		return RunTime{ratios, b.runTimeLevels}
+	}
+	for _, difference := range b.donorSeconds {
+		donor := *p
+		donor.Duration += difference
+		b.runTimeLevels = append(b.runTimeLevels, m.runTimeAt(&donor))
+	}
+	return RunTime{ratios, b.runTimeLevels}
+}
+
+// mean returns the mean of a probability over the levels; probability gets a log ratio of run time to prediction.
+func (r RunTime) mean(log float64, probability func(x float64) float64) float64 {
+	sum := 0.0
+	for _, level := range r.levels {
+		sum += probability(log - level)
+	}
+	return sum / float64(len(r.levels))
+}
+
+// correctedAbove returns P(log1p of the seconds > log) after the correction of the levels of the quantiles.
+func (r RunTime) correctedAbove(log float64) float64 { return r.mean(log, r.ratios.correctedAbove) }
+
+// correctedQuantile returns log1p of the seconds that a run exceeds with a probability, after the correction.
+func (r RunTime) correctedQuantile(probability float64) float64 {
+	return bisect(0, maxLogSeconds, func(log float64) bool { return r.correctedAbove(log) <= probability })
+}
+
+// Above returns P(run time > seconds), without the corrections of durationLevels.
+func (r RunTime) Above(seconds float64) float64 { return r.mean(math.Log1p(seconds), r.ratios.above) }
+
+// Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
+// maxQuantileLevel. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
+func (r RunTime) Quantile(q float64) float64 {
+	q = min(q, maxQuantileLevel)
+	if len(r.levels) == 1 {
+		return secondsAt(r.levels[0] + r.ratios.quantile(q))
+	}
+	return secondsAt(bisect(0, maxLogSeconds, func(log float64) bool { return r.mean(log, r.ratios.below) >= q }))
+}
+
+// LogSeconds returns log1p of the predicted seconds, of which the levels are the mean.
+func (r RunTime) LogSeconds() float64 {
+	return r.mean(0, func(x float64) float64 { return -x })
+}
+
+// logTable returns quantiles of log1p of the seconds, as many as there are equally probable log ratios.
+func (r RunTime) logTable(ratios []float64) []float64 {
+	all := make([]float64, 0, len(ratios)*len(r.levels))
+	for _, level := range r.levels {
+		for _, ratio := range ratios {
+			all = append(all, level+ratio)
+		}
+	}
+	return thin(all, len(ratios))
+}
+
+// thin sorts values and returns n of them, evenly spaced by rank from the first to the last.
+func thin(values []float64, n int) []float64 {
+	slices.Sort(values)
+	evenly := make([]float64, n)
+	for i := range evenly {
+		evenly[i] = values[i*(len(values)-1)/max(1, n-1)]
+	}
+	return evenly
+}
+
+// bisect returns the smallest value between low and high that is high enough.
+func bisect(low, high float64, isEnough func(x float64) bool) float64 {
+	for range bisections {
+		if middle := (low + high) / 2; isEnough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
