@@ -60,7 +60,7 @@ func (m *Model) Ratios() []float64 {
 func (m *Model) learnRunTime(seconds float64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	log := math.Log1p(seconds)
-	residual := log - m.runTimeAt(p)
+	residual := log - m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)
 	switch {
 	case len(m.Overrun.Ring) == 0:
@@ -73,7 +73,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point, b *buffers) {
 		m.DurationLevels.P99.Update(above99)
 	}
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
-		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p))
+		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
 		m.Overrun.Add(residual, maxOverruns)
 	}
 	m.updateRunTimes()
@@ -83,7 +83,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point, b *buffers) {
 // the prediction p; b comes from this prediction.
 func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (above95, above99 bool) {
 	if !p.Imputed {
-		residual := log - m.runTimeAt(p)
+		residual := log - m.runTimeAt(p, b)
 		return residual > m.ratios.p95, residual > m.ratios.p99
 	}
 	ratios := m.ratioDistribution(&m.ratios.ratioAnswer)
@@ -119,18 +119,20 @@ func (m *Model) learnCensored(t *TrainingRow) {
 // times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 
-// runTimeAt returns the prediction of the run time: the weighted average of the point prediction and the
-// mean of the runs, as log1p of seconds.
-func (m *Model) runTimeAt(p *experts.Point) float64 {
-	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p))
+// runTimeAt returns the prediction of the run time: the weighted average of the point prediction p, from which b comes,
+// and the mean of the runs, as log1p of seconds.
+func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
+	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b))
 }
 
-// boundedRunTime returns the point prediction as log1p of seconds, within runTimeSlack of the learned range.
-func (m *Model) boundedRunTime(p *experts.Point) float64 {
+// boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within
+// runTimeSlack of the learned range.
+func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
 	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
 		return p.Duration
 	}
-	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration))
+	rise := b.extrapolation.runTimeRise
+	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration-rise)) + rise
 }
 
 // ratioDistribution is the distribution of the ratio of a run time to its prediction, in log units.
@@ -200,12 +202,11 @@ func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Dura
 	c := m.ratiosGiven(&q.Shape)
 	ratios := m.ratioDistribution(c)
 	d := &sizing.Duration{Shape: c.member, Outlier: c.outlier}
-	if p.Imputed {
-		r := m.runTimeOf(&ratios, p, b)
+	if r := m.runTimeOf(&ratios, p, b); len(r.levels) > 1 {
 		d.Median, d.P95, d.P99 = durationAt(r.correctedQuantile(.5)), durationAt(r.correctedQuantile(.05)), durationAt(r.correctedQuantile(.01))
 		d.Outlier = r.Above(OutlierRatio * d.Median.Seconds())
 	} else {
-		at := m.runTimeAt(p)
+		at := r.levels[0]
 		d.Median, d.P95, d.P99 = durationAt(at+c.median), durationAt(at+c.p95), durationAt(at+c.p99)
 	}
 	if q.Timeout > 0 {

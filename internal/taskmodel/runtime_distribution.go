@@ -9,24 +9,33 @@ import (
 
 // RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
 // imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
-// with one of these values, not as long as their mean.
+// with one of these values, not as long as their mean. The slope of an extrapolation is uncertain, so it gives three levels:
+// the prediction, and the prediction plus and minus the margin.
 type RunTime struct {
 	ratios *ratioDistribution
-	levels []float64 // log1p of the predicted seconds, see runTimeAt: one, or one for each donor row
+	levels []float64 // log1p of the predicted seconds, see runTimeAt
 }
+
+// noDifference are the differences of the donor rows of a row without imputation.
+var noDifference = []float64{0}
 
 // runTimeOf returns the distribution of the run time of the prediction p, in the memory of b, which comes from this
 // prediction.
 func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
-	b.runTimeLevels = b.runTimeLevels[:0]
+	differences := b.donorSeconds
 	if !p.Imputed {
-		b.runTimeLevels = append(b.runTimeLevels, m.runTimeAt(p))
-		return RunTime{ratios, b.runTimeLevels}
+		differences = noDifference
 	}
-	for _, difference := range b.donorSeconds {
-		donor := *p
-		donor.Duration += difference
-		b.runTimeLevels = append(b.runTimeLevels, m.runTimeAt(&donor))
+	b.runTimeLevels = b.runTimeLevels[:0]
+	margin := b.extrapolation.runTimeMargin
+	for _, difference := range differences {
+		moved := *p
+		moved.Duration += difference
+		level := m.runTimeAt(&moved, b)
+		b.runTimeLevels = append(b.runTimeLevels, level)
+		if margin > 0 {
+			b.runTimeLevels = append(b.runTimeLevels, level-margin, level+margin)
+		}
 	}
 	return RunTime{ratios, b.runTimeLevels}
 }
